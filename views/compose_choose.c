@@ -94,7 +94,7 @@ static const char *key_shown(const struct key *k, int value) {
     return k->kind == KEY_FLAG ? (value ? "yes" : "no") : k->shown ? k->shown[value] : k->words[value];
 }
 
-void site_words(const struct module *m, char out[32]) {
+struct phrase site_words(const struct module *m) {
     static const char *const targets[TARGET_COUNT] = { "\u2013", "", "all", "LayerNorms",
                                                       "embeddings", "pooler" };
     static const char *const maps[TAP_COUNT] = {
@@ -104,14 +104,14 @@ void site_words(const struct module *m, char out[32]) {
     bool narrow = module_takes_site(m) && m->site != SITE_ALL;
     const char *site = narrow ? site_name(m->site) : "", *gap = narrow ? " " : "";
     if (m->target == TARGET_TAP)
-        snprintf(out, 32, "of %s%s%s", maps[m->write] ? maps[m->write] : "?", gap, site);
-    else if (narrow && !module_in_weight(m)) /* in place of "attn" */
-        snprintf(out, 32, "%s%s", site, word + strcspn(word, " "));
-    else snprintf(out, 32, "%s%s%s", word, gap, site);
+        return phrase("of %s%s%s", maps[m->write] ? maps[m->write] : "?", gap, site);
+    if (narrow && !module_in_weight(m)) /* in place of "attn" */
+        return phrase("%s%s", site, word + strcspn(word, " "));
+    return phrase("%s%s%s", word, gap, site);
 }
 
 /* "all", "3\u201312", "dec", "dec 3\u2013". */
-static void compose_choose_layers_value(const struct module *m, char out[64]) {
+static struct phrase layers_value(const struct module *m) {
     static const char *const stacks[] = { "enc", "dec", "" };
     char range[32] = "";
     bool whole = m->last == 0 && m->first <= 1, one = m->stack != STACK_ALL;
@@ -119,30 +119,28 @@ static void compose_choose_layers_value(const struct module *m, char out[64]) {
     else if (!whole && m->last == 0) snprintf(range, sizeof range, "%d\u2013", m->first);
     else if (!whole && m->first == m->last) snprintf(range, sizeof range, "%d", m->first);
     else if (!whole) snprintf(range, sizeof range, "%d\u2013%d", m->first, m->last);
-    snprintf(out, 64, "%s%s%s", stacks[m->stack], one && *range ? " " : "", range);
+    return phrase("%s%s%s", stacks[m->stack], one && *range ? " " : "", range);
 }
 
-void axis_value(const struct module *m, enum axis a, char out[64]) {
+struct phrase axis_value(const struct module *m, enum axis a) {
     const struct key *k = axis_key(m, a);
     enum function_form form = function_of(m)->form;
     char text[KEY_TEXT];
-    if (!has_axis(m, a)) {
-        snprintf(out, 64, "%s", a == AXIS_INSERTION && form == FORM_KEYS ? "parallel"
-                                : (a == AXIS_INSERTION || a == AXIS_COMPOSITION) && form == FORM_ROWS
-                                    ? "concat"
-                                : a == AXIS_COMPOSITION ? "in place"
-                                                        : "\u2013");
-        return;
-    }
-    if (a == AXIS_FUNCTION) snprintf(out, 64, "%s", function_of(m)->title);
-    else if (a == AXIS_POSITION) site_words(m, text), snprintf(out, 64, "%s", text);
-    else if (a == AXIS_INSERTION) strcpy(out, module_is_sequential(m) ? "sequential" : "parallel");
-    else if (a == AXIS_LAYERS) compose_choose_layers_value(m, out);
-    else if (a == AXIS_SIZE) snprintf(out, 64, "%s %d", k->name, m->size);
-    else if (a == AXIS_SCALE) snprintf(out, 64, "%g", m->scale);
-    else if (k->kind == KEY_WORD && k->words != init_names)
-        snprintf(out, 64, "%s", key_shown(k, key_number(k, m)));
-    else key_print(k, m, text), snprintf(out, 64, "%s", text);
+    bool composes = a == AXIS_COMPOSITION;
+    if (!has_axis(m, a))
+        return phrase("%s", a == AXIS_INSERTION && form == FORM_KEYS                  ? "parallel"
+                            : (a == AXIS_INSERTION || composes) && form == FORM_ROWS ? "concat"
+                            : composes                                               ? "in place"
+                                                                                     : "\u2013");
+    if (a == AXIS_FUNCTION) return phrase("%s", function_of(m)->title);
+    if (a == AXIS_POSITION) return site_words(m);
+    if (a == AXIS_INSERTION) return phrase("%s", module_is_sequential(m) ? "sequential" : "parallel");
+    if (a == AXIS_LAYERS) return layers_value(m);
+    if (a == AXIS_SIZE) return phrase("%s %d", k->name, m->size);
+    if (a == AXIS_SCALE) return phrase("%g", m->scale);
+    if (k->kind == KEY_WORD && k->words != init_names) return phrase("%s", key_shown(k, key_number(k, m)));
+    key_print(k, m, text);
+    return phrase("%s", text);
 }
 
 /* The read tap that "parallel" means at a write tap. */

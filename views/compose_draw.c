@@ -42,48 +42,31 @@ static int first_axis(int column) {
     return a;
 }
 
-static void sizes_text(const struct module *m, char out[96]) {
-    char size[64] = "\u2013", more[64] = "";
-    if (axis_applies(m, NULL, AXIS_SIZE)) axis_value(m, AXIS_SIZE, size);
-    if (source_is_prompt(m->source)) snprintf(more, sizeof more, " b %d", m->mid);
-    else if (m->source == SOURCE_MLP) snprintf(more, sizeof more, " mlp %d", m->mid);
-    else if (axis_applies(m, NULL, AXIS_ACTIVATION))
-        snprintf(more, sizeof more, " %s", method_act_name(m->act));
-    if (m->source == SOURCE_SHARED) snprintf(more, sizeof more, " shared");
-    snprintf(out, 96, "%s%s", size, more);
-}
-
-static void composition_text(const struct module *m, char out[96]) {
-    char comp[64];
-    axis_value(m, AXIS_COMPOSITION, comp);
-    if (axis_applies(m, NULL, AXIS_SCALE))
-        snprintf(out, 96, "%s %g", m->comp == COMP_LEARNED ? "learned" : comp, m->scale);
-    else snprintf(out, 96, "%s", comp);
+static struct phrase sizes_text(const struct module *m) {
+    struct phrase out = axis_applies(m, NULL, AXIS_SIZE) ? axis_value(m, AXIS_SIZE) : phrase("\u2013");
+    if (source_is_prompt(m->source)) phrase_add(&out, " b %d", m->mid);
+    else if (m->source == SOURCE_MLP) phrase_add(&out, " mlp %d", m->mid);
+    else if (axis_applies(m, NULL, AXIS_ACTIVATION)) phrase_add(&out, " %s", method_act_name(m->act));
+    if (m->source == SOURCE_SHARED) phrase_add(&out, " shared");
+    return out;
 }
 
 static void module_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
     const struct module *m = &v->config.method.module[i];
     bool here = v->part == i;
-    char cell[TABLE_COLUMNS][96], value[64];
-    axis_value(m, AXIS_FUNCTION, value);
-    snprintf(cell[0], 96, "%s", value);
-    axis_value(m, AXIS_POSITION, value);
-    snprintf(cell[1], 96, "%s%s", value,
-             axis_applies(m, NULL, AXIS_HEADS) && m->heads == HEADS_FREE ? " free" : "");
-    axis_value(m, AXIS_INSERTION, value);
-    snprintf(cell[2], 96, "%s", value);
-    composition_text(m, cell[3]);
-    sizes_text(m, cell[4]);
-    axis_value(m, AXIS_LAYERS, value);
-    snprintf(cell[5], 96, "%s", value);
+    struct phrase cell[TABLE_COLUMNS] = { axis_value(m, AXIS_FUNCTION),    axis_value(m, AXIS_POSITION),
+                                          axis_value(m, AXIS_INSERTION),   axis_value(m, AXIS_COMPOSITION),
+                                          sizes_text(m),                   axis_value(m, AXIS_LAYERS) };
+    if (axis_applies(m, NULL, AXIS_HEADS) && m->heads == HEADS_FREE) phrase_add(&cell[1], " free");
+    if (axis_applies(m, NULL, AXIS_SCALE) && m->comp == COMP_LEARNED) cell[3] = phrase("learned");
+    if (axis_applies(m, NULL, AXIS_SCALE)) phrase_add(&cell[3], " %g", m->scale);
     canvas_cursor(c, r.x + 1, y, here);
     canvas_printf(c, r.x + 3, y, module_ink(i), "%d", i + 1);
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
-        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
+        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k].text);
         zone_pick(c, x, y, table[k].w, PICK_CELL + i * PICK_AXES + first_axis(k));
-        if (here && k == column_of(v->axis))
-            canvas_paint(c, x, y, table[k].w - 1, INK_CURSOR);
+        if (here && k == column_of(v->axis)) canvas_paint(c, x, y, table[k].w - 1, INK_CURSOR);
         x += table[k].w;
     }
 }
@@ -92,14 +75,12 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
 static void off_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
     static const enum axis shown[] = { AXIS_FUNCTION, AXIS_POSITION, AXIS_INSERTION, AXIS_COMPOSITION };
     bool here = compose_on_off(v) == i;
-    char value[64];
     int x = r.x + 6;
     zone_pick(c, r.x, y, r.w, PICK_PART + v->config.method.count + compose_networks(v) + 1 + i);
     canvas_cursor(c, r.x + 1, y, here);
     canvas_text(c, r.x + 3, y, INK_DIM, "\u2013");
     for (size_t k = 0; k < COUNT_OF(shown); k++) {
-        axis_value(&v->off.module[i], shown[k], value);
-        canvas_fit(c, x, y, table[k].w - 1, INK_DIM, value);
+        canvas_fit(c, x, y, table[k].w - 1, INK_DIM, axis_value(&v->off.module[i], shown[k]).text);
         x += table[k].w;
     }
     canvas_text(c, x, y, here ? INK_KEY : INK_DIM, here ? "off: O on, - forget" : "off");
@@ -175,7 +156,7 @@ static int choices(const struct compose_view *v, struct canvas *c, struct rect r
 static void draw_number(const struct compose_view *v, struct canvas *c, struct rect r) {
     char label[32], value[FIELD_ROOM];
     compose_field(v, label, value);
-    if (!*value && compose_on_run(v)) option_value(v, v->option, value);
+    if (!*value && compose_on_run(v)) snprintf(value, sizeof value, "%s", option_value(v, v->option).text);
     int x = canvas_printf(c, r.x + 3, r.y, INK_TEXT, "%s  ", label);
     x += canvas_fit(c, r.x + 3 + x, r.y, r.w - x - 45, INK_ACCENT, value);
     canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter types another, j and k step");
@@ -450,7 +431,7 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
 
 /* Returns the row behind. */
 static int draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
-    char rows[160] = "", train[32], dev[32], value[64];
+    char rows[160] = "", train[32], dev[32];
     int x = r.x + 3;
     char several[16];
     const char *task = v->task ? v->task : "?";
@@ -474,8 +455,8 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
     for (int o = 0; o < compose_option_count(v); o++) {
         bool on = here && v->option == o;
         if (!on && !compose_option_shown(v, o)) continue;
-        option_value(v, o, value);
-        int w = canvas_width(c, option_name(v, o)) + 1 + canvas_width(c, value);
+        struct phrase value = option_value(v, o);
+        int w = canvas_width(c, option_name(v, o)) + 1 + canvas_width(c, value.text);
         if (x + w >= r.x + r.w) {
             if (!here && rows_left-- < 1) break;
             /* the rest goes to the row below, where there is one */
@@ -484,7 +465,7 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
             x = r.x + 3;
         }
         int name = canvas_printf(c, x, y, INK_DIM, "%s ", option_name(v, o));
-        int used = canvas_text(c, x + name, y, INK_TEXT, value);
+        int used = canvas_text(c, x + name, y, INK_TEXT, value.text);
         if (on) canvas_paint(c, x + name, y, used, INK_CURSOR);
         x += name + used + 2;
     }

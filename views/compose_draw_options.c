@@ -26,21 +26,18 @@ struct option_pen {
 static bool in_sight(const struct option_pen *p) { return p->c && p->y >= p->top && p->y < p->top + p->r.h; }
 
 static void put_heading(struct option_pen *p, enum option_group g, int hidden) {
-    char title[64];
-    if (hidden) snprintf(title, sizeof title, "\u25B8 %s (%d)", option_group_name(g), hidden);
-    else snprintf(title, sizeof title, "\u25BE %s", option_group_name(g));
-    if (in_sight(p)) canvas_text(p->c, p->r.x + 1, p->r.y + p->y - p->top, INK_KEY, title);
-    int w = text_width(title) + 3;
+    struct phrase title = phrase(hidden ? "\u25B8 %s (%d)" : "\u25BE %s", option_group_name(g), hidden);
+    if (in_sight(p)) canvas_text(p->c, p->r.x + 1, p->r.y + p->y - p->top, INK_KEY, title.text);
+    int w = text_width(title.text) + 3;
     p->x = w > 18 ? w : 18;
 }
 
 static void put_option(struct option_pen *p, int i) {
     static const struct canvas plain = { .glyphs = GLYPHS_BRAILLE };
     const struct canvas *measure = p->c ? p->c : &plain;
-    char value[64];
-    option_value(p->v, i, value);
+    struct phrase value = option_value(p->v, i);
     const char *name = option_name(p->v, i);
-    int w = canvas_width(measure, name) + 1 + canvas_width(measure, value);
+    int w = canvas_width(measure, name) + 1 + canvas_width(measure, value.text);
     if (p->x + w > p->r.w - 1 && p->x > 18) {
         p->x = 18;
         p->y++;
@@ -50,7 +47,7 @@ static void put_option(struct option_pen *p, int i) {
         zone_pick(p->c, at, y, w, PICK_OPTION_AT + i);
         int used = canvas_text(p->c, at, y, INK_DIM, name) + 1;
         enum ink ink = p->v->stuck[i] ? INK_DIM : compose_option_shown(p->v, i) ? INK_TITLE : INK_TEXT;
-        int width = canvas_text(p->c, at + used, y, ink, value);
+        int width = canvas_text(p->c, at + used, y, ink, value.text);
         if (compose_on_run(p->v) && p->v->option == i)
             canvas_paint(p->c, at + used, y, width, INK_CURSOR);
     }

@@ -8,12 +8,10 @@
 
 /* One axis with its choices on a line, the current one marked, those that are not allowed dim. */
 static void axis_line(const struct compose_view *of, struct canvas *c, struct rect r, int y, enum axis a) {
-    char value[64];
     int x = r.x + 18, last = r.x + r.w - 1;
     canvas_text(c, r.x + 3, y, INK_DIM, axis_name(a));
     if (!of->choice_count) {
-        axis_value(&of->config.method.module[of->part], a, value);
-        canvas_text(c, x, y, INK_TEXT, value);
+        canvas_text(c, x, y, INK_TEXT, axis_value(&of->config.method.module[of->part], a).text);
         return;
     }
     for (int i = 0; i < of->choice_count; i++) {

@@ -37,7 +37,7 @@ void compose_field(const struct compose_view *v, char label[32], char value[FIEL
     snprintf(label, 32, "%s", axis_name(v->axis));
     const struct key *k = axis_key(m, v->axis);
     if (k) key_print(k, m, value);
-    else axis_value(m, v->axis, value);
+    else snprintf(value, FIELD_ROOM, "%s", axis_value(m, v->axis).text);
 }
 
 /* One network a stack makes modules of one size, one projection is of one, and one rule of Kronecker products

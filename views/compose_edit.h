@@ -21,7 +21,7 @@ const struct key *axis_key(const struct module *m, enum axis a);
 /* An option's short name, its value as shown, what it is, and whether it is among those shown at first
  * glance. */
 const char *option_name(const struct compose_view *v, int i);
-void option_value(const struct compose_view *v, int i, char out[64]);
+struct phrase option_value(const struct compose_view *v, int i);
 struct phrase option_says(const struct compose_view *v, int i);
 bool compose_option_shown(const struct compose_view *v, int i);
 /* Options by group: which one, its title, whether it is hidden with its group. */
@@ -98,9 +98,9 @@ void compose_list(struct compose_view *v);
 /* Fills v->row with the options that have a say in the config as it is. */
 void compose_list_options(struct compose_view *v);
 /* The value of an axis of a module, as the table shows it. */
-void axis_value(const struct module *m, enum axis a, char out[64]);
+struct phrase axis_value(const struct module *m, enum axis a);
 /* The site of a module in words: "attn q", "cross q", "ffn out", "all biases". */
-void site_words(const struct module *m, char out[32]);
+struct phrase site_words(const struct module *m);
 
 /* compose_undo.c: remembers the present state, so that the change that follows can be undone; `by` as in
  * compose_state. */

@@ -161,7 +161,7 @@ const char *option_name(const struct compose_view *v, int i) {
 }
 
 /* Tasks by their names; what stands where nothing is said. */
-static void text_option(const struct run_config *c, const struct option *o, char out[64]) {
+static struct phrase text_option(const struct run_config *c, const struct option *o) {
     struct buf b = BUF_INIT;
     const char *text = option_text(c, o);
     if (o->offset == offsetof(struct run_config, tasks_given))
@@ -172,9 +172,10 @@ static void text_option(const struct run_config *c, const struct option *o, char
                                       : c->tasks        ? REGIME_MULTI
                                                         : REGIME_SINGLE));
     else if (o->offset == offsetof(struct run_config, sampling)) buf_puts(&b, "proportional");
-    snprintf(out, 64, "%s", b.size ? buf_text(&b) : "none");
-    if (b.size >= 64) snprintf(out + 58, 6, "\u2026"); /* the command line below has all */
+    struct phrase out = phrase("%.63s", b.size ? buf_text(&b) : "none");
+    if (b.size >= 64) snprintf(out.text + 58, 6, "\u2026"); /* the command line below has all */
     buf_release(&b);
+    return out;
 }
 
 bool compose_seeds(struct compose_view *v, const char *text, char why[200]) {
@@ -195,11 +196,11 @@ bool compose_seeds(struct compose_view *v, const char *text, char why[200]) {
 }
 
 /* "1,2,3", as many as there is room for. */
-static void seeds_value(const struct compose_view *v, size_t room, char *out) {
-    size_t n = 0;
-    *out = 0;
-    for (int i = 0; i < v->seeds && n + 24 < room; i++)
-        n = text_more(out, room, n, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
+static struct phrase seeds_value(const struct compose_view *v) {
+    struct phrase out = { "" };
+    for (int i = 0; i < v->seeds && strlen(out.text) + 24 < 64; i++)
+        phrase_add(&out, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
+    return out;
 }
 
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]) {
@@ -224,27 +225,20 @@ bool option_enter(struct run_config *c, const char *name, const char *text, char
     return !rc;
 }
 
-void option_value(const struct compose_view *v, int i, char out[64]) {
+struct phrase option_value(const struct compose_view *v, int i) {
     const struct option *o = row(v, i);
     const struct shown *s = shown_of(o);
-    char *text = option_print(&v->config, o);
     double number = 0;
-    bool is_number = text_to_double(text, &number);
-    if (v->seeds && !strcmp(o->name, "seed")) {
-        seeds_value(v, 64, out);
-        free(text);
-        return;
-    }
-    if (o->kind == OPTION_TEXT) {
-        text_option(&v->config, o, out);
-        free(text);
-        return;
-    }
-    if (s && s->none && (!*text || (is_number && number == 0))) snprintf(out, 64, "%s", s->none);
-    else if (is_number && o->kind == OPTION_DOUBLE && s && s->stride == STRIDE_125)
-        snprintf(out, 64, "%.63s", show_short(number).text);
-    else snprintf(out, 64, "%s", text);
+    if (v->seeds && !strcmp(o->name, "seed")) return seeds_value(v);
+    if (o->kind == OPTION_TEXT) return text_option(&v->config, o);
+    char *text = option_print(&v->config, o);
+    bool is_number = text_to_double(text, &number), short_one = s && s->stride == STRIDE_125;
+    bool none = s && s->none && (!*text || (is_number && number == 0));
+    struct phrase value = none                                                    ? phrase("%s", s->none)
+                          : is_number && o->kind == OPTION_DOUBLE && short_one ? show_short(number)
+                                                                               : phrase("%.63s", text);
     free(text);
+    return value;
 }
 
 struct phrase option_says(const struct compose_view *v, int i) {

@@ -19,16 +19,16 @@ static void add_change(struct buf *out, int *n, const char *name, const char *wa
 
 /* The axes of the modules that differ; a function brings its own axes. */
 static void add_axes(struct buf *out, int *n, const struct method *from, const struct method *to) {
-    char was[64], now[64], of[32] = "";
+    char of[32] = "";
     for (int i = 0; i < from->count; i++) {
         bool function = from->module[i].fn != to->module[i].fn;
         if (from->count > 1) snprintf(of, sizeof of, " (module %d)", i + 1);
         for (int a = 0; a < (function ? AXIS_FUNCTION + 1 : axis_count()); a++) {
             int letter = a == AXIS_SIZE ? 2 : 0; /* "r 8" */
-            axis_value(&from->module[i], (enum axis)a, was);
-            axis_value(&to->module[i], (enum axis)a, now);
-            if (strcmp(was, now) != 0)
-                add_change(out, n, axis_name((enum axis)a), was + letter, now + letter, of);
+            struct phrase was = axis_value(&from->module[i], (enum axis)a),
+                          now = axis_value(&to->module[i], (enum axis)a);
+            if (strcmp(was.text, now.text) != 0)
+                add_change(out, n, axis_name((enum axis)a), was.text + letter, now.text + letter, of);
         }
     }
 }

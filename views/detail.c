@@ -156,7 +156,7 @@ static void episode(struct sheet *p, const struct detail_view *v) {
 
 static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct detail_view *v = &ui->detail;
-    struct sheet p = { c, r, v->top, 0, ui->glyphs };
+    struct sheet p = { c, r, v->top, .glyphs = ui->glyphs };
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
     detail_head(&p, v);
     warnings(&p, v);

@@ -66,17 +66,16 @@ static void add_about(struct explain_page *page, const struct method *m, const s
 
 static void explain_add_axes(struct explain_page *page, const struct module *m, int number) {
     struct buf b = BUF_INIT;
-    char layers[KEY_TEXT], sizes[64];
+    char layers[KEY_TEXT];
     buf_printf(&b, "%d  %s", number, function_of(m)->title);
     if (module_takes(m, TAKES_READ))
         buf_printf(&b, " · reads %s, writes %s: %s", tap_name(m->read), tap_name(m->write),
                    module_insertion(m));
     else if (m->write != TAP_NONE) buf_printf(&b, " · at %s", tap_name(m->write));
     else buf_printf(&b, " · %s", target_name(m->target));
-    if (!module_in_weight(m)) {
-        axis_value(m, AXIS_COMPOSITION, sizes);
-        buf_printf(&b, " · composed by %s · source %s", sizes, source_name(m->source));
-    }
+    if (!module_in_weight(m))
+        buf_printf(&b, " · composed by %s · source %s", axis_value(m, AXIS_COMPOSITION).text,
+                   source_name(m->source));
     if (source_width(m->source)) buf_printf(&b, " of width %d", m->mid);
     if (module_is_sized(m)) buf_printf(&b, " · %s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size);
     if (module_takes(m, TAKES_ACT)) buf_printf(&b, " · %s", method_act_name(m->act));

@@ -11,7 +11,7 @@
 /* Rows from `top` on are drawn into r; returns how many there are. */
 static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     const struct explain_page *page = &ui->explain.page;
-    struct sheet s = { c, r, top, 0, ui->glyphs };
+    struct sheet s = { c, r, top, .glyphs = ui->glyphs };
     int last = -1;
     if (!page->title) return 0;
     for (size_t i = 0; i < page->count; i++) {

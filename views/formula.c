@@ -11,9 +11,8 @@ static const char *input_of(const struct module *m) {
 }
 
 void formula_delta(const struct module *m, const struct arch *a, const char *sub, char out[160]) {
-    char site[32];
-    site_words(m, site);
-    const struct formula_words w = { input_of(m), sub, site, !a || a->scale_scores ? "/\u221Ad_h" : "" };
+    struct phrase site = site_words(m);
+    const struct formula_words w = { input_of(m), sub, site.text, !a || a->scale_scores ? "/\u221Ad_h" : "" };
     function_of(m)->formula(m, &w, out);
 }
 

@@ -58,7 +58,7 @@ const char method_about[] =
 
 /* Lines from `top` on are drawn into r; returns how many there are. */
 static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
-    struct sheet s = { c, r, top, 0, ui->glyphs };
+    struct sheet s = { c, r, top, .glyphs = ui->glyphs };
     bool search = *ui->help.search != 0;
     const char *intro = screen_at(ui->help.helped)->about;
     if (!search && intro) sheet_text(&s, 1, INK_TEXT, intro);

@@ -18,14 +18,14 @@ bool learn_is_silent(const struct learn_view *v, int step) {
     return (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs && !failed;
 }
 
-void learn_place(const struct learn_view *v, int step, char out[32]) {
+struct phrase learn_place(const struct learn_view *v, int step) {
     int before = 0, all = 0;
     for (int i = 0; i < v->lesson->steps; i++) {
         bool seen = !learn_is_silent(v, i);
         all += seen;
         before += seen && i <= step;
     }
-    snprintf(out, 32, "%d of %d", before, all);
+    return phrase("%d of %d", before, all);
 }
 
 const struct lesson_step *learn_step(const struct learn_view *v) {

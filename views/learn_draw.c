@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/learn_parts.h"
+#include "views/sheet.h"
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
@@ -18,100 +19,60 @@ enum {
     BELOW_H = 8
 };
 
-/* Drawing, or with c NULL only measuring; rows before `skip` are above the rectangle. */
-struct learn_pen {
-    const struct ui *ui;
-    struct canvas *c;
-    struct canvas measure;
-    struct rect r;
-    int skip, row;
-    bool past; /* a step that was passed: dim */
-};
-
-static struct learn_pen pen_of(const struct ui *ui, struct canvas *c, struct rect r, int skip) {
-    return (struct learn_pen){ .ui = ui, .c = c, .measure = { .glyphs = ui->glyphs }, .r = r, .skip = skip };
-}
-
-static enum ink pen_ink(const struct learn_pen *p, enum ink ink) { return p->past ? INK_DIM : ink; }
-
-/* A paragraph, indented. */
-static void pen_text(struct learn_pen *p, int indent, enum ink ink, const char *text) {
-    int w = p->r.w - 2 - indent, rows = canvas_wrap_rows(&p->measure, w, text);
-    if (p->c)
-        canvas_wrap(p->c, (struct rect){ p->r.x + 1 + indent, p->r.y + p->row - p->skip, w, rows },
-                    pen_ink(p, ink), text);
-    p->row += rows;
-}
-
-static void pen_line(struct learn_pen *p, int indent, enum ink ink, const char *text) {
-    if (p->c)
-        canvas_fit(p->c, p->r.x + 1 + indent, p->r.y + p->row - p->skip, p->r.w - 2 - indent, pen_ink(p, ink),
-                   text);
-    p->row++;
-}
-
-static void pen_rule(struct learn_pen *p, const char *title, const char *right) {
-    if (p->c) canvas_rule(p->c, p->r.x, p->r.y + p->row - p->skip, p->r.w, title, right);
-    p->row++;
-}
-
 /* ---- a step ---- */
 
-void learn_step_title(const struct lesson_step *s, char out[160]) {
+struct phrase learn_step_title(const struct lesson_step *s) {
     const char *head = s->head ? s->head : "";
     switch (s->kind) {
-    case LESSON_TEXT: snprintf(out, 160, "%s", head); break;
-    case LESSON_ASK: snprintf(out, 160, "Question"); break;
-    case LESSON_ANSWER: snprintf(out, 160, "Answer"); break;
-    case LESSON_RUN: snprintf(out, 160, "Run: %s", s->name); break;
-    case LESSON_SHOW: snprintf(out, 160, "Look: %s", head); break;
-    case LESSON_CHANGE: snprintf(out, 160, "%s", *head ? head : "To change"); break;
-    case LESSON_MAP: snprintf(out, 160, "Map"); break;
-    case LESSON_CODE: snprintf(out, 160, "In the code: %s", head); break;
-    default: snprintf(out, 160, "Measured"); break;
+    case LESSON_TEXT: return phrase("%s", head);
+    case LESSON_ASK: return phrase("Question");
+    case LESSON_ANSWER: return phrase("Answer");
+    case LESSON_RUN: return phrase("Run: %s", s->name);
+    case LESSON_SHOW: return phrase("Look: %s", head);
+    case LESSON_CHANGE: return phrase("%s", *head ? head : "To change");
+    case LESSON_MAP: return phrase("Map");
+    case LESSON_CODE: return phrase("In the code: %s", head);
+    default: return phrase("Measured");
     }
 }
 
 /* "large" has a free row between paragraphs, else only where the text parts them. */
-static void draw_body(struct learn_pen *p, int step) {
-    const struct learn_view *v = &p->ui->learn;
+static void draw_body(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     for (int i = 0; i < s->paragraphs; i++) {
         const struct lesson_paragraph *one = &s->paragraph[i];
         bool apart = i && !(one->kept && s->paragraph[i - 1].kept);
         char *text = lesson_fill(v->lesson, v->progress, step, one->text, one->kept);
-        if (apart) p->row++;
-        if (one->kept) pen_line(p, 1, INK_ACCENT, text);
-        else pen_text(p, 0, INK_TEXT, text);
+        if (apart) p->rows++;
+        if (one->kept) sheet_line(p, 2, INK_ACCENT, text);
+        else sheet_text(p, 1, INK_TEXT, text);
         free(text);
     }
 }
 
-static void draw_choices(struct learn_pen *p, int step) {
-    const struct learn_view *v = &p->ui->learn;
+static void draw_choices(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     char chosen = v->progress->of[step].chosen;
-    p->row++;
+    p->rows++;
     for (int i = 0; i < s->choices; i++) {
         char letter[8];
         char *text = lesson_fill(v->lesson, v->progress, step, s->choice[i].text, false);
         bool here = s->choice[i].letter == chosen;
         snprintf(letter, sizeof letter, "%c", s->choice[i].letter);
         if (p->c) {
-            int y = p->r.y + p->row - p->skip;
-            if (here) canvas_text(p->c, p->r.x + 1, y, pen_ink(p, INK_ACCENT), "\u25B8");
-            canvas_text(p->c, p->r.x + 3, y, pen_ink(p, INK_KEY), letter);
+            int y = sheet_y(p);
+            if (here) canvas_text(p->c, p->r.x + 1, y, p->dim ? INK_DIM : INK_ACCENT, "\u25B8");
+            canvas_text(p->c, p->r.x + 3, y, p->dim ? INK_DIM : INK_KEY, letter);
             if (step == v->progress->at)
                 zone_add(p->c, (struct zone){ .at = { p->r.x, y, p->r.w, 1 }, .key = (uint32_t)*letter });
         }
-        pen_text(p, 4, here ? INK_ACCENT : INK_TEXT, text);
+        sheet_text(p, 5, here ? INK_ACCENT : INK_TEXT, text);
         free(text);
     }
 }
 
 /* What was chosen beside what is right, and what the answers before were. */
-static void draw_answered(struct learn_pen *p, int step) {
-    const struct learn_view *v = &p->ui->learn;
+static void draw_answered(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step], *ask = &v->lesson->step[s->of];
     const struct lesson_result *r = &v->progress->of[s->of];
     char line[400], right = lesson_right(v->lesson, v->progress, step);
@@ -123,28 +84,28 @@ static void draw_answered(struct learn_pen *p, int step) {
     if (all > 1) n = text_more(line, sizeof line, n, "   of %d answers here so far:", all);
     for (int i = 0; all > 1 && i < ask->choices; i++)
         n = text_more(line, sizeof line, n, " %c %d", 'a' + i, r->given[i]);
-    pen_text(p, 0, r->chosen == right ? INK_GOOD : INK_WARN, line);
+    sheet_text(p, 1, r->chosen == right ? INK_GOOD : INK_WARN, line);
     char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[right - 'a'].text, false);
-    pen_text(p, 2, INK_ACCENT, text);
+    sheet_text(p, 3, INK_ACCENT, text);
     free(text);
-    p->row++;
+    p->rows++;
 }
 
 /* Where a run is. */
-static void learn_draw_run(struct learn_pen *p, int step) {
-    const struct learn_view *v = &p->ui->learn;
+static void learn_draw_run(struct sheet *p, const struct ui *ui, int step) {
+    const struct learn_view *v = &ui->learn;
     const struct lesson_result *r = &v->progress->of[step];
     char *text = lesson_command(v->lesson, v->progress, step);
-    pen_text(p, 0, INK_DIM, text);
+    sheet_text(p, 1, INK_DIM, text);
     free(text);
-    if (r->state == LESSON_OPEN) pen_line(p, 0, INK_WARN, "Enter trains it");
-    if (r->state == LESSON_FAILED) pen_text(p, 0, INK_BAD, r->why ? r->why : "it failed");
-    if (r->state == LESSON_BUSY && !r->runs) pen_line(p, 0, INK_ACCENT, "reading model and rows \u2026");
+    if (r->state == LESSON_OPEN) sheet_line(p, 1, INK_WARN, "Enter trains it");
+    if (r->state == LESSON_FAILED) sheet_text(p, 1, INK_BAD, r->why ? r->why : "it failed");
+    if (r->state == LESSON_BUSY && !r->runs) sheet_line(p, 1, INK_ACCENT, "reading model and rows \u2026");
     for (int i = 0; i < r->runs && r->state != LESSON_OPEN; i++) {
         char line[160];
         const struct job_row *job = NULL;
-        for (int k = 0; k < p->ui->train.jobs; k++)
-            if (p->ui->train.job[k].id == r->run[i]) job = &p->ui->train.job[k];
+        for (int k = 0; k < ui->train.jobs; k++)
+            if (ui->train.job[k].id == r->run[i]) job = &ui->train.job[k];
         if (job && r->state == LESSON_BUSY) {
             int n = snprintf(line, sizeof line, "%s #%lld  step %lld of %lld", state_sign(job->state),
                              (long long)r->run[i], (long long)job->step, (long long)job->steps);
@@ -156,64 +117,59 @@ static void learn_draw_run(struct learn_pen *p, int step) {
         } else
             snprintf(line, sizeof line, "%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026",
                      (long long)r->run[i]);
-        pen_line(p, 0, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line);
+        sheet_line(p, 1, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line);
         if (p->c && job && r->state == LESSON_BUSY && job->steps > 0 && p->r.w > 66)
-            canvas_bar(p->c, p->r.x + 50, p->r.y + p->row - 1 - p->skip, p->r.w - 52,
+            canvas_bar(p->c, p->r.x + 50, sheet_y(p) - 1, p->r.w - 52,
                        (double)job->step / (double)job->steps);
     }
-    if (r->note && r->state == LESSON_DONE) pen_text(p, 0, INK_WARN, r->note);
+    if (r->note && r->state == LESSON_DONE) sheet_text(p, 1, INK_WARN, r->note);
 }
 
 /* A computed value; a check that fails is as loud above the step that is read as in it. */
-static void draw_measured(struct learn_pen *p, int step) {
-    const struct learn_view *v = &p->ui->learn;
+static void draw_measured(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     const struct lesson_result *r = &v->progress->of[step];
     char text[160], line[200];
-    bool past = p->past;
-    if (r->state == LESSON_FAILED || !r->ok) p->past = false;
+    bool past = p->dim;
+    if (r->state == LESSON_FAILED || !r->ok) p->dim = false;
     if (r->state == LESSON_FAILED) {
-        pen_text(p, 0, INK_BAD, r->why ? r->why : "it failed");
+        sheet_text(p, 1, INK_BAD, r->why ? r->why : "it failed");
     } else if (r->state != LESSON_DONE) {
-        pen_line(p, 0, INK_ACCENT, "computing \u2026");
+        sheet_line(p, 1, INK_ACCENT, "computing \u2026");
     } else if (s->kind == LESSON_CHECK) {
         lesson_check_text(r, text);
         snprintf(line, sizeof line, "%s %s", r->ok ? "\u2713" : "\u2717", text);
-        pen_line(p, 0, r->ok ? INK_GOOD : INK_BAD, line);
-        if (!r->ok) pen_text(p, 0, INK_BAD, "The text of this lesson may not hold for this model and task.");
+        sheet_line(p, 1, r->ok ? INK_GOOD : INK_BAD, line);
+        if (!r->ok) sheet_text(p, 1, INK_BAD, "The text of this lesson may not hold for this model and task.");
     }
-    p->past = past;
+    p->dim = past;
 }
 
-static void draw_maps(struct learn_pen *p, int step) {
-    const struct learn_view *v = &p->ui->learn;
+static void draw_maps(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     int rows = learn_map_rows(s);
-    p->row++;
+    p->rows++;
     if (p->c && p->r.w > 12)
-        learn_draw_map(p->c, (struct rect){ p->r.x + 1, p->r.y + p->row - p->skip, p->r.w - 2, rows }, s,
+        learn_draw_map(p->c, (struct rect){ p->r.x + 1, sheet_y(p), p->r.w - 2, rows }, s,
                        v->progress->of[step].map);
-    p->row += rows;
+    p->rows += rows;
 }
 
-static void draw_step(struct learn_pen *p, int step, bool rule) {
-    const struct learn_view *v = &p->ui->learn;
+static void draw_step(struct sheet *p, const struct ui *ui, int step, bool rule) {
+    const struct learn_view *v = &ui->learn;
     const struct lesson_step *s = &v->lesson->step[step];
-    char title[160], place[32];
-    learn_step_title(s, title);
-    learn_place(v, step, place);
-    if (rule) pen_rule(p, *title ? title : NULL, p->past ? NULL : place);
-    if (s->kind == LESSON_CHECK || s->kind == LESSON_LET) draw_measured(p, step);
+    if (rule) sheet_rule(p, learn_step_title(s).text, p->dim ? NULL : learn_place(v, step).text);
+    if (s->kind == LESSON_CHECK || s->kind == LESSON_LET) draw_measured(p, v, step);
     if ((s->kind == LESSON_ANSWER || s->kind == LESSON_MAP) && !lesson_passed(v->lesson, v->progress, step))
-        draw_measured(p, step);
+        draw_measured(p, v, step);
     if (lesson_computes(s) && v->progress->of[step].state != LESSON_DONE) return;
-    if (s->kind == LESSON_ANSWER) draw_answered(p, step);
-    draw_body(p, step);
-    if (s->kind == LESSON_MAP) draw_maps(p, step);
-    if (s->kind == LESSON_ASK) draw_choices(p, step);
+    if (s->kind == LESSON_ANSWER) draw_answered(p, v, step);
+    draw_body(p, v, step);
+    if (s->kind == LESSON_MAP) draw_maps(p, v, step);
+    if (s->kind == LESSON_ASK) draw_choices(p, v, step);
     if (s->kind == LESSON_RUN) {
-        if (s->paragraphs) p->row++;
-        learn_draw_run(p, step);
+        if (s->paragraphs) p->rows++;
+        learn_draw_run(p, ui, step);
     }
 }
 
@@ -225,14 +181,14 @@ static int first_beside(const struct learn_view *v) {
 }
 
 /* Everything up to the step that is shown; large: that alone. */
-static void draw_steps(struct learn_pen *p) {
-    const struct learn_view *v = &p->ui->learn;
+static void draw_steps(struct sheet *p, const struct ui *ui) {
+    const struct learn_view *v = &ui->learn;
     int at = v->progress->at;
     for (int i = v->large ? first_beside(v) : 0; i <= at; i++) {
         if (learn_is_silent(v, i)) continue;
-        p->past = i < at;
-        draw_step(p, i, true);
-        if (i < at) p->row++;
+        p->dim = i < at;
+        draw_step(p, ui, i, true);
+        if (i < at) p->rows++;
     }
 }
 
@@ -240,9 +196,9 @@ int learn_rows(const struct ui *ui, int w) {
     if (ui->learn.notes) return learn_draw_notes(ui, NULL, (struct rect){ 0, 0, w, 0 });
     if (ui->learn.large && w > LARGE_W) w = LARGE_W;
     if (w > TEXT_W) w = TEXT_W;
-    struct learn_pen p = pen_of(ui, NULL, (struct rect){ 0, 0, w, 0 }, 0);
-    draw_steps(&p);
-    return p.row;
+    struct sheet p = { .r = { .w = w }, .glyphs = ui->glyphs };
+    draw_steps(&p, ui);
+    return p.rows;
 }
 
 /* ---- the list ---- */
@@ -304,9 +260,9 @@ void learn_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         learn_draw_list(ui, c, r);
     } else {
         int rows = learn_rows(ui, r.w), skip = rows > r.h ? rows - r.h - v->up : 0;
-        struct learn_pen p = pen_of(ui, c, r, skip < 0 ? 0 : skip);
+        struct sheet p = { c, r, skip < 0 ? 0 : skip, .glyphs = ui->glyphs };
         if (v->large && rows < r.h) p.r.y += (r.h - rows) / 3;
-        draw_steps(&p);
+        draw_steps(&p, ui);
     }
     canvas_pop_clip(c);
 }
@@ -362,20 +318,18 @@ bool learn_share(int w, int h, struct rect *screen, struct rect *step) {
 
 void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
-    char place[64];
-    learn_place(v, v->progress->at, place);
-    text_more(place, sizeof place, strlen(place), " \u00B7 8 goes on");
+    struct phrase place = learn_place(v, v->progress->at);
+    phrase_add(&place, " \u00B7 8 goes on");
     if (r.h > LAYOUT_PAGE_H) { /* at the side: a line between */
         for (int y = 0; y < r.h; y++) canvas_text(c, r.x, r.y + y, INK_DIM, "\u2502");
         r.x += 2;
         r.w -= 2;
     }
     canvas_push_clip(c, r);
-    canvas_title(c, r, v->lesson->title, place);
-    struct rect body = rect_down(r, 1);
-    struct learn_pen p = pen_of(ui, c, body, 0);
-    draw_step(&p, v->progress->at, false);
-    if (p.row > body.h) {
+    canvas_title(c, r, v->lesson->title, place.text);
+    struct sheet p = { c, rect_down(r, 1), .glyphs = ui->glyphs };
+    draw_step(&p, ui, v->progress->at, false);
+    if (p.rows > r.h - 1) {
         canvas_fill(c, (struct rect){ r.x, r.y + r.h - 1, r.w, 1 }, INK_TEXT, ' ');
         canvas_text(c, r.x + 1, r.y + r.h - 1, INK_DIM, "\u2026 8 has the rest");
     }

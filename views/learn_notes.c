@@ -5,29 +5,11 @@
 
 #include "core/base/buf.h"
 #include "views/learn_parts.h"
+#include "views/sheet.h"
 #include "views/ui_parts.h"
 
-struct notes_pen {
-    struct canvas *c; /* NULL: only measuring */
-    struct canvas measure;
-    struct rect r;
-    int row, skip;
-};
-
-static void notes_text(struct notes_pen *p, enum ink ink, const char *text) {
-    struct rect r = { p->r.x + 1, p->r.y + p->row - p->skip, p->r.w - 2, 0 };
-    r.h = canvas_wrap_rows(&p->measure, r.w, text);
-    if (p->c) canvas_wrap(p->c, r, ink, text);
-    p->row += r.h;
-}
-
-static void notes_rule(struct notes_pen *p, const char *title, const char *right) {
-    if (p->c) canvas_rule(p->c, p->r.x, p->r.y + p->row - p->skip, p->r.w, title, right);
-    p->row++;
-}
-
 /* Which choice is right, and what was answered here so far. */
-static void notes_question(struct notes_pen *p, const struct learn_view *v, int ask) {
+static void notes_question(struct sheet *p, const struct learn_view *v, int ask) {
     const struct lesson_step *s = &v->lesson->step[ask];
     struct buf b = BUF_INIT;
     int all = 0;
@@ -42,44 +24,42 @@ static void notes_question(struct notes_pen *p, const struct learn_view *v, int 
     if (all) buf_printf(&b, " Of %d %s so far:", all, all == 1 ? "answer" : "answers");
     for (int i = 0; all && i < s->choices; i++)
         buf_printf(&b, " %c %d", s->choice[i].letter, v->progress->of[ask].given[i]);
-    notes_text(p, INK_ACCENT, buf_text(&b));
+    sheet_text(p, 1, INK_ACCENT, buf_text(&b));
     buf_release(&b);
-    p->row++;
+    p->rows++;
 }
 
-static void notes_of(struct notes_pen *p, const struct learn_view *v, int step) {
+static void notes_of(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     if (s->kind == LESSON_ASK) notes_question(p, v, step);
     for (int i = 0; i < s->notes; i++) {
         char *text = lesson_fill(v->lesson, v->progress, step, s->note[i].text, false);
-        if (i) p->row++;
-        notes_text(p, INK_TEXT, text);
+        if (i) p->rows++;
+        sheet_text(p, 1, INK_TEXT, text);
         free(text);
     }
-    if (!s->notes) notes_text(p, INK_DIM, "no note to this step");
+    if (!s->notes) sheet_text(p, 1, INK_DIM, "no note to this step");
 }
 
 int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
-    struct notes_pen p = { .c = c, .measure = { .glyphs = ui->glyphs }, .r = r, .skip = v->up };
+    struct sheet p = { c, r, v->up, .glyphs = ui->glyphs };
     const struct lesson_step *s = learn_step(v);
-    char title[160], place[32];
     if (!s) {
-        notes_rule(&p, "Notes", NULL);
-        notes_text(&p, INK_DIM,
+        sheet_rule(&p, "Notes", NULL);
+        sheet_text(&p, 1, INK_DIM,
                    *v->failed  ? v->failed
                    : v->listed ? "no lesson was begun in this history"
                                : "looking for a lesson \u2026");
-        return p.row;
+        return p.rows;
     }
-    learn_step_title(s, title);
-    learn_place(v, v->progress->at, place);
-    notes_rule(&p, *title ? title : v->lesson->title, place);
+    struct phrase title = learn_step_title(s);
+    sheet_rule(&p, *title.text ? title.text : v->lesson->title, learn_place(v, v->progress->at).text);
     notes_of(&p, v, v->progress->at);
     int next = learn_next_step(v, 1);
-    p.row++;
-    if (next >= 0) learn_step_title(&v->lesson->step[next], title);
-    notes_rule(&p, "Next", NULL);
-    notes_text(&p, INK_DIM, next < 0 ? "the end" : *title ? title : "Text");
-    return p.row;
+    p.rows++;
+    if (next >= 0) title = learn_step_title(&v->lesson->step[next]);
+    sheet_rule(&p, "Next", NULL);
+    sheet_text(&p, 1, INK_DIM, next < 0 ? "the end" : *title.text ? title.text : "Text");
+    return p.rows;
 }

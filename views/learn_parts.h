@@ -2,12 +2,13 @@
 #ifndef VIEWS_LEARN_PARTS_H
 #define VIEWS_LEARN_PARTS_H
 
+#include "views/phrase.h"
 #include "views/ui.h"
 
 /* Returns whether a step is passed over: a let or check without text, unless it failed. */
 bool learn_is_silent(const struct learn_view *v, int step);
 /* Formats where a step is among those that are seen, "4 of 12". */
-void learn_place(const struct learn_view *v, int step, char out[32]);
+struct phrase learn_place(const struct learn_view *v, int step);
 /* The next step to be read in that direction, or -1. */
 int learn_next_step(const struct learn_view *v, int by);
 /* The step that is shown, or NULL; whether it and all before it are passed. */
@@ -19,7 +20,7 @@ bool learn_press(struct ui *ui, const struct press *p, struct effect *out);
 void learn_draw(const struct ui *ui, struct canvas *c, struct rect r);
 void learn_readout(const struct ui *ui, struct buf *out);
 /* What a step is called on the screen: "Question", its heading. */
-void learn_step_title(const struct lesson_step *s, char out[160]);
+struct phrase learn_step_title(const struct lesson_step *s);
 /* learn_notes.c: the notes; with c NULL only measured.  Returns their rows. */
 int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r);
 /* learn_map.c: the maps of a step, side by side, in r; and the rows that they take. */

@@ -10,6 +10,12 @@ void sheet_rule(struct sheet *s, const char *title, const char *right) {
 void sheet_text(struct sheet *s, int x, enum ink ink, const char *text) {
     struct canvas measure = { .glyphs = s->glyphs };
     int w = s->r.w - x - 1, rows = canvas_wrap_rows(&measure, w, text);
-    if (s->c) canvas_wrap(s->c, (struct rect){ s->r.x + x, sheet_y(s), w, rows }, ink, text);
+    struct rect r = { s->r.x + x, sheet_y(s), w, rows };
+    if (s->c) canvas_wrap(s->c, r, s->dim ? INK_DIM : ink, text);
     s->rows += rows;
+}
+
+void sheet_line(struct sheet *s, int x, enum ink ink, const char *text) {
+    if (s->c) canvas_fit(s->c, s->r.x + x, sheet_y(s), s->r.w - x - 1, s->dim ? INK_DIM : ink, text);
+    s->rows++;
 }

@@ -12,6 +12,7 @@ struct sheet {
     struct rect r;
     int top, rows;    /* the first row seen; rows so far */
     enum glyphs glyphs;
+    bool dim;         /* whatever its inks */
 };
 
 /* Returns where on the canvas the next row is. */
@@ -19,5 +20,7 @@ int sheet_y(const struct sheet *s);
 void sheet_rule(struct sheet *s, const char *title, const char *right);
 /* Wraps a text from column x of the page on, so that it is read to its end. */
 void sheet_text(struct sheet *s, int x, enum ink ink, const char *text);
+/* A row of it, cut where it is longer. */
+void sheet_line(struct sheet *s, int x, enum ink ink, const char *text);
 
 #endif
