@@ -134,15 +134,11 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
 
 /* ---- curves ---- */
 
-static bool is_shown(const struct compare_view *v, int group) {
-    return v->kind < 0 || v->data.group[group].kind == v->kind;
-}
-
 /* Metrics of the kind of g, the group under the cursor, alone: others are on another scale. */
 static bool has_curve(const struct compare_view *v, const struct compare_group *g,
                       const struct compare_curve *k, bool losses) {
-    if (!is_shown(v, k->group)) return false;
-    return losses || !g || v->data.group[k->group].kind == g->kind;
+    int kind = v->data.group[k->group].kind;
+    return (v->kind < 0 || kind == v->kind) && (losses || !g || kind == g->kind);
 }
 
 static void draw_chart(const struct compare_view *v, struct canvas *c, struct rect r, bool losses) {

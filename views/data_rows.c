@@ -11,12 +11,8 @@ static const char *const data_rows_splits[] = { "10%", "5%", "20%", "30%" };
 
 int data_columns(const struct data_view *v) { return v->look.peek ? v->look.peek->columns : 0; }
 
-/* Where dev rows may come from: files likely by their names, shares held out, other files, none. */
-static int data_devs(const struct data_view *v) {
-    return v->look.own_dev ? 1 : v->look.besides + (int)COUNT_OF(data_rows_splits) + 1;
-}
-
-/* The file of a place, or the share, or neither. */
+/* Where dev rows may come from: files likely by their names, shares held out, other files, none.  The file of
+ * a place, or the share, or neither. */
 static void dev_at(const struct data_view *v, int i, const char **file, const char **split) {
     int splits = (int)COUNT_OF(data_rows_splits);
     *file = *split = NULL;
@@ -108,15 +104,13 @@ static const char *const data_rows_words[DATA_OPTIONS][8] = {
     [ROW_DELIMITER] = { "by the name", "tab", "comma", "semicolon", "pipe", NULL },
 };
 
-static bool is_table(const struct data_view *v) { return v->look.peek && v->look.peek->format != DATA_JSONL; }
-
 /* Which of the lines there are. */
 int data_options(const struct data_view *v, int line[DATA_OPTIONS]) {
     int n = 0;
     if (v->look.list || !v->look.path) return 0;
     line[n++] = ROW_DEV;
     if (v->look.peek && !column_with(v, PEEK_TARGET)) line[n++] = ROW_KIND;
-    if (is_table(v)) {
+    if (v->look.peek && v->look.peek->format != DATA_JSONL) {
         line[n++] = ROW_HEADER;
         line[n++] = ROW_DELIMITER;
     }
@@ -145,7 +139,7 @@ bool data_option_step(struct data_view *v, int line, int by) {
     struct run_config *c = &v->config;
     int n = 0, at = word_at(v, line);
     if (line == ROW_DEV) {
-        int devs = data_devs(v);
+        int devs = v->look.own_dev ? 1 : v->look.besides + (int)COUNT_OF(data_rows_splits) + 1;
         v->dev = (v->dev + by + devs) % devs;
         data_apply(v);
         return false;

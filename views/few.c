@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "views/phrase.h"
 #include "views/plot_errors.h"
 
 enum { FEW_NAME = 30, FEW_TASK = 22 };
@@ -16,10 +17,7 @@ static struct style line_style(const struct canvas *c, int i) {
     return canvas_style(c, (enum ink)(INK_MODULE_1 + i % 3));
 }
 
-static void number_text(char out[16], double v) {
-    if (isfinite(v)) snprintf(out, 16, "%.4f", v);
-    else snprintf(out, 16, "-");
-}
+static struct phrase number(double v) { return isfinite(v) ? phrase("%.4f", v) : phrase("-"); }
 
 /* ---- few shots ---- */
 
@@ -58,28 +56,22 @@ static void draw_numbers(struct canvas *c, struct rect r, const struct few_view 
     numbers_title(v, title);
     canvas_text(c, r.x + 1, r.y, INK_DIM, title);
     for (int p = 0; p < first->points; p++) {
-        char head[24];
-        snprintf(head, sizeof head, "k=%g", first->k[p]);
-        canvas_right(c, r.x + FEW_NAME + 18 * p, r.y, 16, INK_DIM, head);
+        canvas_right(c, r.x + FEW_NAME + 18 * p, r.y, 16, INK_DIM, phrase("k=%g", first->k[p]).text);
     }
     for (int i = 0; i < v->lines; i++) {
         const struct few_line *l = &v->line[i];
         canvas_put(c, r.x + 1, r.y + 1 + i, line_style(c, i), (uint32_t)('a' + i % 26));
         canvas_fit(c, r.x + 3, r.y + 1 + i, FEW_NAME - 4, INK_TEXT, l->name);
         for (int p = 0; p < l->points; p++) {
-            char mean[16], sd[16], both[40];
-            number_text(mean, l->mean[p]);
-            number_text(sd, l->sd[p]);
-            snprintf(both, sizeof both, "%s \u00B1 %s", mean, sd);
-            canvas_right(c, r.x + FEW_NAME + 18 * p, r.y + 1 + i, 16, INK_TEXT, both);
+            canvas_right(c, r.x + FEW_NAME + 18 * p, r.y + 1 + i, 16, INK_TEXT,
+                         phrase("%s \u00B1 %s", number(l->mean[p]).text, number(l->sd[p]).text).text);
         }
     }
 }
 
 static void draw_gains(struct canvas *c, struct rect r, const struct few_view *v) {
-    char title[160];
-    snprintf(title, sizeof title, "tasks by gain at k = %d: %.120s", v->k, v->less);
-    canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_DIM, title);
+    canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_DIM,
+               phrase("tasks by gain at k = %d: %.120s", v->k, v->less).text);
     canvas_fit(c, r.x + 1, r.y + 1, FEW_TASK, INK_DIM, "task");
     for (int i = 0; i < v->lines; i++) {
         char mark[2] = { (char)('a' + i % 26), 0 };
@@ -91,17 +83,12 @@ static void draw_gains(struct canvas *c, struct rect r, const struct few_view *v
     for (int g = 0; g < v->gains; g++) {
         const struct few_gain *x = &v->gain[g];
         int y = r.y + 2 + g;
-        char text[16];
         canvas_fit(c, r.x + 1, y, FEW_TASK, INK_TEXT, x->task);
-        for (int i = 0; i < v->lines; i++) {
-            number_text(text, x->value[i]);
-            canvas_right(c, r.x + FEW_TASK + 1 + 9 * i, y, 8, INK_TEXT, text);
-        }
-        number_text(text, x->majority);
-        canvas_right(c, at, y, 9, INK_DIM, text);
-        if (isfinite(x->gain)) snprintf(text, sizeof text, "%+.4f", x->gain);
-        else snprintf(text, sizeof text, "-");
-        canvas_right(c, at + 10, y, 9, x->gain > 0 ? INK_GOOD : x->gain < 0 ? INK_BAD : INK_TEXT, text);
+        for (int i = 0; i < v->lines; i++)
+            canvas_right(c, r.x + FEW_TASK + 1 + 9 * i, y, 8, INK_TEXT, number(x->value[i]).text);
+        canvas_right(c, at, y, 9, INK_DIM, number(x->majority).text);
+        canvas_right(c, at + 10, y, 9, x->gain > 0 ? INK_GOOD : x->gain < 0 ? INK_BAD : INK_TEXT,
+                     phrase(isfinite(x->gain) ? "%+.4f" : "-", x->gain).text);
     }
 }
 
@@ -133,12 +120,9 @@ static void draw_loop(struct canvas *c, struct rect r, const struct episode_view
     free(x);
     canvas_text(c, r.x + 1, r.y + chart, INK_DIM, "steps    q query   b support before   a after its step");
     for (int i = 0; i <= n; i++) {
-        char query[16], before[16], after[16];
-        number_text(query, v->query[i]);
-        number_text(before, i < n ? v->before[i] : NAN);
-        number_text(after, i ? v->after[i - 1] : NAN);
-        canvas_printf(c, r.x + 1, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i, query, before,
-                      after);
+        canvas_printf(c, r.x + 1, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i,
+                      number(v->query[i]).text, number(i < n ? v->before[i] : NAN).text,
+                      number(i ? v->after[i - 1] : NAN).text);
     }
 }
 

@@ -51,11 +51,6 @@ const char *heat_column_name(const struct heat_data *d, int column) {
     return column < 0 || column >= d->columns ? "" : d->column_name[heat_stored(d->column_order, column)];
 }
 
-/* Half blocks need colours: without them a line holds one row. */
-static bool halves(const struct canvas *c) {
-    return c->colours == COLOURS_256 && c->glyphs != GLYPHS_ASCII;
-}
-
 static int rows_a_line(enum heat_size size) { return size <= HEAT_HALF_WIDE ? 2 : 1; }
 
 static int heat_longest(const struct canvas *c, const char *const *name, int n) {
@@ -76,7 +71,8 @@ static int label_width(const struct canvas *c, struct rect r, const struct heat_
 struct heat_page heat_page(const struct canvas *c, struct rect r, const struct heat_data *d,
                            const struct heat_look *k) {
     struct heat_page p = { .label = label_width(c, r, d) };
-    int first = halves(c) ? HEAT_HALF : HEAT_LINE;
+    /* half blocks need colours: without them a line holds one row */
+    int first = c->colours == COLOURS_256 && c->glyphs != GLYPHS_ASCII ? HEAT_HALF : HEAT_LINE;
     int width = r.w - p.label - 1, height = r.h - 1; /* a line of column names above */
     if (width < 0) width = 0;
     if (height < 0) height = 0;

@@ -132,72 +132,26 @@ static void open_lesson(struct ui *ui, struct effect *out) {
 
 static bool learn_list_request(struct ui *ui, enum request r, struct effect *out) {
     struct learn_view *v = &ui->learn;
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    switch (r) {
-    case REQ_UP: v->cursor--; break;
-    case REQ_DOWN: v->cursor++; break;
-    case REQ_PAGE_UP: v->cursor -= f.body.h - 1; break;
-    case REQ_PAGE_DOWN: v->cursor += f.body.h - 1; break;
-    case REQ_FIRST: v->cursor = 0; break;
-    case REQ_LAST: v->cursor = v->rows - 1; break;
-    case REQ_OPEN: open_lesson(ui, out); return true;
-    default: return false;
-    }
-    v->cursor = ui_into(v->cursor, v->rows - 1);
-    ui_in_sight(&v->top, v->cursor, f.body.h - 1 - learn_about_rows(ui));
+    int rows = ui_body(ui).h - 1;
+    if (r == REQ_OPEN) open_lesson(ui, out);
+    else if (!ui_walk(r, rows, v->rows - 1, &v->cursor)) return false;
+    else ui_in_sight(&v->top, v->cursor, rows - learn_about_rows(ui));
     return true;
 }
 
-/* Leaves the lesson where it is; it comes back there. */
-static void learn_close(struct ui *ui, struct effect *out) {
-    out->kind = EFFECT_LESSON_CLOSE;
-    ui->learn.up = 0;
-}
-
-static void begin_again(struct ui *ui, struct effect *out) {
-    struct lesson_progress *p = ui->learn.progress;
-    lesson_progress_restart(p);
-    ui->learn.up = 0;
-    out->kind = EFFECT_LESSON_STEP;
-    out->by = -1;
-}
-
+/* A lesson from its end, notes from their top. */
 static bool learn_scroll(struct ui *ui, enum request r) {
     struct learn_view *v = &ui->learn;
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    int last = learn_rows(ui, f.body.w) - f.body.h;
-    switch (r) {
-    case REQ_UP: v->up++; break;
-    case REQ_DOWN: v->up--; break;
-    case REQ_PAGE_UP: v->up += f.body.h - 1; break;
-    case REQ_PAGE_DOWN: v->up -= f.body.h - 1; break;
-    case REQ_LAST: v->up = 0; break;
-    case REQ_FIRST: v->up = last; break;
-    default: return false;
-    }
-    if (v->up > last) v->up = last;
-    if (v->up < 0) v->up = 0;
-    return true;
-}
-
-/* Notes begin at their top; nothing else is done there. */
-static bool notes_scroll(struct ui *ui, enum request r) {
-    struct learn_view *v = &ui->learn;
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    int last = learn_rows(ui, f.body.w) - f.body.h;
-    if (r == REQ_UP) v->up--;
-    else if (r == REQ_DOWN) v->up++;
-    v->up = v->up > last ? last : v->up;
-    if (v->up < 0) v->up = 0;
+    struct rect body = ui_body(ui);
+    int down, right, last = learn_rows(ui, body.w) - body.h;
+    if (!ui_step(r, body.h - 1, &down, &right) || !down) return false;
+    v->up = ui_into(v->notes ? v->up + down : v->up - down, last);
     return true;
 }
 
 static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
     struct learn_view *v = &ui->learn;
-    if (v->notes) return notes_scroll(ui, r);
+    if (v->notes) return learn_scroll(ui, r) || true; /* nothing else is done there */
     if (!v->lesson) return learn_list_request(ui, r, out);
     int back = learn_next_step(v, -1);
     switch (r) {
@@ -208,8 +162,16 @@ static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     case REQ_MORE: v->large = true; return true;
     case REQ_LESS: v->large = false; return true;
-    case REQ_RUN: begin_again(ui, out); return true;
-    case REQ_BACK: learn_close(ui, out); return true;
+    case REQ_RUN:
+        lesson_progress_restart(v->progress);
+        v->up = 0;
+        out->kind = EFFECT_LESSON_STEP;
+        out->by = -1;
+        return true;
+    case REQ_BACK: /* it comes back where it is */
+        v->up = 0;
+        out->kind = EFFECT_LESSON_CLOSE;
+        return true;
     default: return learn_scroll(ui, r);
     }
 }

@@ -98,11 +98,18 @@ static int runs_here(const struct ui *ui, int64_t run[MAP_PANELS]) {
     return run[0] > 0;
 }
 
-static void begin_anew(struct map_view *v) {
+/* Asks for the subjects from the start; `task`: of several which one. */
+static void begin_anew(struct map_view *v, enum effect_kind kind, int task, bool matrices,
+                       struct effect *out) {
     v->asked = v->fresh = true;
     v->hidden = 0;
     v->alone = false;
     for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
+    out->kind = kind;
+    out->run = v->subject;
+    out->runs = v->subjects;
+    out->by = task;
+    out->keep = matrices;
 }
 
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
@@ -117,12 +124,7 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
         v->subjects = runs;
         v->sets = false;
         *v->unseen = 0;
-        begin_anew(v);
-        out->kind = EFFECT_INSPECT;
-        out->run = v->subject;
-        out->runs = runs;
-        out->by = INSPECT_USUAL;
-        out->keep = matrices;
+        begin_anew(v, EFFECT_INSPECT, INSPECT_USUAL, matrices, out);
     } else if (matrices && (!ui->heatmap.data.matrices || from == INSIDE_POINTS)) {
         out->kind = EFFECT_HEATMAP; /* its attention is of the row under Map's cursor */
         out->by = from == INSIDE_POINTS ? v->chosen : -1;
@@ -142,13 +144,8 @@ void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct e
         ui_say(ui, SAY_INFO, "one task: a run of several is looked at task by task");
         return;
     }
-    begin_anew(v);
     *v->unseen = 0;
-    out->kind = EFFECT_INSPECT;
-    out->run = v->subject;
-    out->runs = v->subjects;
-    out->by = (at + 1) % (tasks + 1);
-    out->keep = matrices;
+    begin_anew(v, EFFECT_INSPECT, (at + 1) % (tasks + 1), matrices, out);
 }
 
 void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out) {
@@ -165,12 +162,7 @@ void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out) {
         return;
     }
     strcpy(v->unseen, tasks);
-    begin_anew(v);
-    out->kind = EFFECT_INSPECT;
-    out->run = v->subject;
-    out->runs = v->subjects;
-    out->by = all;
-    out->keep = screen_at(ui->screen)->inside == INSIDE_MATRICES;
+    begin_anew(v, EFFECT_INSPECT, all, screen_at(ui->screen)->inside == INSIDE_MATRICES, out);
     snprintf(out->text, sizeof out->text, "%s", tasks);
 }
 
@@ -180,27 +172,18 @@ void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *o
     for (int i = 0; i < sets; i++) v->subject[i] = set[i];
     v->subjects = sets;
     v->sets = true;
-    begin_anew(v);
-    out->kind = EFFECT_SETS;
-    out->run = v->subject;
-    out->runs = sets;
+    begin_anew(v, EFFECT_SETS, 0, false, out);
     ui_show(ui, SCREEN_MAP);
 }
 
 
-static void map_move(struct map_view *v, int columns, int rows) {
+/* The cursor of the panel in focus; zoomed where the factor is not 1. */
+static void map_move(struct map_view *v, int columns, int rows, double factor) {
     int32_t *labels;
     int at = map_focus(v);
     struct scatter_data points = map_points_of(v, at, &labels);
-    scatter_move(v->glyphs, v->pane[at], &points, &v->look[at], columns, rows);
-    free(labels);
-}
-
-static void map_zoom(struct map_view *v, double factor) {
-    int32_t *labels;
-    int at = map_focus(v);
-    struct scatter_data points = map_points_of(v, at, &labels);
-    scatter_zoom(v->glyphs, v->pane[at], &points, &v->look[at], factor);
+    if (factor != 1) scatter_zoom(v->glyphs, v->pane[at], &points, &v->look[at], factor);
+    else scatter_move(v->glyphs, v->pane[at], &points, &v->look[at], columns, rows);
     free(labels);
 }
 
@@ -225,10 +208,6 @@ static void next_wrong(struct ui *ui, int by) {
     ui_say(ui, SAY_INFO, predicted ? "no row here is predicted wrong" : "the model alone predicts nothing");
 }
 
-static void toggle(struct map_view *v) {
-    if (v->class < SCATTER_CLASSES) v->hidden ^= UINT64_C(1) << v->class;
-}
-
 /* Only the class of the row under the cursor (in the legend: of its line). */
 static void only_class(struct map_view *v) {
     int class = v->class;
@@ -246,14 +225,14 @@ static bool view_request(struct ui *ui, enum request r) {
     bool legend = v->part >= v->data.panels;
     int down, right;
     switch (r) {
-    case REQ_MORE: map_zoom(v, 1.5); break;
-    case REQ_LESS: map_zoom(v, 1 / 1.5); break;
+    case REQ_MORE: map_move(v, 0, 0, 1.5); break;
+    case REQ_LESS: map_move(v, 0, 0, 1 / 1.5); break;
     case REQ_FIT: scatter_look_init(&v->look[map_focus(v)]); break;
     case REQ_NEXT_PART: v->part = (v->part + 1) % (v->data.panels + 1); break;
     case REQ_PREV_PART: v->part = (v->part + v->data.panels) % (v->data.panels + 1); break;
     case REQ_OPEN:
-        if (legend) toggle(v);
-        else v->alone = !v->alone;
+        if (!legend) v->alone = !v->alone;
+        else if (v->class < SCATTER_CLASSES) v->hidden ^= UINT64_C(1) << v->class;
         break;
     case REQ_FILTER_CELL: only_class(v); break;
     case REQ_FILTER_CLEAR: v->hidden = 0; break;
@@ -270,7 +249,7 @@ static bool view_request(struct ui *ui, enum request r) {
     default:
         if (!ui_step(r, 5, &down, &right)) return false;
         if (legend && (r == REQ_UP || r == REQ_DOWN)) v->class = v->class + down < 0 ? 0 : v->class + down;
-        else map_move(v, right, down);
+        else map_move(v, right, down, 1);
     }
     ui_changed(ui);
     return true;

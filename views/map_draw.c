@@ -20,14 +20,12 @@ static void put_score(struct buf *b, const char *name, const struct map_score *s
     else buf_printf(b, "%s %.3f", name, s->value);
 }
 
-static void title_of(const struct map_view *v, int panel, char out[120]) {
+static struct phrase title_of(const struct map_view *v, int panel) {
     const struct map_panel *p = &v->data.panel[panel];
-    if (p->moments)
-        snprintf(out, 120, "%.70s \u00B7 step %lld", p->title, (long long)p->moment[p->at].step);
-    else if (p->retriever) snprintf(out, 120, "%.80s \u00B7 retriever", p->title);
-    else if (p->layers == p->layer && v->sets)
-        snprintf(out, 120, "%.80s \u00B7 layer %d", p->title, p->layer);
-    else snprintf(out, 120, "%.80s \u00B7 layer %d of %d", p->title, p->layer, p->layers);
+    if (p->moments) return phrase("%.70s \u00B7 step %lld", p->title, (long long)p->moment[p->at].step);
+    if (p->retriever) return phrase("%.80s \u00B7 retriever", p->title);
+    return phrase(p->layers == p->layer && v->sets ? "%.80s \u00B7 layer %d" : "%.80s \u00B7 layer %d of %d",
+                  p->title, p->layer, p->layers);
 }
 
 /* Numbers of the original space, then of the layout. */
@@ -48,10 +46,8 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     const struct map_view *v = &ui->map;
     const struct map_panel *p = &v->data.panel[panel];
     bool focus = v->part == panel;
-    char title[120];
-    title_of(v, panel, title);
     canvas_title(c, r, NULL, NULL);
-    int used = canvas_fit(c, r.x, r.y, r.w - 2, focus ? INK_ACCENT : INK_TITLE, title);
+    int used = canvas_fit(c, r.x, r.y, r.w - 2, focus ? INK_ACCENT : INK_TITLE, title_of(v, panel).text);
     canvas_put(c, r.x + used, r.y, canvas_style(c, INK_DIM), ' ');
     struct buf b = BUF_INIT;
     numbers_of(p, v->colour == MAP_BY_TASK, r.w, &b);
@@ -90,12 +86,15 @@ static int legend_entry(const struct map_view *v, struct canvas *c, int x, int y
                         int count) {
     bool hidden = class < SCATTER_CLASSES && (v->hidden >> class & 1);
     bool here = v->part >= v->data.panels && v->class == class;
-    char text[100];
     uint32_t mark = hidden ? (c->glyphs == GLYPHS_ASCII ? '-' : 0x25CB)
                            : scatter_mark(c, map_classes(v), class);
     canvas_put(c, x, y, hidden ? canvas_style(c, INK_DIM) : scatter_style(c, class), mark);
-    snprintf(text, sizeof text, "%.60s %d%s", map_class_name(v, class), count, hidden ? " hidden" : "");
-    return 2 + canvas_fit(c, x + 2, y, room - 2, here ? INK_CURSOR : hidden ? INK_DIM : INK_TEXT, text);
+    return 2 +
+           canvas_fit(c, x + 2, y, room - 2,
+                      here     ? INK_CURSOR
+                      : hidden ? INK_DIM
+                               : INK_TEXT,
+                      phrase("%.60s %d%s", map_class_name(v, class), count, hidden ? " hidden" : "").text);
 }
 
 static void draw_legend_line(const struct map_view *v, struct canvas *c, struct rect r) {
@@ -209,9 +208,8 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     for (int k = 0; k < MAP_NEIGHBOURS && r.h > 0; k++) {
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
-        char text[400];
-        snprintf(text, sizeof text, "%.60s  %.300s", map_draw_name_of(d, d->gold[i]), d->text[i]);
-        map_draw_wrapped(c, &r, d->gold[i] == d->gold[v->chosen] ? INK_TEXT : INK_WARN, text, 2);
+        map_draw_wrapped(c, &r, d->gold[i] == d->gold[v->chosen] ? INK_TEXT : INK_WARN,
+                         phrase("%.60s  %.300s", map_draw_name_of(d, d->gold[i]), d->text[i]).text, 2);
     }
 }
 
@@ -219,20 +217,20 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
 static int aside_moments(const struct map_view *v, struct canvas *c, struct rect r) {
     const struct map_panel *p = &v->data.panel[map_focus(v)];
     int rows = r.h - 2 < p->moments ? r.h - 2 : p->moments, first = p->at >= rows ? p->at - rows + 1 : 0;
-    char text[120];
     bool by_task = v->colour == MAP_BY_TASK;
     if (rows < 1) return 0;
     canvas_title(c, r, "steps of training", NULL);
-    snprintf(text, sizeof text, "%7s %10s %6s %8.8s", "step", "silhouette", "purity",
-             v->data.metric ? v->data.metric : "");
-    canvas_fit(c, r.x + 1, r.y + 1, r.w - 2, INK_DIM, text);
+    canvas_fit(
+        c, r.x + 1, r.y + 1, r.w - 2, INK_DIM,
+        phrase("%7s %10s %6s %8.8s", "step", "silhouette", "purity", v->data.metric ? v->data.metric : "")
+            .text);
     for (int i = first; i < first + rows; i++) {
         const struct map_moment *k = &p->moment[i];
-        char metric[16] = "";
-        if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
-        snprintf(text, sizeof text, "%7lld %10.4f %6.4f %8s", (long long)k->step,
-                 by_task ? k->task_silhouette : k->silhouette, map_draw_purity_of(k, by_task), metric);
-        canvas_fit(c, r.x + 1, r.y + 2 + i - first, r.w - 2, i == p->at ? INK_CURSOR : INK_TEXT, text);
+        struct phrase line =
+            phrase("%7lld %10.4f %6.4f ", (long long)k->step, by_task ? k->task_silhouette : k->silhouette,
+                   map_draw_purity_of(k, by_task));
+        phrase_add(&line, isfinite(k->metric) ? "%8.4f" : "        ", k->metric);
+        canvas_fit(c, r.x + 1, r.y + 2 + i - first, r.w - 2, i == p->at ? INK_CURSOR : INK_TEXT, line.text);
     }
     return rows + 3;
 }

@@ -19,12 +19,6 @@ static const struct series *series_of(const struct train_view *v, int i) {
     return own->run == v->beside[i].id && own->count >= read->count ? own : read;
 }
 
-/* Values of another metric than the first run's are on another scale. */
-static bool train_beside_is_measured(const struct train_view *v, int i) {
-    const char *first = series_of(v, 0)->metric, *metric = series_of(v, i)->metric;
-    return metric && first && !strcmp(metric, first);
-}
-
 bool train_many(const struct train_view *v) { return v->besides || train_all_tasks(v) || train_all_terms(v); }
 
 static int curves(const struct train_view *v) {
@@ -39,7 +33,10 @@ static bool curve_of(const struct train_view *v, int i, bool metric, struct plot
     if (!v->besides) {
         *out = train_all_tasks(v) ? train_task_data(&s->task[i], !metric) : train_term_data(&s->term[i]);
     } else {
-        if (series_lacks(s, v->look.x) || (metric && !train_beside_is_measured(v, i))) return false;
+        /* values of another metric than the first run's are on another scale */
+        const char *first = series_of(v, 0)->metric;
+        if (metric && (!first || !s->metric || strcmp(first, s->metric) != 0)) return false;
+        if (series_lacks(s, v->look.x)) return false;
         *out = metric ? (struct plot_data){ s->eval_step, s->eval_value, s->evals } : train_chart_of(v, s);
         if (!out->count || !out->value) return false;
     }
