@@ -112,15 +112,15 @@ static void detail_head(struct sheet *p, const struct detail_view *v) {
         p, phrase("#%lld  %.200s", (long long)r->id, r->method).text,
         phrase("%s %s  %s", state_sign(r->state), run_state_name(r->state), show_seconds(r->seconds).text)
             .text);
-    char line[400];
-    int n = snprintf(line, sizeof line, "%.60s on %.60s, seed %llu: %s numbers trained", r->task,
-                     r->model ? r->model : "?", (unsigned long long)r->seed, show_count(r->trained).text);
+    struct phrase line = phrase("%.60s on %.60s, seed %llu: %s numbers trained", r->task,
+                                r->model ? r->model : "?", (unsigned long long)r->seed,
+                                show_count(r->trained).text);
     if (r->metric && isfinite(r->best))
-        n = text_more(line, sizeof line, n, ", %s %s at step %lld", r->metric, show_value(r->best).text,
+        phrase_add(&line, ", %s %s at step %lld", r->metric, show_value(r->best).text,
                       (long long)r->best_step);
     if (r->metric && isfinite(r->majority))
-        text_more(line, sizeof line, n, " (majority %s)", show_value(r->majority).text);
-    sheet_text(p, 1, INK_TEXT, line);
+        phrase_add(&line, " (majority %s)", show_value(r->majority).text);
+    sheet_text(p, 1, INK_TEXT, line.text);
 }
 
 static void curve(struct sheet *p, const struct detail_view *v) {

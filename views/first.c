@@ -28,17 +28,16 @@ static const char *marks_sample(enum glyphs g) {
 
 static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, int y) {
     const struct first_view *v = &ui->first;
-    char text[200];
-    int n = snprintf(text, sizeof text, "%d core%s", v->cores, v->cores == 1 ? "" : "s");
-    if (v->kernel) n = text_more(text, sizeof text, n, " \u00B7 %.30s kernels", v->kernel);
+    struct phrase text = phrase("%d core%s", v->cores, v->cores == 1 ? "" : "s");
+    if (v->kernel) phrase_add(&text, " \u00B7 %.30s kernels", v->kernel);
     if (v->gflops > 0)
-        n = text_more(text, sizeof text, n, ", %.0f GF/s a core", v->gflops);
+        phrase_add(&text, ", %.0f GF/s a core", v->gflops);
     if (v->terminal_colours)
-        n = text_more(text, sizeof text, n, " \u00B7 %d colours", v->terminal_colours);
-    else n = text_more(text, sizeof text, n, " \u00B7 no colours");
-    text_more(text, sizeof text, n, " \u00B7 %s %s", marks_sample(ui->glyphs),
+        phrase_add(&text, " \u00B7 %d colours", v->terminal_colours);
+    else phrase_add(&text, " \u00B7 no colours");
+    phrase_add(&text, " \u00B7 %s %s", marks_sample(ui->glyphs),
              glyphs_name(ui->glyphs));
-    canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, text);
+    canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, text.text);
     if (ui->ascii_only) return y + 1;
     int x = canvas_text(c, r.x + 3, r.y + y + 1, INK_DIM, "(press ");
     x += canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_KEY, "B");
@@ -58,11 +57,9 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
                      "Tune a pretrained transformer by a few thousand parameters, and see why it "
                      "works.") + !low;
     if (v->model_ready && v->task_ready) {
-        char what[120], time[64] = "";
-        snprintf(what, sizeof what, "train a LoRA on %.40s", v->task ? v->task : "the built-in task");
-        if (v->seconds > 0)
-            snprintf(time, sizeof time, "about %.0f s on this machine", ceil(v->seconds));
-        y = first_line(c, r, y, "Enter", what, *time ? time : NULL);
+        y = first_line(c, r, y, "Enter",
+                       phrase("train a LoRA on %.40s", v->task ? v->task : "the built-in task").text,
+                       v->seconds > 0 ? phrase("about %.0f s on this machine", ceil(v->seconds)).text : NULL);
         if (v->stand_in && !low) canvas_fit(c, r.x + 12, r.y + y++, r.w - 13, INK_DIM, v->stand_in);
     } else {
         char what[160];
@@ -88,11 +85,10 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
 
 static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct first_view *v = &ui->first;
-    char text[120];
     canvas_text(c, r.x + 1, r.y, INK_ACCENT, "petri");
-    if (!v->model) return;
-    snprintf(text, sizeof text, "%.100s %s", v->model, v->model_ready ? "\u2713" : "\u2717 not here");
-    canvas_right(c, r.x + 8, r.y, r.w - 9, v->model_ready ? INK_TEXT : INK_WARN, text);
+    if (v->model)
+        canvas_right(c, r.x + 8, r.y, r.w - 9, v->model_ready ? INK_TEXT : INK_WARN,
+                     phrase("%.100s %s", v->model, v->model_ready ? "\u2713" : "\u2717 not here").text);
 }
 
 static bool first_request(struct ui *ui, enum request r, struct effect *out) {

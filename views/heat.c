@@ -279,7 +279,6 @@ void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const
 int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_data *d) {
     struct scale s = { .diverging = d->diverging };
     int undefined, at = x;
-    char text[40];
     bool any = heat_scale(d, &s.lo, &s.hi, &undefined);
     canvas_push_clip(c, (struct rect){ x, y, columns, 1 });
     if (!any) {
@@ -287,8 +286,7 @@ int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_d
     } else {
         const double value[3] = { s.lo, s.lo / 2 + s.hi / 2, s.hi };
         for (int i = 0; i < 3; i++) {
-            snprintf(text, sizeof text, "%.3g", fabs(value[i]) < 1e-12 ? 0.0 : value[i]);
-            at += canvas_text(c, at, y, INK_TEXT, text) + 1;
+            at += canvas_printf(c, at, y, INK_TEXT, "%.3g", fabs(value[i]) < 1e-12 ? 0.0 : value[i]) + 1;
             for (int l = 0; i < 2 && l < LEVELS / 2 + i; l++, at++) {
                 double v = s.lo + (s.hi - s.lo) * (i * (LEVELS / 2) + l + 0.5) / LEVELS;
                 draw_cell(c, at, y, 1, &s, v, HEAT_LINE, false);
@@ -296,10 +294,7 @@ int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_d
             if (i < 2) at++;
         }
     }
-    if (undefined) {
-        snprintf(text, sizeof text, "  \u00D7 undefined: %d", undefined);
-        at += canvas_text(c, at, y, INK_WARN, text);
-    }
+    if (undefined) at += canvas_printf(c, at, y, INK_WARN, "  \u00D7 undefined: %d", undefined);
     canvas_pop_clip(c);
     return at - x;
 }

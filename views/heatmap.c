@@ -154,12 +154,12 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
     struct rect r = p.at[PANE_MATRIX], foot = p.at[PANE_FOOT];
     if (!rect_empty(p.at[PANE_HEAT_TITLE])) {
         struct rect t = p.at[PANE_HEAT_TITLE];
-        char right[200], task[120];
+        char task[120];
         inspect_task_words(v->data.run_task, v->data.run_task_at, v->data.run_tasks, task);
-        snprintf(right, sizeof right, "%s%s%d of %d \u00B7 %d\u00D7%d%s", task, *task ? " \u00B7 " : "",
-                 v->shown + 1, v->data.matrices, m->rows, m->columns,
-                 v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
-        canvas_title(c, t, m->title, right);
+        struct phrase right = phrase("%s%s%d of %d \u00B7 %d\u00D7%d%s", task, *task ? " \u00B7 " : "",
+                                     v->shown + 1, v->data.matrices, m->rows, m->columns,
+                                     v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
+        canvas_title(c, t, m->title, right.text);
     }
     heat_draw(c, r, &d, &v->look);
     if (!rect_empty(foot)) {

@@ -75,16 +75,17 @@ static void draw_choices(struct sheet *p, const struct learn_view *v, int step) 
 static void draw_answered(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step], *ask = &v->lesson->step[s->of];
     const struct lesson_result *r = &v->progress->of[s->of];
-    char line[400], right = lesson_right(v->lesson, v->progress, step);
-    int all = 0, n = 0;
+    struct phrase line;
+    char right = lesson_right(v->lesson, v->progress, step);
+    int all = 0;
     for (int i = 0; i < ask->choices; i++) all += r->given[i];
-    if (!r->chosen) n = snprintf(line, sizeof line, "%c is right", right);
-    else if (r->chosen == right) n = snprintf(line, sizeof line, "\u2713 %c, as you said", right);
-    else n = snprintf(line, sizeof line, "%c is right; you said %c", right, r->chosen);
-    if (all > 1) n = text_more(line, sizeof line, n, "   of %d answers here so far:", all);
+    if (!r->chosen) line = phrase("%c is right", right);
+    else if (r->chosen == right) line = phrase("\u2713 %c, as you said", right);
+    else line = phrase("%c is right; you said %c", right, r->chosen);
+    if (all > 1) phrase_add(&line, "   of %d answers here so far:", all);
     for (int i = 0; all > 1 && i < ask->choices; i++)
-        n = text_more(line, sizeof line, n, " %c %d", 'a' + i, r->given[i]);
-    sheet_text(p, 1, r->chosen == right ? INK_GOOD : INK_WARN, line);
+        phrase_add(&line, " %c %d", 'a' + i, r->given[i]);
+    sheet_text(p, 1, r->chosen == right ? INK_GOOD : INK_WARN, line.text);
     char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[right - 'a'].text, false);
     sheet_text(p, 3, INK_ACCENT, text);
     free(text);
@@ -102,22 +103,22 @@ static void learn_draw_run(struct sheet *p, const struct ui *ui, int step) {
     if (r->state == LESSON_FAILED) sheet_text(p, 1, INK_BAD, r->why ? r->why : "it failed");
     if (r->state == LESSON_BUSY && !r->runs) sheet_line(p, 1, INK_ACCENT, "reading model and rows \u2026");
     for (int i = 0; i < r->runs && r->state != LESSON_OPEN; i++) {
-        char line[160];
+        struct phrase line;
         const struct job_row *job = NULL;
         for (int k = 0; k < ui->train.jobs; k++)
             if (ui->train.job[k].id == r->run[i]) job = &ui->train.job[k];
         if (job && r->state == LESSON_BUSY) {
-            int n = snprintf(line, sizeof line, "%s #%lld  step %lld of %lld", state_sign(job->state),
+            line = phrase("%s #%lld  step %lld of %lld", state_sign(job->state),
                              (long long)r->run[i], (long long)job->step, (long long)job->steps);
             if (job->to_score)
-                text_more(line, sizeof line, (size_t)n, "  evaluating %lld/%lld", (long long)job->scored,
+                phrase_add(&line, "  evaluating %lld/%lld", (long long)job->scored,
                           (long long)job->to_score);
             else if (job->step)
-                text_more(line, sizeof line, (size_t)n, "  loss %s", show_value(job->loss).text);
+                phrase_add(&line, "  loss %s", show_value(job->loss).text);
         } else
-            snprintf(line, sizeof line, "%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026",
+            line = phrase("%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026",
                      (long long)r->run[i]);
-        sheet_line(p, 1, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line);
+        sheet_line(p, 1, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line.text);
         if (p->c && job && r->state == LESSON_BUSY && job->steps > 0 && p->r.w > 66)
             canvas_bar(p->c, p->r.x + 50, sheet_y(p) - 1, p->r.w - 52,
                        (double)job->step / (double)job->steps);
@@ -129,7 +130,7 @@ static void learn_draw_run(struct sheet *p, const struct ui *ui, int step) {
 static void draw_measured(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     const struct lesson_result *r = &v->progress->of[step];
-    char text[160], line[200];
+    char text[160];
     bool past = p->dim;
     if (r->state == LESSON_FAILED || !r->ok) p->dim = false;
     if (r->state == LESSON_FAILED) {
@@ -138,8 +139,7 @@ static void draw_measured(struct sheet *p, const struct learn_view *v, int step)
         sheet_line(p, 1, INK_ACCENT, "computing \u2026");
     } else if (s->kind == LESSON_CHECK) {
         lesson_check_text(r, text);
-        snprintf(line, sizeof line, "%s %s", r->ok ? "\u2713" : "\u2717", text);
-        sheet_line(p, 1, r->ok ? INK_GOOD : INK_BAD, line);
+        sheet_line(p, 1, r->ok ? INK_GOOD : INK_BAD, phrase("%s %s", r->ok ? "\u2713" : "\u2717", text).text);
         if (!r->ok) sheet_text(p, 1, INK_BAD, "The text of this lesson may not hold for this model and task.");
     }
     p->dim = past;

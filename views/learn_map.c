@@ -28,11 +28,10 @@ void learn_draw_map(struct canvas *c, struct rect r, const struct lesson_step *s
     scatter_look_init(&look);
     for (int i = 0; i < s->maps; i++) {
         const struct scatter_data d = { m->n, m->xy[i], m->label, m->classes };
-        char title[60];
-        int used = snprintf(title, sizeof title, "perplexity %g", s->map[i].perplexity);
+        struct phrase title = phrase("perplexity %g", s->map[i].perplexity);
         if (s->map[i].seed >= 0)
-            text_more(title, sizeof title, (size_t)used, ", seed %lld", (long long)s->map[i].seed);
-        canvas_fit(c, r.x + i * w, r.y, w - 2, INK_TITLE, title);
+            phrase_add(&title, ", seed %lld", (long long)s->map[i].seed);
+        canvas_fit(c, r.x + i * w, r.y, w - 2, INK_TITLE, title.text);
         scatter_draw(c, (struct rect){ r.x + i * w, r.y + 1, w - 2, r.h - 2 }, &d, &look, -1, false);
     }
     learn_map_legend(c, r.x, r.y + r.h - 1, r.x + r.w, m);

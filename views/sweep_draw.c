@@ -46,15 +46,14 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
 
 static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
-    char right[160];
-    size_t n = (size_t)snprintf(right, sizeof right, "%d of %d runs", p->over, p->wanted);
-    if (p->failed) n = text_more(right, sizeof right, n, " \u00B7 %d failed", p->failed);
-    if (p->live) n = text_more(right, sizeof right, n, " \u00B7 %d in work", p->live);
+    struct phrase right = phrase("%d of %d runs", p->over, p->wanted);
+    if (p->failed) phrase_add(&right, " \u00B7 %d failed", p->failed);
+    if (p->live) phrase_add(&right, " \u00B7 %d in work", p->live);
     if (p->over < p->wanted && isfinite(p->seconds_left))
-        n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left).text);
+        phrase_add(&right, " \u00B7 about %s left", show_seconds(p->seconds_left).text);
     if (p->over < p->wanted && !p->live && !p->working)
-        text_more(right, sizeof right, n, " \u00B7 R goes on");
-    canvas_title(c, r, phrase("sweep %lld", (long long)p->id).text, right);
+        phrase_add(&right, " \u00B7 R goes on");
+    canvas_title(c, r, phrase("sweep %lld", (long long)p->id).text, right.text);
     if (r.h < 2) return;
     int used = 0;
     if (p->wanted > 0) {

@@ -133,26 +133,25 @@ static struct shown_metric metric_shown(const struct train_view *v) {
 }
 
 /* "best 0.838 @ 240 · majority 0.578 ┄ · dev 2,538 rows" */
-static void metric_notes(const struct shown_metric *m, char out[200]) {
-    int n = 0;
-    *out = 0;
+static struct phrase metric_notes(const struct shown_metric *m) {
+    struct phrase out = { "" };
     if (isfinite(m->best))
-        n = text_more(out, 200, n, "best %s @ %lld", show_value(m->best).text, (long long)m->best_step);
+        phrase_add(&out, "best %s @ %lld", show_value(m->best).text, (long long)m->best_step);
     if (isfinite(m->majority))
-        n = text_more(out, 200, n, "%smajority %s \u2504", n ? " \u00B7 " : "", show_value(m->majority).text);
-    if (m->rows) text_more(out, 200, n, "%s%.80s", n ? " \u00B7 " : "", m->rows);
+        phrase_add(&out, "%smajority %s \u2504", *out.text ? " \u00B7 " : "", show_value(m->majority).text);
+    if (m->rows) phrase_add(&out, "%s%.80s", *out.text ? " \u00B7 " : "", m->rows);
+    return out;
 }
 
 static void draw_metric(const struct train_view *v, struct canvas *c, struct rect r) {
     const struct series_task *task = train_task(v);
     struct shown_metric m = metric_shown(v);
-    char right[200];
     bool all = train_all_tasks(v);
     double mark[SERIES_MARKS], *own;
-    metric_notes(&m, right);
+    struct phrase right = metric_notes(&m);
     struct phrase left =
         phrase("%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
-    const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right;
+    const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right.text;
     canvas_title(c, r, all ? "each task's metric" : left.text, about);
     struct rect chart = rect_down(r, 1);
     struct plot_look look = look_of(v, mark);
