@@ -3,7 +3,7 @@
 
 #include "core/method/fn.h"
 
-static void fn_bias_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "b%s: additive vectors, %s", w->sub, w->place);
 }
@@ -17,5 +17,5 @@ const struct function function_bias = {
     .comps = COMPS_IN_WEIGHT,
     .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
     .vectors_only = true,
-    .formula = fn_bias_formula,
+    .formula = formula,
 };

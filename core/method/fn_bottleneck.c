@@ -44,7 +44,7 @@ static bool fit_before(const struct module *m, const struct arch *a, struct slot
     return m->norm_before;
 }
 
-static const struct function_slot fn_bottleneck_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_BEFORE_W, "gamma_0", START_ONE, .rows = DIM_ONE, .cols = DIM_READ, .fit = fit_before },
     { SLOT_BEFORE_B, "beta_0", START_ZERO, .rows = DIM_ONE, .cols = DIM_READ, .fit = fit_before },
     { SLOT_DOWN_W, "W_d", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_READ, .fit = fit_down },
@@ -57,7 +57,7 @@ static const struct function_slot fn_bottleneck_slots[] = {
 };
 
 /* What is added last to all rows alike. */
-static bool fn_bottleneck_still(const struct module *m, int slot, bool shift) {
+static bool still(const struct module *m, int slot, bool shift) {
     bool last = slot == (m->norm == NORM_NONE ? SLOT_UP_B : SLOT_NORM_B);
     return last && m->write == TAP_A_K && !shift && m->comp != COMP_GATE;
 }
@@ -98,7 +98,7 @@ static node leave_by_factors(struct tape *t, const struct use *u, node base, nod
 }
 
 /* Behind the activation, of what all heads have in common. */
-static node fn_bottleneck_leave(struct tape *t, const struct use *u, node x, double s, node scale) {
+static node leave(struct tape *t, const struct use *u, node x, double s, node scale) {
     node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
     if (u->m->source == SOURCE_FUSION)
         return fusion_apply(t, u, base,
@@ -113,7 +113,7 @@ static node fn_bottleneck_leave(struct tape *t, const struct use *u, node x, dou
     return op_add_scaled(t, base, normed(t, u, x), s, scale);
 }
 
-static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
+static node apply(struct tape *t, const struct use *u) {
     const struct module *m = u->m;
     const struct arch *arch = u->arch;
     node scale, down = use_slot(u, SLOT_DOWN_W), x = u->x;
@@ -129,7 +129,7 @@ static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
         x = op_linear_groups(t, x, down, down_b, m->act, u->groups);
     }
     x = use_dropout(t, u, x, 0);
-    if (m->heads == HEADS_SHARED) return fn_bottleneck_leave(t, u, x, s, scale);
+    if (m->heads == HEADS_SHARED) return leave(t, u, x, s, scale);
     x = op_head_linear(t, x, use_slot(u, SLOT_UP_W), arch->heads);
     if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
     return use_compose(t, u, u->value, x);
@@ -137,14 +137,14 @@ static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
 
 /* ---- rules, counts, texts ---- */
 
-static void fn_bottleneck_advise(struct check *c, const struct module *m) {
+static void advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write),
            ffn = 2.0 * c->a->width * c->a->inner;
     if (tap_is_ffn(m->write) && m->size * (in + out) > ffn)
         WARN(c, "V18", "bottleneck %d has more values than the FFN it adapts (%.0f)", m->size, ffn);
 }
 
-static void fn_bottleneck_terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
     terms_matrices(t, m, a);
     if (!m->biases) return;
@@ -153,7 +153,7 @@ static void fn_bottleneck_terms(struct terms *t, const struct module *m, const s
     terms_add(t, letters, "%" PRId64 " + %d", inner(m, a), tap_width(a, m->write));
 }
 
-static void fn_bottleneck_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     const char *act = method_act_name(m->act), *down = m->biases ? " + b_d" : "",
                *up = m->biases ? " + b_u" : "";
     char x[64];
@@ -175,8 +175,8 @@ const struct function function_bottleneck = {
     .per_head = true,
     .usual = { .size = 16, .act = ACT_RELU, .biases = true, .read = TAP_F_IN, .write = TAP_F_OUT,
               .init = INIT_BERT },
-    .slots = fn_bottleneck_slots, .still = fn_bottleneck_still, .apply = fn_bottleneck_apply,
-    .advise = fn_bottleneck_advise, .terms = fn_bottleneck_terms, .formula = fn_bottleneck_formula,
+    .slots = slots, .still = still, .apply = apply,
+    .advise = advise, .terms = terms, .formula = formula,
     .label = terms_label,
     .unmerged = "a bottleneck bends its input: no weight of the model does the same",
 };

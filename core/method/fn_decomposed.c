@@ -25,7 +25,7 @@ static void start_length(const struct module *m, const struct model *of, const s
     }
 }
 
-static const struct function_slot fn_decomposed_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_DOWN_W, "W_d", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_READ },
     { SLOT_UP_W, "W_u", START_DRAWN_OUT, .rows = DIM_WRITE, .cols = DIM_SIZE },
     { SLOT_LENGTH, "m", START_MODEL, .rows = DIM_ONE, .cols = DIM_WRITE },
@@ -61,7 +61,7 @@ static void inverse_lengths(const struct changed *x, real *room, real *out) {
 
 static size_t room_of(int out, int rank) { return (size_t)out * (size_t)rank + (size_t)rank * (size_t)rank; }
 
-static node fn_decomposed_apply(struct tape *t, const struct use *u) {
+static node apply(struct tape *t, const struct use *u) {
     node scale, down = use_slot(u, SLOT_DOWN_W), up = use_slot(u, SLOT_UP_W);
     node weight = use_weight(t, u, tap_weight_role(u->m->write)),
          bias = use_weight(t, u, tap_bias_role(u->m->write));
@@ -86,7 +86,7 @@ static node fn_decomposed_apply(struct tape *t, const struct use *u) {
 
 /* ---- rules, counts, texts ---- */
 
-static bool fn_decomposed_check(struct check *c, const struct module *m) {
+static bool check(struct check *c, const struct module *m) {
     if (!module_is_map(m)) {
         ERROR(c, "V70",
               "a map's direction and length are changed where there is one map: read %s to write %s",
@@ -106,12 +106,12 @@ static bool fn_decomposed_check(struct check *c, const struct module *m) {
     return true;
 }
 
-static void fn_decomposed_terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     terms_matrices(t, m, a);
     terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
 }
 
-static void fn_decomposed_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     char s[32] = "";
     if (m->comp == COMP_SCALED) snprintf(s, sizeof s, "%.6g ", m->scale);
     bool all = m->length == LENGTH_OUTPUT;
@@ -122,8 +122,7 @@ static void fn_decomposed_formula(const struct module *m, const struct formula_w
 /* ---- merging ---- */
 
 /* Where the length is of all that the map gives, its bias has it too. */
-static int fn_decomposed_merge_bias(struct merge *x, const struct merge_at *at, const real *gain,
-                                    struct err *e) {
+static int merge_bias(struct merge *x, const struct merge_at *at, const real *gain, struct err *e) {
     int i = merge_tensor(x, at, tap_bias_role(x->p->method.module[at->module].write));
     real *b = i < 0 ? NULL : merge_copy(x, i, e);
     for (int k = 0; b && k < x->m->tensor[i].cols; k++) b[k] *= gain[k];
@@ -131,7 +130,7 @@ static int fn_decomposed_merge_bias(struct merge *x, const struct merge_at *at, 
 }
 
 /* W = (m/‖W + s W_u W_d‖) ⊙ (W + s W_u W_d). */
-static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write));
     const struct tensor_info *t = &x->m->tensor[i];
@@ -154,7 +153,7 @@ static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struc
     int rc = merge_low(x, at, &change, e);
     for (int r = 0; !rc && r < c.out; r++)
         kernel_scale(cols, gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
-    if (!rc && all) rc = fn_decomposed_merge_bias(x, at, gain, e);
+    if (!rc && all) rc = merge_bias(x, at, gain, e);
     free(gain);
     return rc;
 }
@@ -172,14 +171,14 @@ const struct function function_decomposed = {
     .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
     .places = function_maps,
-    .slots = fn_decomposed_slots,
+    .slots = slots,
     .start = start_length,
     .composed = "h ← x Wᵀ + b",
-    .apply = fn_decomposed_apply,
-    .check = fn_decomposed_check,
-    .terms = fn_decomposed_terms,
-    .formula = fn_decomposed_formula,
+    .apply = apply,
+    .check = check,
+    .terms = terms,
+    .formula = formula,
     .label = terms_label,
-    .merge = fn_decomposed_merge,
+    .merge = merge,
     .turn = MERGE_ADDS,
 };

@@ -4,11 +4,11 @@
 #include "core/method/check.h"
 #include "core/method/fn.h"
 
-static void fn_full_advise(struct check *c, const struct module *m) {
+static void advise(struct check *c, const struct module *m) {
     check_memory(c, m, 16, false); /* value, gradient and two moments */
 }
 
-static void fn_full_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "W%s: weights, %s", w->sub, w->place);
 }
@@ -21,5 +21,5 @@ const struct function function_full = {
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
     .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
-    .advise = fn_full_advise, .formula = fn_full_formula,
+    .advise = advise, .formula = formula,
 };

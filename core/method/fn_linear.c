@@ -6,13 +6,13 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static const struct function_slot fn_linear_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_DOWN_W, "W_d", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_READ },
     { SLOT_UP_W, "W_u", START_DRAWN_OUT, .rows = DIM_WRITE, .cols = DIM_SIZE },
     { 0 },
 };
 
-static node fn_linear_apply(struct tape *t, const struct use *u) {
+static node apply(struct tape *t, const struct use *u) {
     node scale, down = use_slot(u, SLOT_DOWN_W);
     double s = use_factor(u, &scale);
     node x = use_dropout(t, u, u->x, 0);
@@ -25,7 +25,7 @@ static node fn_linear_apply(struct tape *t, const struct use *u) {
 
 /* ---- rules, counts, texts ---- */
 
-static void fn_linear_advise(struct check *c, const struct module *m) {
+static void advise(struct check *c, const struct module *m) {
     enum tap r = m->read, w = m->write;
     double in = tap_width(c->a, r), out = tap_width(c->a, w), values = m->size * (in + out);
     if (module_is_map(m) && values >= in * out)
@@ -44,32 +44,32 @@ static void fn_linear_advise(struct check *c, const struct module *m) {
 }
 
 /* Not with a gate, or with factors of the channels, of its own. */
-static bool fn_linear_joins(const struct module *m) {
+static bool joins(const struct module *m) {
     return 1u << m->comp & COMPS_ADDING && source_is_trained(m->source);
 }
 
-static void fn_linear_pair(struct check *c, const struct module *x, int first, const struct module *y) {
-    if (fn_linear_joins(x) && x->read == y->read && x->comp == y->comp && x->scale == y->scale &&
+static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
+    if (joins(x) && x->read == y->read && x->comp == y->comp && x->scale == y->scale &&
         x->source == y->source)
         WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
              y->size);
 }
 
-static void fn_linear_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "Δh%s = %s W_d W_u", w->sub, w->x);
 }
 
 /* ---- merging ---- */
 
-static const char *fn_linear_unmergeable(const struct plan *p, const struct module *m) {
+static const char *unmergeable(const struct plan *p, const struct module *m) {
     if (m->comp == COMP_GATE)
         return "each row has a gate of its own, made when it is read: no weight holds it";
     return merge_of_maps(p, m);
 }
 
 /* W += s·W_u W_d, with factors of the outputs where there are some. */
-static int fn_linear_merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct merge_change change = { .up = merge_values(x, at, SLOT_UP_W),
                                          .outer = merge_values(x, at, SLOT_CHANNEL),
                                          .down = merge_values(x, at, SLOT_DOWN_W) };
@@ -88,15 +88,15 @@ const struct function function_linear = {
     .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
     .places = function_maps,
-    .slots = fn_linear_slots,
-    .apply = fn_linear_apply,
-    .advise = fn_linear_advise,
-    .pair = fn_linear_pair,
-    .joins = fn_linear_joins,
+    .slots = slots,
+    .apply = apply,
+    .advise = advise,
+    .pair = pair,
+    .joins = joins,
     .terms = terms_matrices,
-    .formula = fn_linear_formula,
+    .formula = formula,
     .label = terms_label,
-    .unmergeable = fn_linear_unmergeable,
-    .merge = fn_linear_merge,
+    .unmergeable = unmergeable,
+    .merge = merge,
     .turn = MERGE_ADDS,
 };

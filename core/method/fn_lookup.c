@@ -8,13 +8,13 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static const struct function_slot lookup_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_DOWN_W, "W_d", START_ZERO, .rows = DIM_VOCABULARY, .cols = DIM_SIZE },
     { SLOT_UP_W, "W_u", START_DRAWN, .rows = DIM_WRITE, .cols = DIM_SIZE },
     { 0 },
 };
 
-static node lookup_apply(struct tape *t, const struct use *u) {
+static node apply(struct tape *t, const struct use *u) {
     node scale;
     double s = use_factor(u, &scale);
     const struct embed_table rows = { use_slot(u, SLOT_DOWN_W), u->ids, 0 };
@@ -24,13 +24,13 @@ static node lookup_apply(struct tape *t, const struct use *u) {
 
 /* ---- rules, counts, texts ---- */
 
-static bool lookup_check(struct check *c, const struct module *m) {
+static bool check(struct check *c, const struct module *m) {
     if (m->init == INIT_LORA)
         ERROR(c, "V42", "init=lora: a lookup's rows start at 0 and its W_u is drawn; use normal or bert");
     return true;
 }
 
-static void lookup_advise(struct check *c, const struct module *m) {
+static void advise(struct check *c, const struct module *m) {
     double d = c->a->width, v = c->a->vocabulary, values = m->size * (d + v);
     if (values >= d * v)
         WARN(
@@ -39,23 +39,23 @@ static void lookup_advise(struct check *c, const struct module *m) {
             m->size, values, d * v);
 }
 
-static void lookup_terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     terms_add(t, "r·(V+d)", "%d·(%d+%d)", m->size, a->vocabulary, a->width);
 }
 
-static void lookup_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "Δh%s = W_d[token] W_u", w->sub);
 }
 
-static void lookup_label(const struct module *m, const struct arch *a, char out[64]) {
+static void label(const struct module *m, const struct arch *a, char out[64]) {
     if (a) snprintf(out, 64, "%d→%d→%d", a->vocabulary, m->size, a->width);
     else snprintf(out, 64, "r %d", m->size);
 }
 
 /* ---- merging ---- */
 
-static const char *lookup_unmergeable(const struct plan *p, const struct module *m) {
+static const char *unmergeable(const struct plan *p, const struct module *m) {
     (void)m;
     return p->decoder ? "the word table of this model is more than what the module changes: both stacks look "
                         "words up in it"
@@ -63,7 +63,7 @@ static const char *lookup_unmergeable(const struct plan *p, const struct module 
 }
 
 /* E += s·W_d W_uᵀ. */
-static int lookup_merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, ROLE_EMBED_WORD);
     const struct tensor_info *t = &x->m->tensor[i];
@@ -85,14 +85,14 @@ const struct function function_lookup = {
     .comps = COMPS_ADDING,
     .usual = { .size = 8, .write = TAP_EMBED_WORDS, .init = INIT_NORMAL },
     .of_words = true,
-    .slots = lookup_slots,
-    .apply = lookup_apply,
-    .check = lookup_check,
-    .advise = lookup_advise,
-    .terms = lookup_terms,
-    .formula = lookup_formula,
-    .label = lookup_label,
-    .unmergeable = lookup_unmergeable,
-    .merge = lookup_merge,
+    .slots = slots,
+    .apply = apply,
+    .check = check,
+    .advise = advise,
+    .terms = terms,
+    .formula = formula,
+    .label = label,
+    .unmergeable = unmergeable,
+    .merge = merge,
     .turn = MERGE_ADDS,
 };

@@ -6,11 +6,11 @@
 #include "core/method/masked.h"
 
 /* What it needs is said whatever the machine has. */
-static void masked_advise(struct check *c, const struct module *m) {
+static void advise(struct check *c, const struct module *m) {
     check_memory(c, m, masked_bytes(c->m, 1), true);
 }
 
-static void masked_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "W%s = W₀ + z ⊙ w, z the mask: weights, %s", w->sub, w->place);
 }
@@ -25,6 +25,6 @@ const struct function function_masked = {
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
     .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
-    .advise = masked_advise,
-    .formula = masked_formula,
+    .advise = advise,
+    .formula = formula,
 };

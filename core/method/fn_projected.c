@@ -8,7 +8,7 @@
 #include "core/method/merge.h"
 #include "core/method/projection.h"
 
-static const struct function_slot fn_projected_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_INNER, "d", START_TENTH, .rows = DIM_ONE, .cols = DIM_SIZE },
     { SLOT_OUTER, "b", START_ZERO, .rows = DIM_ONE, .cols = DIM_WRITE },
     { 0 },
@@ -24,7 +24,7 @@ static node first_rows(struct tape *t, node x, int n) {
     return tape_rows_of(t, x) == n ? x : op_rows(t, x, 0, n);
 }
 
-static node fn_projected_apply(struct tape *t, const struct use *u) {
+static node apply(struct tape *t, const struct use *u) {
     int in = tape_cols_of(t, u->x), out = tape_cols_of(t, u->value);
     node a = columns(t, use_network(u, SLOT_PROJECTION_A), in),
          b = first_rows(t, use_network(u, SLOT_PROJECTION_B), out);
@@ -36,7 +36,7 @@ static node fn_projected_apply(struct tape *t, const struct use *u) {
 
 /* ---- rules, counts, texts ---- */
 
-static bool fn_projected_check(struct check *c, const struct module *m) {
+static bool check(struct check *c, const struct module *m) {
     for (int i = 0; i < c->at; i++) {
         const struct module *o = &c->m->module[i];
         if (o->fn != m->fn || (o->size == m->size && o->seed == m->seed)) continue;
@@ -50,13 +50,13 @@ static bool fn_projected_check(struct check *c, const struct module *m) {
     return true;
 }
 
-static void fn_projected_terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
     snprintf(letters, sizeof letters, "r + %s", terms_letter(a, m->write));
     terms_add(t, letters, "%d + %d", m->size, tap_width(a, m->write));
 }
 
-static void fn_projected_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "Δh%s = ((%s A) ⊙ d) B ⊙ b, A and B random and frozen", w->sub, w->x);
 }
@@ -64,7 +64,7 @@ static void fn_projected_formula(const struct module *m, const struct formula_wo
 /* ---- merging ---- */
 
 /* W += diag(b) B diag(d) A. */
-static int fn_projected_merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct plan_tensor *a = plan_network(x->p, SLOT_PROJECTION_A),
                              *b = plan_network(x->p, SLOT_PROJECTION_B);
     const struct merge_change change = { x->params + b->offset, merge_values(x, at, SLOT_OUTER),
@@ -84,13 +84,13 @@ const struct function function_projected = {
     .usual = { .size = 256, .read = TAP_A_IN, .write = TAP_A_Q },
     .linear = true,
     .places = function_maps,
-    .slots = fn_projected_slots,
-    .apply = fn_projected_apply,
-    .check = fn_projected_check,
-    .terms = fn_projected_terms,
-    .formula = fn_projected_formula,
+    .slots = slots,
+    .apply = apply,
+    .check = check,
+    .terms = terms,
+    .formula = formula,
     .label = terms_label,
     .unmergeable = merge_of_maps,
-    .merge = fn_projected_merge,
+    .merge = merge,
     .turn = MERGE_ADDS,
 };

@@ -7,31 +7,31 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static const struct function_slot fn_scale_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_CHANNEL, "l", START_ONE, .rows = DIM_ONE, .cols = DIM_WRITE },
     { 0 },
 };
 
-static node fn_scale_apply(struct tape *t, const struct use *u) {
+static node apply(struct tape *t, const struct use *u) {
     return op_channel_scale_groups(t, u->value, use_slot(u, SLOT_CHANNEL), u->groups);
 }
 
-static const struct function_place fn_scale_places[] = { { "q", TAP_A_Q },       { "k", TAP_A_K },
-                                                         { "v", TAP_A_V },       { "ctx", TAP_A_CTX },
-                                                         { "o", TAP_A_OUT },     { "pre", TAP_F_PRE },
-                                                         { "act", TAP_F_ACT },   { "out", TAP_F_OUT },
-                                                         { "embed", TAP_EMBED }, { 0 } };
+static const struct function_place places[] = { { "q", TAP_A_Q },       { "k", TAP_A_K },
+                                                { "v", TAP_A_V },       { "ctx", TAP_A_CTX },
+                                                { "o", TAP_A_OUT },     { "pre", TAP_F_PRE },
+                                                { "act", TAP_F_ACT },   { "out", TAP_F_OUT },
+                                                { "embed", TAP_EMBED }, { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
-static bool fn_scale_check(struct check *c, const struct module *m) {
+static bool check(struct check *c, const struct module *m) {
     if (m->comp == COMP_MULTIPLY) return true;
     ERROR(c, "V9", "a scale multiplies; a vector that is added is a bias: use bitfit or "
           "bias(write=%s)", tap_name(m->write));
     return false;
 }
 
-static void fn_scale_advise(struct check *c, const struct module *m) {
+static void advise(struct check *c, const struct module *m) {
     if (m->write == TAP_A_Q)
         WARN(c, "V8", "scaling q and scaling k are the same: use write=a.k");
     if (m->write == TAP_F_PRE && c->a->act != ACT_RELU)
@@ -40,22 +40,22 @@ static void fn_scale_advise(struct check *c, const struct module *m) {
              "scales f.act");
 }
 
-static void fn_scale_pair(struct check *c, const struct module *x, int first, const struct module *y) {
+static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     (void)first;
     (void)y;
     WARN(c, "V44", "two scales at %s equal one, their product", tap_name(x->write));
 }
 
-static void fn_scale_terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
 }
 
-static void fn_scale_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "l%s: one factor a channel", w->sub);
 }
 
-static void fn_scale_label(const struct module *m, const struct arch *a, char out[64]) {
+static void label(const struct module *m, const struct arch *a, char out[64]) {
     if (a) snprintf(out, 64, "⊙ %d", tap_width(a, m->write));
     else snprintf(out, 64, "⊙ l");
 }
@@ -83,7 +83,7 @@ static bool fold_of(const struct module *m, struct fold *out) {
     }
 }
 
-static const char *fn_scale_unmergeable(const struct plan *p, const struct module *m) {
+static const char *unmergeable(const struct plan *p, const struct module *m) {
     struct fold fold;
     if (m->write == TAP_EMBED && !p->embed_norm)
         return "a scale at embed: this model has no norm there that it could go into";
@@ -95,7 +95,7 @@ static void scale_values(real *w, int rows, int cols, const real *l, bool column
         for (int c = 0; c < cols; c++) w[(size_t)r * (size_t)cols + (size_t)c] *= l[columns ? c : r];
 }
 
-static int fn_scale_merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     const real *l = merge_values(x, at, SLOT_CHANNEL);
     struct fold fold;
@@ -123,10 +123,10 @@ const struct function function_scale = {
     .keys = TAKES_PLACE | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE,
     .comps = COMPS_MULTIPLY,
     .usual = { .write = TAP_A_K, .comp = COMP_MULTIPLY },
-    .slots = fn_scale_slots, .apply = fn_scale_apply,
+    .slots = slots, .apply = apply,
     .say_write = "the tap to scale",
-    .places = fn_scale_places, .check = fn_scale_check, .advise = fn_scale_advise, .pair = fn_scale_pair,
-    .terms = fn_scale_terms, .formula = fn_scale_formula, .label = fn_scale_label,
-    .unmergeable = fn_scale_unmergeable, .merge = fn_scale_merge,
+    .places = places, .check = check, .advise = advise, .pair = pair,
+    .terms = terms, .formula = formula, .label = label,
+    .unmergeable = unmergeable, .merge = merge,
     .turn = MERGE_MULTIPLIES,
 };

@@ -5,14 +5,14 @@
 #include "core/method/count.h"
 #include "core/method/fn.h"
 
-static const struct function_slot fn_softmax_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_KEY, "P_k", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_WRITE },
     { SLOT_VALUE, "P_v", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_WRITE },
     { 0 },
 };
 
 /* A softmax over one key of its own is 1 whatever the key. */
-static bool fn_softmax_still(const struct module *m, int slot, bool shift) {
+static bool still(const struct module *m, int slot, bool shift) {
     (void)shift;
     return slot == SLOT_KEY && m->comp != COMP_GATED && m->size == 1;
 }
@@ -30,7 +30,7 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
 /* ---- rules, counts, texts ---- */
 
 /* A gated one elsewhere is told why the gate is there alone. */
-static bool fn_softmax_check(struct check *c, const struct module *m) {
+static bool check(struct check *c, const struct module *m) {
     if (m->write == TAP_A_HEAD || m->comp == COMP_GATED) return true;
     ERROR(c, "V2",
           "softmax keys belong to the attention heads (write=a.head); a bottleneck whose "
@@ -55,7 +55,7 @@ static void check_shift(struct check *c, const struct module *m) {
             ERROR(c, "V76", "module %d moves the text's positions too: drop one of the two", i + 1);
 }
 
-static void fn_softmax_advise(struct check *c, const struct module *m) {
+static void advise(struct check *c, const struct module *m) {
     if (m->shift) check_shift(c, m);
     if (m->size > c->a->head_width)
         INFO(c, "V20",
@@ -69,28 +69,28 @@ static void fn_softmax_advise(struct check *c, const struct module *m) {
 }
 
 /* A text's positions move on once, by the length of one prefix. */
-static bool fn_softmax_joins(const struct module *m) {
+static bool joins(const struct module *m) {
     return m->comp == COMP_GATED && !m->shift && source_is_trained(m->source);
 }
 
-static void fn_softmax_pair(struct check *c, const struct module *x, int first, const struct module *y) {
-    if (fn_softmax_joins(x) && fn_softmax_joins(y) && x->source == y->source)
+static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
+    if (joins(x) && joins(y) && x->source == y->source)
         WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1,
              x->size, y->size);
 }
 
-static void fn_softmax_terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
     snprintf(letters, sizeof letters, "2·l·%s", terms_letter(a, m->write));
     terms_add(t, letters, "2·%d·%d", m->size, tap_width(a, m->write));
 }
 
-static void fn_softmax_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     const char *made = source_is_prompt(m->source) ? ", P = relu(P_τ Dᵀ) Uᵀ" : "";
     snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ%s) P_v%s", w->sub, w->scores, made);
 }
 
-static void fn_softmax_label(const struct module *m, const struct arch *a, char out[64]) {
+static void label(const struct module *m, const struct arch *a, char out[64]) {
     if (a) snprintf(out, 64, "P %d×%d", m->size, tap_width(a, TAP_A_HEAD));
     else snprintf(out, 64, "P l %d", m->size);
 }
@@ -110,15 +110,15 @@ const struct function function_softmax = {
                .init = INIT_BERT },
     /* A prompt that maps make keys and values of must tell its places apart from the start. */
     .made_init = INIT_NORMAL,
-    .slots = fn_softmax_slots,
-    .still = fn_softmax_still,
+    .slots = slots,
+    .still = still,
     .keys_of = keys_of,
-    .check = fn_softmax_check,
-    .advise = fn_softmax_advise,
-    .pair = fn_softmax_pair,
-    .joins = fn_softmax_joins,
-    .terms = fn_softmax_terms,
-    .formula = fn_softmax_formula,
-    .label = fn_softmax_label,
+    .check = check,
+    .advise = advise,
+    .pair = pair,
+    .joins = joins,
+    .terms = terms,
+    .formula = formula,
+    .label = label,
     .unmerged = "a prefix takes part in the softmax: no weight of the model does the same",
 };

@@ -6,14 +6,14 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static const struct function_slot fn_svd_slots[] = {
+static const struct function_slot slots[] = {
     { SLOT_DOWN_W, "W_d", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_READ },
     { SLOT_SINGULAR, "e", START_ZERO, .rows = DIM_ONE, .cols = DIM_SIZE },
     { SLOT_UP_W, "W_u", START_DRAWN, .rows = DIM_WRITE, .cols = DIM_SIZE },
     { 0 },
 };
 
-static node fn_svd_apply(struct tape *t, const struct use *u) {
+static node apply(struct tape *t, const struct use *u) {
     node scale, x = use_dropout(t, u, u->x, 0);
     double s = use_factor(u, &scale);
     x = op_linear_groups(t, x, use_slot(u, SLOT_DOWN_W), NODE_NONE, ACT_NONE, u->groups);
@@ -23,7 +23,7 @@ static node fn_svd_apply(struct tape *t, const struct use *u) {
 
 /* ---- rules, counts, texts ---- */
 
-static bool fn_svd_check(struct check *c, const struct module *m) {
+static bool check(struct check *c, const struct module *m) {
     if (m->init == INIT_LORA)
         ERROR(c, "V42", "init=lora: both matrices of an SVD are drawn, its values e start at 0; use bert");
     if (source_is_hyper(m->source))
@@ -31,12 +31,12 @@ static bool fn_svd_check(struct check *c, const struct module *m) {
     return true;
 }
 
-static void fn_svd_terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     terms_matrices(t, m, a);
     terms_add(t, "r", "%d", m->size);
 }
 
-static void fn_svd_formula(const struct module *m, const struct formula_words *w, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "Δh%s = (%s W_d ⊙ e) W_u", w->sub, w->x);
 }
@@ -44,7 +44,7 @@ static void fn_svd_formula(const struct module *m, const struct formula_words *w
 /* ---- merging ---- */
 
 /* W += s·W_u diag(e) W_d. */
-static int fn_svd_merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct merge_change change = { .up = merge_values(x, at, SLOT_UP_W),
                                          .inner = merge_values(x, at, SLOT_SINGULAR),
                                          .down = merge_values(x, at, SLOT_DOWN_W) };
@@ -64,13 +64,13 @@ const struct function function_svd = {
     .usual = { .size = 12, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_BERT },
     .linear = true,
     .places = function_maps,
-    .slots = fn_svd_slots,
-    .apply = fn_svd_apply,
-    .check = fn_svd_check,
-    .terms = fn_svd_terms,
-    .formula = fn_svd_formula,
+    .slots = slots,
+    .apply = apply,
+    .check = check,
+    .terms = terms,
+    .formula = formula,
     .label = terms_label,
     .unmergeable = merge_of_maps,
-    .merge = fn_svd_merge,
+    .merge = merge,
     .turn = MERGE_ADDS,
 };
