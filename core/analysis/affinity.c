@@ -21,7 +21,7 @@ void affinity_norms(const real *x, int n, int d, double *norm) {
     }
 }
 
-static double affinity_distance2(const real *a, const real *b, int d) {
+static double distance2(const real *a, const real *b, int d) {
     double sum = 0;
     for (int j = 0; j < d; j++) {
         double t = (double)a[j] - (double)b[j];
@@ -40,8 +40,8 @@ void affinity_distances(const real *x, const double *norm, int n, int d, int fir
         double own = norm[first + r];
         for (int j = 0; j < n; j++) {
             double length = own + norm[j], v = (double)row[j] + length;
-            if (v < near * length) v = affinity_distance2(from + (size_t)r * (size_t)d,
-                                                          x + (size_t)j * (size_t)d, d);
+            if (v < near * length) v = distance2(from + (size_t)r * (size_t)d,
+                                                 x + (size_t)j * (size_t)d, d);
             row[j] = (real)v;
         }
         row[first + r] = 0;
@@ -56,7 +56,7 @@ static uint64_t affinity_key_of(real distance, int number) {
     return (uint64_t)bits << 32 | (uint32_t)number;
 }
 
-static int affinity_by_key(const void *a, const void *b) {
+static int by_key(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
@@ -100,7 +100,7 @@ void affinity_nearest(const real *distance, int n, int self, int k, int32_t *ind
         }
     }
     select_least(scratch, count, k);
-    qsort(scratch, (size_t)k, sizeof *scratch, affinity_by_key);
+    qsort(scratch, (size_t)k, sizeof *scratch, by_key);
     for (int i = 0; i < k; i++) index[i] = (int32_t)(uint32_t)scratch[i];
 }
 
@@ -124,7 +124,7 @@ static double entropy(const double *distance, int k, double beta, double *p, dou
 
 /* distance: k squared distances, least 0 (taken off by the caller); p: p(j|i).  False when no width
  * gives the perplexity, to a hundredth of it. */
-static bool affinity_widths(const double *distance, int k, double perplexity, double *p) {
+static bool widths(const double *distance, int k, double perplexity, double *p) {
     double target = log(perplexity), mean = 0, lo = -300, hi = 300, sum = k, slope;
     for (int j = 0; j < k; j++) mean += distance[j] / k;
     for (int j = 0; j < k; j++) p[j] = 1;
@@ -167,7 +167,7 @@ static void fill_row(const struct affinity_rows *r, int i, const real *distance,
         if (d2[j] < least) least = d2[j];
     }
     for (int j = 0; j < r->k; j++) d2[j] -= least;
-    if (!affinity_widths(d2, r->k, r->perplexity, p))
+    if (!widths(d2, r->k, r->perplexity, p))
         __atomic_add_fetch(&r->out->unreached, 1, __ATOMIC_RELAXED);
     if (r->out->dense) {
         real *row = r->out->dense + (size_t)i * r->out->stride;
@@ -216,7 +216,7 @@ static void symmetrise_dense(struct affinity *a) {
 }
 
 /* p(i|j), or -1 when i is not in j's list, which is sorted by number. */
-static real affinity_back(const int32_t *index, const real *p, int k, int i) {
+static real back(const int32_t *index, const real *p, int k, int i) {
     int lo = 0, hi = k;
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
@@ -260,7 +260,7 @@ static int symmetrise_sparse(struct affinity *a, struct affinity_rows *r, struct
         count[i] += k;
         for (size_t j = 0; j < k; j++) {
             size_t to = (size_t)r->index[i * k + j];
-            if (affinity_back(r->index + to * k, r->p + to * k, r->k, (int)i) < 0) count[to]++;
+            if (back(r->index + to * k, r->p + to * k, r->k, (int)i) < 0) count[to]++;
         }
     }
     a->start = xmalloc((n + 1) * sizeof *a->start);
@@ -277,7 +277,7 @@ static int symmetrise_sparse(struct affinity *a, struct affinity_rows *r, struct
     for (size_t i = 0; i < n && !rc; i++) {
         for (size_t j = 0; j < k; j++) {
             size_t to = (size_t)r->index[i * k + j];
-            real other = affinity_back(r->index + to * k, r->p + to * k, r->k, (int)i);
+            real other = back(r->index + to * k, r->p + to * k, r->k, (int)i);
             int copies = other < 0 ? 2 : 1;
             double v = ((double)r->p[i * k + j] + (copies == 1 ? (double)other : 0)) * scale;
             a->index[count[i]] = (int32_t)to;
@@ -307,7 +307,7 @@ static int symmetrise(void *self) {
     return 0;
 }
 
-static bool affinity_allocate(struct affinity *a, struct affinity_rows *r) {
+static bool allocate(struct affinity *a, struct affinity_rows *r) {
     size_t n = (size_t)a->n, k = (size_t)r->k;
     if (a->n <= AFFINITY_DENSE) {
         a->dense = mem_try(n * a->stride, sizeof *a->dense);
@@ -332,7 +332,7 @@ int affinity_init(struct affinity *a, const real *x, int n, int d, double perple
     int k = n <= AFFINITY_DENSE ? n - 1 : (int)(3 * perplexity);
     struct affinity_rows r = { .x = x, .n = n, .d = d, .k = k, .perplexity = perplexity, .out = a, .e = e };
     r.norm = xmalloc((size_t)n * sizeof *r.norm);
-    if (affinity_allocate(a, &r)) {
+    if (allocate(a, &r)) {
         crew_call(crew, take_norms, &r);
         crew_do(crew, &(struct crew_work){ &r, (n + BLOCK - 1) / BLOCK, fill_block, symmetrise, NULL });
     } else {

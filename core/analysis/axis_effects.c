@@ -48,7 +48,7 @@ static void reflect(const struct fit *f, size_t k, double *v) {
 }
 
 /* Solves the upper triangle for `v` in place. */
-static void axis_effects_back(const struct fit *f, double *v) {
+static void back(const struct fit *f, double *v) {
     for (size_t i = f->rank; i-- > 0;) {
         for (size_t j = i + 1; j < f->rank; j++) v[i] -= f->r[i * f->room + j] * v[j];
         v[i] /= f->r[i * f->room + i];
@@ -65,7 +65,7 @@ static void add_column(struct fit *f, const double *x) {
     f->taken[c] = -1;
     if (k == f->rows || rest <= 1e-20 * whole) {
         memcpy(f->relation + c * f->room, v, k * sizeof *v);
-        axis_effects_back(f, f->relation + c * f->room);
+        back(f, f->relation + c * f->room);
     } else {
         double norm = sqrt(rest), alpha = v[k] > 0 ? -norm : norm, *h = f->q + k * f->rows;
         memcpy(h + k, v + k, (f->rows - k) * sizeof *h);
@@ -82,7 +82,7 @@ static void add_column(struct fit *f, const double *x) {
 
 static void fit_solve(struct fit *f) {
     memcpy(f->b, f->z, f->rank * sizeof *f->b);
-    axis_effects_back(f, f->b);
+    back(f, f->b);
     double rest = 0, whole = 0;
     for (size_t i = 0; i < f->rows; i++) whole += f->z[i] * f->z[i];
     for (size_t i = f->rank; i < f->rows; i++) rest += f->z[i] * f->z[i];
@@ -149,7 +149,7 @@ static const struct effects_factor *axis_effects_part(const struct effects_model
 }
 
 /* The mean, blocks, factors, and the products of a pair's columns (a < 0: no pair). */
-static void axis_effects_build(struct designed *d, const struct effects_model *m, int a, int b) {
+static void build(struct designed *d, const struct effects_model *m, int a, int b) {
     int parts = m->blocks + m->factors;
     size_t room = 1;
     for (int i = 0; i < parts; i++) room += (size_t)columns_of(axis_effects_part(m, i));
@@ -256,7 +256,7 @@ static void main_effects(struct axis_effects *out, const struct effects_model *m
 
 static void pair_effects(struct axis_effects *out, const struct effects_model *m, int a, int b) {
     struct designed d;
-    axis_effects_build(&d, m, a, b);
+    build(&d, m, a, b);
     const struct effects_factor *x = &m->factor[a], *y = &m->factor[b];
     int first = d.first[m->blocks + m->factors];
     double *c = xcalloc(d.fit.room, sizeof *c);
@@ -278,7 +278,7 @@ int axis_effects_fit(const struct effects_model *m, struct axis_effects *out, st
     *out = (struct axis_effects){ .factors = m->factors };
     if (m->rows < 2) return err_set(e, ERR_INPUT, "effects of %zu rows: two are the least", m->rows);
     struct designed d;
-    axis_effects_build(&d, m, -1, -1);
+    build(&d, m, -1, -1);
     out->df = d.fit.df;
     out->sigma = sqrt(d.fit.sigma2);
     out->alias = xcalloc((size_t)m->factors + 1, sizeof *out->alias);

@@ -80,8 +80,8 @@ struct gated_keys_of {
     const real *key, *value, *prefix_key, *prefix_value;
     int keys, prefixes;
 };
-static double gated_gap_of(const struct gated_query *x, const struct gated_keys_of *k, const real *joint,
-                           double *share, double *size) {
+static double gap_of(const struct gated_query *x, const struct gated_keys_of *k, const real *joint,
+                     double *share, double *size) {
     double *h = xcalloc((size_t)x->head_width * 2, sizeof *h), *by = h + x->head_width, own = 0, more = 0,
            gap = 0;
     double top = highest(x, k->prefix_key, k->prefixes, highest(x, k->key, k->keys, -INFINITY));
@@ -114,8 +114,8 @@ static bool gated_prefix_of(const struct gated_pass *g, const struct tape *t, in
     return false;
 }
 
-static void gated_look_at(struct gated_pass *g, const struct tape *t, const struct forward *f,
-                          const struct site *s, node joint) {
+static void look_at(struct gated_pass *g, const struct tape *t, const struct forward *f,
+                    const struct site *s, node joint) {
     struct gated_form *out = g->out;
     const struct arch *a = &f->model->arch;
     int of = a->heads * a->head_width;
@@ -136,7 +136,7 @@ static void gated_look_at(struct gated_pass *g, const struct tape *t, const stru
                 one.value = v + (size_t)keys * (size_t)of + at;
                 one.prefix_key += at;
                 one.prefix_value += at;
-                out->gap = fmax(out->gap, gated_gap_of(&x, &one, value + place, &share, &out->size));
+                out->gap = fmax(out->gap, gap_of(&x, &one, value + place, &share, &out->size));
                 out->least = fmin(out->least, share);
                 out->most = fmax(out->most, share);
                 if (g->first && !i && row - first < out->tokens)
@@ -149,7 +149,7 @@ static void gated_look_at(struct gated_pass *g, const struct tape *t, const stru
 static node gated_write(void *self, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
                         enum tap_stage stage, node value) {
     struct gated_pass *g = self;
-    if (gated_here(g, s) && tap == TAP_A_HEAD && stage == TAP_RAW) gated_look_at(g, t, f, s, value);
+    if (gated_here(g, s) && tap == TAP_A_HEAD && stage == TAP_RAW) look_at(g, t, f, s, value);
     return listener_wants(self, s, tap) ? listener_write(self, t, f, s, tap, stage, value) : value;
 }
 

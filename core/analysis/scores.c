@@ -154,7 +154,7 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
 }
 
 /* Cosine's order is Euclid's on unit vectors. */
-static double scores_purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
+static double purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
     size_t all = (size_t)l->n * (size_t)l->d, same = 0;
     for (size_t i = 0; i < all; i++) unit[i] = (real)l->unit[i];
     score_neighbours(unit, l->n, l->d, k, index);
@@ -179,7 +179,7 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
     } else {
         int32_t *index = mem_try((size_t)l.n * (size_t)k, sizeof *index);
         real *unit = mem_try((size_t)l.n * (size_t)d, sizeof *unit);
-        if (index && unit) out->value = scores_purity_of(&l, *used = k, index, unit);
+        if (index && unit) out->value = purity_of(&l, *used = k, index, unit);
         else rc = err_set(e, ERR_SYSTEM, "no memory for the neighbours of %d points", n);
         free(index);
         free(unit);
@@ -188,7 +188,7 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
     return rc;
 }
 
-static int scores_by_number(const void *a, const void *b) {
+static int by_number(const void *a, const void *b) {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
@@ -198,9 +198,9 @@ double score_shared(const int32_t *a, const int32_t *b, int n, int k) {
     int32_t *sorted = xmalloc(w * sizeof *sorted);
     for (size_t i = 0; i < (size_t)n; i++) {
         memcpy(sorted, a + i * w, w * sizeof *sorted);
-        qsort(sorted, w, sizeof *sorted, scores_by_number);
+        qsort(sorted, w, sizeof *sorted, by_number);
         for (size_t j = 0; j < w; j++) kept += bsearch(b + i * w + j, sorted, w, sizeof *sorted,
-                                                       scores_by_number) != NULL;
+                                                       by_number) != NULL;
     }
     free(sorted);
     return (double)kept / ((double)n * k);

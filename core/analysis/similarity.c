@@ -36,7 +36,7 @@ void similarity_cosine(const real *a, int n, const real *b, int m, int d, double
 
 /* Columns centred, then everything divided by the greatest magnitude (CKA does not see
  * scale); false when constant. */
-static bool similarity_centre(const real *x, int n, int p, real *out) {
+static bool centre(const real *x, int n, int p, real *out) {
     double most = 0, scale = 0;
     for (size_t j = 0; j < (size_t)p; j++) {
         double mean = 0;
@@ -76,7 +76,7 @@ static double shared(const real *a, int p, const real *b, int q, int n) {
 double similarity_cka(const real *a, int p, const real *b, int q, int n) {
     double v = NAN;
     real *x = xmalloc((size_t)n * (size_t)p * sizeof *x), *y = xmalloc((size_t)n * (size_t)q * sizeof *y);
-    if (n > 1 && similarity_centre(a, n, p, x) && similarity_centre(b, n, q, y)) {
+    if (n > 1 && centre(a, n, p, x) && centre(b, n, q, y)) {
         double own = shared(x, p, x, p, n), other = shared(y, q, y, q, n);
         v = shared(x, p, y, q, n) / sqrt(own * other);
         if (v > 1) v = 1;
@@ -110,7 +110,7 @@ double similarity_cka_debiased(const real *a, int p, const real *b, int q, int n
     double v = NAN;
     size_t all = (size_t)n * (size_t)n;
     real *x = xmalloc((size_t)n * (size_t)p * sizeof *x), *y = xmalloc((size_t)n * (size_t)q * sizeof *y);
-    if (n >= 4 && similarity_centre(a, n, p, x) && similarity_centre(b, n, q, y)) {
+    if (n >= 4 && centre(a, n, p, x) && centre(b, n, q, y)) {
         double *k = u_centred(x, p, n), *l = u_centred(y, q, n), own = 0, other = 0, both = 0;
         for (size_t i = 0; i < all; i++) {
             own += k[i] * k[i];
@@ -176,7 +176,7 @@ static void orthogonalise(double *m, int r, int n, double *q, int k) {
 }
 
 /* U = QR by Gram–Schmidt, twice over: rows of q are the columns of Q, r is rank×rank. */
-static void similarity_factor(const double *u, int out, int rank, double *q, double *r) {
+static void factor(const double *u, int out, int rank, double *q, double *r) {
     memset(r, 0, (size_t)rank * (size_t)rank * sizeof *r);
     for (int c = 0; c < rank; c++) {
         double *v = q + (size_t)c * (size_t)out;
@@ -205,7 +205,7 @@ static void spaces_init(struct spaces *s, const real *u, const real *v, int rank
     s->row = xcalloc(k * w, sizeof *s->row);
     s->rank = 0;
     for (size_t i = 0; i < k * o; i++) wide[i] = (double)u[i];
-    similarity_factor(wide, out, rank, s->column, r);
+    factor(wide, out, rank, s->column, r);
     for (size_t a = 0; a < k; a++)
         for (size_t b = a; b < k; b++)
             for (size_t i = 0; i < w; i++) s->row[a * w + i] += r[a * k + b] * (double)v[b * w + i];
@@ -262,7 +262,7 @@ struct tree {
     int (*child)[2];  /* of cluster n+i */
 };
 
-static void similarity_nearest_pair(const struct tree *t, int *a, int *b) {
+static void nearest_pair(const struct tree *t, int *a, int *b) {
     double least = INFINITY;
     *a = *b = -1;
     for (int i = 0; i < t->n; i++) {
@@ -279,7 +279,7 @@ static void similarity_nearest_pair(const struct tree *t, int *a, int *b) {
 static void join(struct tree *t, int step) {
     int a, b;
     size_t n = (size_t)t->n;
-    similarity_nearest_pair(t, &a, &b);
+    nearest_pair(t, &a, &b);
     bool swap = t->id[a] > t->id[b]; /* the older cluster comes first */
     t->child[step][0] = t->id[swap ? b : a];
     t->child[step][1] = t->id[swap ? a : b];
@@ -314,7 +314,7 @@ static bool is_undefined(const double *similarity, int n, int i) {
     return isnan(similarity[(size_t)i * (size_t)n + (size_t)i]);
 }
 
-static void similarity_cluster(const double *similarity, int all, const int *item, int n, int *order) {
+static void cluster(const double *similarity, int all, const int *item, int n, int *order) {
     struct tree t = { .n = n };
     size_t w = (size_t)n;
     double most = 0;
@@ -347,6 +347,6 @@ void similarity_order(const double *similarity, int n, int *order) {
         if (is_undefined(similarity, n, i)) order[--last] = i;
     for (int i = 0; i < n; i++)
         if (!is_undefined(similarity, n, i)) item[count++] = i;
-    if (count) similarity_cluster(similarity, n, item, count, order);
+    if (count) cluster(similarity, n, item, count, order);
     free(item);
 }

@@ -109,7 +109,7 @@ static int first_layout(struct tsne *t, const real *x, int d, struct err *e) {
     return 0;
 }
 
-static int tsne_allocate(struct tsne *t, struct err *e) {
+static int allocate(struct tsne *t, struct err *e) {
     size_t n = (size_t)t->n, s = t->stride;
     bool all = true;
     real **array[] = { &t->axis[0], &t->axis[1], &t->move[0], &t->move[1],  &t->gain[0], &t->gain[1],
@@ -137,9 +137,9 @@ static void tsne_begin(void *self) {
     b->rc = b->moderated ? first_layout(b->t, b->moderated, b->d, b->e) : ERR_SYSTEM;
 }
 
-static int tsne_prepare(struct tsne *t, const real *x, int d, struct err *e) {
+static int prepare(struct tsne *t, const real *x, int d, struct err *e) {
     struct beginning b = { .t = t, .x = x, .d = d, .e = e };
-    int rc = tsne_allocate(t, e);
+    int rc = allocate(t, e);
     if (rc) return rc;
     crew_call(t->o.crew, tsne_begin, &b);
     rc = b.rc;
@@ -159,7 +159,7 @@ struct tsne *tsne_new(const real *x, int n, int d, const struct tsne_options *o,
     if (t->o.perplexity > (n - 1) / 3.0) t->o.perplexity = (n - 1) / 3.0;
     t->stride = ((size_t)n + PAIRS_LANES - 1) / PAIRS_LANES * PAIRS_LANES;
     t->pairs = pairs_in_use();
-    if (tsne_prepare(t, x, d, e)) {
+    if (prepare(t, x, d, e)) {
         tsne_free(t);
         return NULL;
     }
@@ -253,7 +253,7 @@ static void move_points(struct tsne *t, double sum, size_t first, size_t end) {
     }
 }
 
-static void tsne_centre(struct tsne *t) {
+static void centre(struct tsne *t) {
     for (int a = 0; a < 2; a++) {
         double mean = 0;
         for (int i = 0; i < t->n; i++) mean += (double)t->axis[a][i] / t->n;
@@ -278,7 +278,7 @@ static int end_iteration(struct stepping *s) {
     struct tsne *t = s->t;
     s->moving = false;
     t->iteration++;
-    if (t->iteration % CENTRE == 0) tsne_centre(t);
+    if (t->iteration % CENTRE == 0) centre(t);
     bool late = s->seconds > 0 && clock_seconds() >= s->until;
     return ++s->run == s->count || late ? 0 : units_of(t->n, s->points);
 }
@@ -324,7 +324,7 @@ struct divergence {
     double *q, *cross; /* of each block: Σ q over ordered pairs, Σ p·ln(1/q) */
 };
 
-static double tsne_distance2(const struct tsne *t, size_t i, size_t j) {
+static double distance2(const struct tsne *t, size_t i, size_t j) {
     double dx = (double)t->axis[0][i] - (double)t->axis[0][j],
            dy = (double)t->axis[1][i] - (double)t->axis[1][j];
     return dx * dx + dy * dy;
@@ -337,14 +337,14 @@ static void divergence_block(void *self, int block, int worker) {
     size_t n = (size_t)t->n, first = (size_t)block * BLOCK, end = first + BLOCK < n ? first + BLOCK : n;
     double q = 0, cross = 0;
     for (size_t i = first; i < end; i++) {
-        for (size_t j = 0; j < i; j++) q += 2 / (1 + tsne_distance2(t, i, j));
+        for (size_t j = 0; j < i; j++) q += 2 / (1 + distance2(t, i, j));
         if (t->p.dense) {
             const real *p = t->p.dense + i * t->p.stride;
             for (size_t j = 0; j < n; j++)
-                if (p[j] > 0) cross += (double)p[j] * log1p(tsne_distance2(t, i, j));
+                if (p[j] > 0) cross += (double)p[j] * log1p(distance2(t, i, j));
         } else {
             for (size_t k = t->p.start[i]; k < t->p.start[i + 1]; k++)
-                cross += (double)t->p.p[k] * log1p(tsne_distance2(t, i, (size_t)t->p.index[k]));
+                cross += (double)t->p.p[k] * log1p(distance2(t, i, (size_t)t->p.index[k]));
         }
     }
     d->q[block] = q;

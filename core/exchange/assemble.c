@@ -19,7 +19,7 @@ void assembly_release(struct assembly *a) {
 }
 
 /* Alike but for where they are. */
-static bool assemble_alike(const struct module *x, const struct module *y) {
+static bool alike(const struct module *x, const struct module *y) {
     struct module a = *x, b = *y;
     a.first = b.first = 1;
     a.last = b.last = 0;
@@ -33,7 +33,7 @@ static bool assemble_alike(const struct module *x, const struct module *y) {
 struct placed *assembly_piece(struct assembly *a, const struct module *m, int stack, int site, int layer) {
     for (size_t i = 0; i < a->pieces; i++) {
         struct placed *p = &a->piece[i];
-        if (p->stack == stack && p->site == site && p->layer == layer && assemble_alike(&p->module, m))
+        if (p->stack == stack && p->site == site && p->layer == layer && alike(&p->module, m))
             return p;
     }
     GROW(a->piece, a->room, a->pieces + 1);
@@ -62,7 +62,7 @@ void assembly_head(struct assembly *a, const char *name, const real *values, siz
 
 /* ---- values of the model's own tensors ---- */
 
-static bool assemble_is_embedding(const struct tensor_info *t) {
+static bool is_embedding(const struct tensor_info *t) {
     return t->role == ROLE_EMBED_WORD || t->role == ROLE_EMBED_POSITION || t->role == ROLE_EMBED_TYPE;
 }
 
@@ -85,13 +85,13 @@ static struct module in_weight(enum fn fn, enum target target, enum tap tap) {
 }
 
 /* A piece without values of its own: they go by the model's tensors. */
-static void assemble_add_place(struct assembly *a, enum fn fn, enum tap tap, const struct tensor_info *t) {
+static void add_place(struct assembly *a, enum fn fn, enum tap tap, const struct tensor_info *t) {
     struct module m = in_weight(fn, TARGET_TAP, tap);
     assembly_piece(a, &m, t->stack, t->sublayer, t->layer);
 }
 
 /* One module that is not at single places. */
-static void assemble_add_whole(struct method *out, enum fn fn, enum target target) {
+static void add_whole(struct method *out, enum fn fn, enum target target) {
     for (int i = 0; i < out->count; i++)
         if (out->module[i].fn == fn && out->module[i].target == target) return;
     out->module[out->count++] = in_weight(fn, target, TAP_NONE);
@@ -107,13 +107,13 @@ static int assemble_add_tensor(struct assembly *a, int i, bool tables, const cha
     static const enum tap taps[] = { TAP_A_Q,   TAP_A_K,   TAP_A_V,   TAP_A_OUT, TAP_A_END,
                                      TAP_F_PRE, TAP_F_OUT, TAP_F_END, TAP_EMBED };
     const struct tensor_info *t = &a->m->tensor[i];
-    if (tensor_is_pooler(t)) assemble_add_whole(out, FN_FULL, TARGET_POOLER);
-    else if (assemble_is_embedding(t)) assemble_add_whole(out, FN_FULL, TARGET_EMBEDDINGS);
-    if (tensor_is_pooler(t) || assemble_is_embedding(t)) return 0;
+    if (tensor_is_pooler(t)) add_whole(out, FN_FULL, TARGET_POOLER);
+    else if (is_embedding(t)) add_whole(out, FN_FULL, TARGET_EMBEDDINGS);
+    if (tensor_is_pooler(t) || is_embedding(t)) return 0;
     for (size_t k = 0; k < COUNT_OF(taps); k++) {
         if (t->role != tap_weight_role(taps[k]) && t->role != tap_bias_role(taps[k])) continue;
         if (taps[k] == TAP_EMBED && tables) return 0;
-        assemble_add_place(a, has_weight_at(a, t, taps[k]) ? FN_FULL : FN_BIAS, taps[k], t);
+        add_place(a, has_weight_at(a, t, taps[k]) ? FN_FULL : FN_BIAS, taps[k], t);
         return 0;
     }
     return err_set(e, ERR_INPUT, "%s: values for the model's %s, which no module of a method trains alone",
@@ -131,12 +131,12 @@ static int add_weights(struct assembly *a, const char *path, struct method *out,
     bool any = false, tables = false;
     for (int i = 0; i < a->m->tensors; i++) {
         any = any || a->weight[i];
-        tables = tables || (a->weight[i] && assemble_is_embedding(&a->m->tensor[i]));
+        tables = tables || (a->weight[i] && is_embedding(&a->m->tensor[i]));
     }
     for (size_t k = 0; any && k < COUNT_OF(whole); k++) {
         struct module m = in_weight(whole[k].fn, whole[k].target, TAP_NONE);
         if (!covers_all(a, &m)) continue;
-        assemble_add_whole(out, whole[k].fn, whole[k].target);
+        add_whole(out, whole[k].fn, whole[k].target);
         return 0;
     }
     int rc = 0;
@@ -154,8 +154,8 @@ struct places {
 
 static bool same_span(const bool *a, const bool *b) { return !memcmp(a, b, LAYERS); }
 
-static int assemble_add_range(struct method *out, const struct module *like, int stack, int site, int first,
-                              int last, int layers, const char *path, struct err *e) {
+static int add_range(struct method *out, const struct module *like, int stack, int site, int first,
+                     int last, int layers, const char *path, struct err *e) {
     if (out->count == METHOD_MODULES)
         return err_set(e, ERR_INPUT,
                        "%s: its places have too many different settings for one method: more than %d modules",
@@ -170,14 +170,14 @@ static int assemble_add_range(struct method *out, const struct module *like, int
 }
 
 /* The runs of neighbouring layers of a span, a module each. */
-static int assemble_add_span(struct method *out, const struct module *like, const bool *at, int stack,
-                             int site, int layers, const char *path, struct err *e) {
+static int add_span(struct method *out, const struct module *like, const bool *at, int stack,
+                    int site, int layers, const char *path, struct err *e) {
     int rc = 0;
     for (int i = 0; i < layers && !rc; i++) {
         if (!at[i]) continue;
         int last = i;
         while (last + 1 < layers && at[last + 1]) last++;
-        rc = assemble_add_range(out, like, stack, site, i, last, layers, path, e);
+        rc = add_range(out, like, stack, site, i, last, layers, path, e);
         i = last;
     }
     return rc;
@@ -185,8 +185,8 @@ static int assemble_add_span(struct method *out, const struct module *like, cons
 
 /* The spans of a model that such a module may be at, and whether it is at the same layers of all, or of all
  * of the decoder's. */
-static int assemble_add_modules(struct method *out, const struct assembly *a, const struct module *like,
-                                const struct places *p, const char *path, struct err *e) {
+static int add_modules(struct method *out, const struct assembly *a, const struct module *like,
+                       const struct places *p, const char *path, struct err *e) {
     struct module everywhere = *like;
     struct span span[SPANS];
     everywhere.stack = STACK_ALL;
@@ -207,20 +207,20 @@ static int assemble_add_modules(struct method *out, const struct assembly *a, co
     }
     if (span[0].site == SUB_EMBED) {
         bool encoder = p->at[STACK_ENCODER][SUB_EMBED][0];
-        return assemble_add_range(out, like,
-                                  all       ? STACK_ALL
-                                  : encoder ? STACK_ENCODER
-                                            : STACK_DECODER,
-                                  SITE_ALL, 0, 0, 1, path, e);
+        return add_range(out, like,
+                         all       ? STACK_ALL
+                         : encoder ? STACK_ENCODER
+                                   : STACK_DECODER,
+                         SITE_ALL, 0, 0, 1, path, e);
     }
-    if (all) return assemble_add_span(out, like, p->at[span[0].stack][span[0].site], STACK_ALL, SITE_ALL,
-                                      span[0].end, path, e);
+    if (all) return add_span(out, like, p->at[span[0].stack][span[0].site], STACK_ALL, SITE_ALL,
+                             span[0].end, path, e);
     for (int k = 0; k < n && !rc; k++) {
         bool together = decoder && span[k].stack == STACK_DECODER && n > 2;
         if (together && k != first_of_decoder) continue;
         int site = together || n <= 2 ? SITE_ALL : span[k].site;
-        rc = assemble_add_span(out, like, p->at[span[k].stack][span[k].site], span[k].stack, site,
-                               span[k].end, path, e);
+        rc = add_span(out, like, p->at[span[k].stack][span[k].site], span[k].stack, site,
+                      span[k].end, path, e);
     }
     return rc;
 }
@@ -233,11 +233,11 @@ static int add_pieces(struct assembly *a, const char *path, struct method *out, 
         struct places *p = xcalloc(1, sizeof *p);
         for (size_t k = i; k < a->pieces; k++) {
             const struct placed *x = &a->piece[k];
-            if (done[k] || !assemble_alike(&x->module, &a->piece[i].module)) continue;
+            if (done[k] || !alike(&x->module, &a->piece[i].module)) continue;
             done[k] = true;
             p->at[x->stack][x->site][x->layer < 0 ? 0 : x->layer] = true;
         }
-        rc = assemble_add_modules(out, a, &a->piece[i].module, p, path, e);
+        rc = add_modules(out, a, &a->piece[i].module, p, path, e);
         free(p);
     }
     free(done);
@@ -257,13 +257,13 @@ int assembly_method(struct assembly *a, const char *path, struct method *out, st
 
 /* ---- values into a plan ---- */
 
-static const real *assemble_value_of(const struct assembly *a, const struct plan *p,
-                                     const struct plan_tensor *t, size_t *size) {
+static const real *value_of(const struct assembly *a, const struct plan *p,
+                            const struct plan_tensor *t, size_t *size) {
     const struct module *m = &p->method.module[t->module];
     for (size_t i = 0; i < a->pieces; i++) {
         const struct placed *x = &a->piece[i];
         if (x->stack != t->stack ||
-            x->site != t->site || x->layer != t->layer || !assemble_alike(&x->module, m)) continue;
+            x->site != t->site || x->layer != t->layer || !alike(&x->module, m)) continue;
         for (int k = 0; k < x->count; k++)
             if ((int)x->value[k].slot == t->role) {
                 *size = x->value[k].size;
@@ -320,7 +320,7 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
         const real *v = t->kind == PLAN_MODEL ? a->weight[t->tensor]
                         : t->kind == PLAN_NETWORK || t->role == SLOT_KRON_A ? method_value(a, t, &size)
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
-                                               : assemble_value_of(a, p, t, &size);
+                                               : value_of(a, p, t, &size);
         if (!v && (t->kind == PLAN_OWN || is_map(t)))
             return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);
         if (v && size != t->count)

@@ -112,7 +112,7 @@ static bool same_values(const struct predictor *a, const struct predictor *b) {
     return true;
 }
 
-static int combine_check_heads(const struct combining *c, struct err *e) {
+static int check_heads(const struct combining *c, struct err *e) {
     const struct predictor *first = c->x->part[0].predictor;
     for (int i = 1; i < c->x->parts && c->x->head < 0; i++) {
         const struct predictor *p = c->x->part[i].predictor;
@@ -129,7 +129,7 @@ static int combine_check_heads(const struct combining *c, struct err *e) {
     return 0;
 }
 
-static void combine_take_head(struct combining *c, const struct predictor *from) {
+static void take_head(struct combining *c, const struct predictor *from) {
     const struct plan *p = predictor_plan(from);
     c->to.classifier = p->method.classifier;
     for (int i = 0; i < p->tensors; i++)
@@ -171,7 +171,7 @@ struct sized {
 };
 
 /* The largest first; of equal ones that which stands first. */
-static int combine_by_size(const void *a, const void *b) {
+static int by_size(const void *a, const void *b) {
     const struct sized *x = a, *y = b;
     if (x->size != y->size) return x->size < y->size ? 1 : -1;
     return x->at < y->at ? -1 : x->at > y->at;
@@ -183,7 +183,7 @@ static real *pruned(const real *v, size_t n, double density) {
     real *out = xcalloc(n, sizeof *out);
     struct sized *order = xcalloc(n, sizeof *order);
     for (size_t i = 0; i < n; i++) order[i] = (struct sized){ v[i] < 0 ? -v[i] : v[i], i };
-    qsort(order, n, sizeof *order, combine_by_size);
+    qsort(order, n, sizeof *order, by_size);
     for (size_t i = 0; i < kept; i++) out[order[i].at] = v[order[i].at];
     free(order);
     return out;
@@ -301,7 +301,7 @@ static int build(struct combining *c, struct err *e) {
     const struct combine_part *head = &c->x->part[c->x->head < 0 ? 0 : c->x->head];
     const struct predictor *from = head->predictor;
     char **label = xcalloc((size_t)predictor_labels(from) + 1, sizeof *label);
-    combine_take_head(c, from);
+    take_head(c, from);
     config_copy(&c->out->config, head->config);
     int rc = assembly_method(&c->to, "the joined adapter", &c->out->config.method, e);
     c->out->config.method.head = predictor_plan(from)->method.head;
@@ -323,7 +323,7 @@ int combine_adapters(const struct combination *x, struct model *m, struct import
     *out = (struct imported){ .format = "joined", .model = m };
     assembly_init(&c.to, m);
     for (int i = 0; i < x->parts && !rc; i++) rc = read_part(&c, i, e);
-    if (!rc) rc = combine_check_heads(&c, e);
+    if (!rc) rc = check_heads(&c, e);
     if (!rc) rc = join_all(&c, e);
     if (!rc) rc = build(&c, e);
     for (size_t i = 0; i < c.mades; i++) free(c.made[i]);

@@ -14,7 +14,7 @@ enum { STATE_BYTES = 1 << 28 };
 static const char curve_file[] = "trainer_state.json", curve_before[] = "eval_";
 
 /* Of letters, digits and '_': names become columns. */
-static bool curve_is_word(const char *name) {
+static bool is_word(const char *name) {
     return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name);
 }
 
@@ -30,7 +30,7 @@ static const char *point_name(const char *key, bool evaluation) {
         if (!strcmp(key, training[i][0])) return training[i][1];
     for (size_t i = 0; i < COUNT_OF(clocks) && name; i++)
         if (!strcmp(name, clocks[i])) return NULL;
-    return name && *name && strlen(name) < CURVE_NAME && curve_is_word(name) ? name : NULL;
+    return name && *name && strlen(name) < CURVE_NAME && is_word(name) ? name : NULL;
 }
 
 static void curve_add(struct curve *c, const json_t *told, int64_t step, bool evaluation) {

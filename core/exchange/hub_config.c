@@ -65,7 +65,7 @@ json_t *hub_usual(const char *architecture, json_t *own) {
 
 static bool is_on(const json_t *c, const char *key) { return json_is_true(json_object_get(c, key)); }
 
-static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e) {
+static int take_config(struct hub *h, const json_t *c, struct err *e) {
     const json_t *of = json_object_get(c, "architecture");
     const char *name = !of || json_is_null(of) ? "" : json_string_value(of);
     size_t i = 0;
@@ -86,11 +86,11 @@ static int take_configs(struct hub *h, struct err *e) {
     const json_t *c = json_object_get(h->config, "config"), *list = json_object_get(c, "configs"), *v;
     const char *name = json_string_value(json_object_get(c, "architecture"));
     size_t i;
-    if (!name || strcmp(name, "union")) return hub_config_take_config(h, c, e);
+    if (!name || strcmp(name, "union")) return take_config(h, c, e);
     if (!json_is_array(list) || json_array_size(list) > HUB_PARTS)
         return err_set(e, ERR_INPUT, "%s: \"configs\" is no list of configs", h->path);
     json_array_foreach(list, i, v) {
-        int rc = hub_config_take_config(h, v, e);
+        int rc = take_config(h, v, e);
         if (rc) return rc;
     }
     return 0;
@@ -166,7 +166,7 @@ static int take_order(const struct hub *h, const json_t *c, const struct arch *a
 }
 
 /* Norms of its own. */
-static void hub_config_take_norms(const json_t *c, struct module *out) {
+static void take_norms(const json_t *c, struct module *out) {
     out->norm_before = is_on(c, "ln_before");
     if (is_on(c, "ln_after"))
         out->norm = is_on(c, "adapter_residual_before_ln") && !is_on(c, "is_parallel") ? NORM_SUM
@@ -236,7 +236,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     if (parallel && attention) out->read = a->pre_norm ? TAP_A_RES : TAP_A_IN;
     else if (parallel) out->read = a->pre_norm ? TAP_F_RES : TAP_F_IN;
     else if (take_order(h, c, a, out, e)) return e->code;
-    hub_config_take_norms(c, out);
+    take_norms(c, out);
     if (take_products(h, c, out, e)) return e->code;
     if (hub_scale_is_folded(c) && out->source == SOURCE_KRONECKER)
         return reading_refuse_key(h->path, "scaling", scaling,

@@ -76,7 +76,7 @@ static bool is_called(const char *folder, const char *name, size_t n) {
 }
 
 /* The folder below `parent` with the adapter of that name, or NULL; caller frees. */
-static char *hub_fusion_search(const char *parent, const char *name, size_t n) {
+static char *search(const char *parent, const char *name, size_t n) {
     DIR *d = opendir(parent);
     char *found = NULL;
     for (struct dirent *x; d && !found && (x = readdir(d));) {
@@ -92,9 +92,9 @@ static char *hub_fusion_search(const char *parent, const char *name, size_t n) {
 static char *locate(const char *folder, const char *const *given, int count, const char *name, size_t n) {
     for (int i = 0; i < count; i++)
         if (is_called(given[i], name, n)) return xstrdup(given[i]);
-    char *below = hub_fusion_search(folder, name, n);
+    char *below = search(folder, name, n);
     if (below) return below;
-    char *up = file_join(folder, ".."), *beside = hub_fusion_search(up, name, n);
+    char *up = file_join(folder, ".."), *beside = search(up, name, n);
     free(up);
     return beside;
 }

@@ -12,8 +12,8 @@
 #include "core/method/classifier.h"
 
 /* The path before ".INFIX.NAME." and what follows it, or NULL; caller frees. */
-static char *hub_read_split(const struct hub_reader *r, const char *name, const char *infix,
-                            const char **rest) {
+static char *split(const struct hub_reader *r, const char *name, const char *infix,
+                   const char **rest) {
     char *mark = xprintf(".%s.%s.", infix, r->hub.name);
     const char *at = strstr(name, mark);
     *rest = at ? at + strlen(mark) : NULL;
@@ -176,8 +176,8 @@ static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const ch
 }
 
 /* What the config says stands between a row's first token and its outputs. */
-static int hub_read_check_head(struct hub_reader *r, const char *path, const json_t *c, int64_t *layers,
-                               struct err *e) {
+static int check_head(struct hub_reader *r, const char *path, const json_t *c, int64_t *layers,
+                      struct err *e) {
     const json_t *type = json_object_get(c, "head_type"), *act = json_object_get(c, "activation_function");
     const struct arch *a = &r->in.m->arch;
     struct classifier own = { .on = true,
@@ -239,7 +239,7 @@ int hub_reader_head(struct hub_reader *r, const char *folder, const char *otherw
     const json_t *c = json_object_get(config, "config");
     const char *name = json_string_value(json_object_get(config, "name"));
     if (!name) name = otherwise;
-    int rc = !there ? 0 : config ? hub_read_check_head(r, path, c, &layers, e) : e->code;
+    int rc = !there ? 0 : config ? check_head(r, path, c, &layers, e) : e->code;
     if (config && !rc) notes_add(&r->in.out->read, "head_config.json");
     if (config && !rc)
         rc = reading_tensors(folder, "model_head.safetensors", "pytorch_model_head.bin", &r->head,
@@ -259,18 +259,18 @@ int hub_reader_head(struct hub_reader *r, const char *folder, const char *otherw
 
 /* ---- all ---- */
 
-static int hub_read_take_tensor(struct hub_reader *r, struct bag_tensor *t, struct err *e) {
+static int take_tensor(struct hub_reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const infixes[] = { "adapters", "layer_text_task_adapters", "layer_text_lang_adapters",
                                            "attention_text_task_adapters", "attention_text_lang_adapters" };
     const char *rest;
     int rc = 0;
     for (size_t i = 0; i < COUNT_OF(infixes) && !t->used; i++) {
-        char *path = hub_read_split(r, t->name, infixes[i], &rest);
+        char *path = split(r, t->name, infixes[i], &rest);
         if (path && !strcmp(rest, down_name(r))) rc = take_bottleneck(r, t, path, e);
         free(path);
         if (rc) return rc;
     }
-    char *map = t->used ? NULL : hub_read_split(r, t->name, "loras", &rest);
+    char *map = t->used ? NULL : split(r, t->name, "loras", &rest);
     if (map && (!strcmp(rest, "lora_B") || !strcmp(rest, "vera_B"))) rc = hub_take_low(r, t, rest, map, e);
     free(map);
     return rc;
@@ -353,7 +353,7 @@ int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) 
     hub_read_rename(&r->in.bag);
     if (take_switches(r, e)) return e->code;
     if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);
-    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = hub_read_take_tensor(r, &r->in.bag.tensor[i], e);
+    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc && r->hub.prefix) rc = hub_take_prefix(r, e);
     if (!rc && r->hub.prompt) rc = hub_take_prompt(r, e);
     if (!rc) rc = bag_check_used(&r->in.bag, e);

@@ -84,7 +84,7 @@ static const char *prefix_trouble(const struct module *m, const struct arch *a) 
 }
 
 /* Whether a module is of the adapter that is written. */
-static bool hub_write_is_part(const struct hub_out *o, int module) {
+static bool is_part(const struct hub_out *o, int module) {
     return !o->job->parts || o->job->parts->of[module] == o->job->part;
 }
 
@@ -174,7 +174,7 @@ static int note_module(struct hub_out *o, int module, struct err *e) {
 
 /* A config that has bottlenecks at several sites has them in the same layers: one that is not among the
  * tensors would be made up. */
-static int hub_write_check_layers(const struct hub_out *o, struct err *e) {
+static int check_layers(const struct hub_out *o, struct err *e) {
     static const char *const sites[] = { "behind attention", "behind cross-attention", "behind the FFN" };
     for (int a = 0; a < HUB_SITES; a++)
         for (int b = a + 1; b < HUB_SITES; b++)
@@ -218,8 +218,8 @@ static int hub_write_check(struct hub_out *o, struct err *e) {
     if (o->plan->by_row)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
     for (int i = 0; i < o->plan->method.count; i++)
-        if (hub_write_is_part(o, i) && note_module(o, i, e)) return e->code;
-    if (hub_write_check_layers(o, e) || check_prefix(o, e)) return e->code;
+        if (is_part(o, i) && note_module(o, i, e)) return e->code;
+    if (check_layers(o, e) || check_prefix(o, e)) return e->code;
     if (o->low >= 0 && o->scale >= 0)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
     if (o->bottleneck < 0 && o->low < 0 && o->scale < 0 && o->prefix < 0 && o->prompt < 0)
@@ -316,11 +316,11 @@ static void add_prompt(struct hub_out *o) {
                 (size_t)module_of(o, &at)->size, (size_t)o->m->arch.width, values(o, &at, SLOT_OWN));
 }
 
-static void hub_write_add_modules(struct hub_out *o) {
+static void add_modules(struct hub_out *o) {
     for (int i = 0; i < o->plan->method.count; i++) {
         const struct module *m = &o->plan->method.module[i];
         struct span span[SPANS];
-        int n = hub_write_is_part(o, i) ? module_spans(m, &o->m->arch, span) : 0;
+        int n = is_part(o, i) ? module_spans(m, &o->m->arch, span) : 0;
         for (int k = 0; k < n; k++)
             for (int layer = span[k].first; layer < span[k].end; layer++) {
                 const struct hub_place at = { i, span[k].stack, span[k].site, layer };
@@ -416,7 +416,7 @@ static bool is_made_otherwise(const json_t *c) {
 }
 
 /* `came`: the config that came with the values, or NULL. */
-static char *hub_write_config_text(const struct hub_out *o, const char *came) {
+static char *config_text(const struct hub_out *o, const char *came) {
     json_t *was = came ? json_loads(came, 0, NULL) : NULL;
     bool holds = was && !is_made_otherwise(json_object_get(was, "config"));
     json_decref(was);
@@ -427,8 +427,8 @@ int hub_writer_adapter(const struct hub_job *job, const char *config, const char
     struct hub_out o = out_of(job);
     int rc = hub_write_check(&o, e);
     if (rc) return rc;
-    hub_write_add_modules(&o);
-    char *text = hub_write_config_text(&o, config), *path = file_join(folder, "adapter.safetensors");
+    add_modules(&o);
+    char *text = config_text(&o, config), *path = file_join(folder, "adapter.safetensors");
     rc = writing_order(&o.to, "AdapterHub", e);
     if (!rc) rc = st_save(path, o.to.tensor, o.to.tensors, NULL, 0, e);
     if (!rc) rc = save_text(folder, "adapter_config.json", text, e);

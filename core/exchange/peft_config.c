@@ -23,7 +23,7 @@ static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA",
 const char *peft_type_name(enum peft_type t) { return type_names[t]; }
 
 /* Starts that change the base's weights: without them the adapter's values mean nothing. */
-static int peft_config_check_start(const struct peft *p, struct err *e) {
+static int check_start(const struct peft *p, struct err *e) {
     static const char *const harmless[] = { "gaussian", "orthogonal", "eva" };
     const json_t *v = json_object_get(p->config, "init_lora_weights");
     if (!json_is_string(v)) return 0;
@@ -54,7 +54,7 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
     int rc = out->config ? find_type(out, e) : e->code;
     if (!rc) rc = peft_check_keys(out, e);
     if (!rc) rc = peft_read_values(out, e);
-    if (!rc) rc = peft_config_check_start(out, e);
+    if (!rc) rc = check_start(out, e);
     if (rc) peft_close(out);
     return rc;
 }
@@ -129,7 +129,7 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
 /* ---- the config beside the tensors ---- */
 
 /* Whether a module's name is this, or ends in it behind a dot. */
-static bool peft_config_is_named(const char *module, const char *target) {
+static bool is_named(const char *module, const char *target) {
     size_t n = strlen(module), k = strlen(target);
     return n >= k && !strcmp(module + n - k, target) && (n == k || module[n - k - 1] == '.');
 }
@@ -147,7 +147,7 @@ static int names_module(const struct peft *p, const char *key, const char *modul
         return hit < 0 ? err_prefix(e, "%s: %s", p->path, key) : 0;
     }
     json_array_foreach(list, i, v) {
-        if (!json_is_string(v) || !peft_config_is_named(module, json_string_value(v))) continue;
+        if (!json_is_string(v) || !is_named(module, json_string_value(v))) continue;
         *named = true;
         *exact = *exact || !strcmp(module, json_string_value(v));
     }
@@ -226,7 +226,7 @@ static int refuse_left_out(const struct peft *p, const char *key, const char *mo
 
 static bool has_target(const char *target, const char *const *module, size_t modules) {
     for (size_t i = 0; i < modules; i++)
-        if (peft_config_is_named(module[i], target)) return true;
+        if (is_named(module[i], target)) return true;
     return false;
 }
 

@@ -86,8 +86,8 @@ static void prefix_reorder(const real *from, size_t l, size_t parts, size_t d, b
         }
 }
 
-static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows,
-                                   struct err *e) {
+static int take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows,
+                       struct err *e) {
     const struct arch *a = &in->m->arch;
     size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)a->heads * (size_t)a->head_width,
            l = rows->rank == 2 ? rows->shape[0] : 0;
@@ -117,7 +117,7 @@ static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft
     return 0;
 }
 
-static int peft_prompt_take_others(struct adapter_reading *in, struct err *e) {
+static int take_others(struct adapter_reading *in, struct err *e) {
     for (size_t i = 0; i < in->bag.count; i++)
         if (take_other(in, &in->bag.tensor[i], e)) return e->code;
     return 0;
@@ -127,7 +127,7 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     struct bag_tensor *rows = bag_find(&in->bag, "prompt_embeddings");
     if (!rows) return err_set(e, ERR_INPUT, "%s: has no prompt_embeddings", in->bag.path);
     if (p->type == PEFT_PREFIX)
-        return peft_prompt_take_prefix(in, p, rows, e) ? e->code : peft_prompt_take_others(in, e);
+        return take_prefix(in, p, rows, e) ? e->code : take_others(in, e);
     struct module m = module_default(FN_PROMPT);
     if (find_length(in, p, rows, &m, e)) return e->code;
     m.pool = POOL_ROW0;
@@ -139,7 +139,7 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     if (p->type == PEFT_P_TUNING)
         notes_add(&in->out->assumed,
                   "the network behind the prompt is not in such a file: its rows are free");
-    return peft_prompt_take_others(in, e);
+    return take_others(in, e);
 }
 
 /* ---- writing ---- */

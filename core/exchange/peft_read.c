@@ -28,7 +28,7 @@ struct reader {
 /* ---- names ---- */
 
 /* "x.lora_A.weight" without ".lora_A.weight"; NULL when it does not end so; caller frees. */
-static char *peft_read_without(const char *name, const char *end) {
+static char *without(const char *name, const char *end) {
     return text_ends(name, end) ? xstrndup(name, strlen(name) - strlen(end)) : NULL;
 }
 
@@ -272,7 +272,7 @@ static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *na
     return true;
 }
 
-static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
+static int take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
         { ".lora_B.bias", "a bias behind LoRA (lora_bias), which petri does not have" },
         { ".trainable_tokens_delta",
@@ -300,7 +300,7 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
                                             { ".base_layer.weight", ".weight" } };
     char *own = xstrdup(name);
     for (size_t i = 0; i < COUNT_OF(wraps); i++) {
-        char *wrapped = peft_read_without(name, wraps[i][0]);
+        char *wrapped = without(name, wraps[i][0]);
         if (!wrapped) continue;
         free(own);
         own = xprintf("%s%s", wrapped, wraps[i][1]);
@@ -351,7 +351,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     bool prompt = peft_is_prompt(r->peft.type);
     if (prompt) rc = peft_prompt_read(&r->in, &r->peft, e);
     for (size_t i = 0; i < r->in.bag.count && !rc && !prompt; i++)
-        rc = peft_read_take_tensor(r, &r->in.bag.tensor[i], e);
+        rc = take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc) rc = take_projection(r, e);
     /* a pooler whose map was folded keeps its own bias unless the file has one */
     int b = arch_find(r->in.m->tensor, r->in.m->tensors, ROLE_POOLER_B, STACK_ENCODER, SUB_EMBED, -1);

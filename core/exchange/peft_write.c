@@ -124,7 +124,7 @@ static int peft_write_check(struct out *o, struct err *e) {
 
 /* ---- tensors ---- */
 
-static struct wrapped *peft_write_wrap(struct out *o, char *module) {
+static struct wrapped *wrap(struct out *o, char *module) {
     GROW(o->wrapped, o->wrapped_room, o->count + 1);
     struct wrapped *w = &o->wrapped[o->count++];
     *w = (struct wrapped){ .module = module };
@@ -143,9 +143,9 @@ static char *words_name(const struct out *o, int stack) {
 static void add_place(struct out *o, const struct peft_form *f, int module, int stack, int site, int layer) {
     const struct module *m = &o->plan->method.module[module];
     const struct plan_tensor *learned = plan_slot(o->plan, module, SLOT_SCALE, stack, site, layer);
-    struct wrapped *w = peft_write_wrap(o, f->fn == FN_LOOKUP ? words_name(o, stack)
-                                                              : writing_map(o->m, peft_form_map(f, m->write),
-                                                                            stack, site, layer));
+    struct wrapped *w = wrap(o, f->fn == FN_LOOKUP ? words_name(o, stack)
+                                                   : writing_map(o->m, peft_form_map(f, m->write),
+                                                                 stack, site, layer));
     double s = m->comp == COMP_SCALED ? m->scale : learned ? (double)o->params[learned->offset] : 1;
     w->input = f->input;
     w->rank = m->size;
@@ -170,7 +170,7 @@ static void add_vera_projection(struct out *o, const char *origin) {
     json_decref(c);
 }
 
-static void peft_write_add_module(struct out *o, int module) {
+static void add_module(struct out *o, int module) {
     const struct module *m = &o->plan->method.module[module];
     const struct peft_form *f = form_of(m, false);
     struct span span[SPANS];
@@ -202,7 +202,7 @@ static void add_norm(struct out *o, const struct tensor_info *of, const real *v)
     size_t module = (size_t)(part - name);
     writing_add(&o->to, xprintf("base_model.model.%.*s.ln_tuning_layers.%s", (int)module, name, part + 1), 0,
                 (size_t)of->cols, v);
-    if (!is_wrapped(o, name, module)) peft_write_wrap(o, xstrndup(name, module));
+    if (!is_wrapped(o, name, module)) wrap(o, xstrndup(name, module));
     free(name);
 }
 
@@ -246,7 +246,7 @@ static void add_halves(struct out *o) {
     }
 }
 
-static void peft_write_add_head(struct out *o) {
+static void add_head(struct out *o) {
     bool two = plan_head(o->plan, 0, SLOT_POOLER_W) && !o->m->arch.pooler;
     for (int i = 0; i < o->plan->tensors; i++) {
         const struct plan_tensor *t = &o->plan->tensor[i];
@@ -379,7 +379,7 @@ static void drop_prefix(struct out *o) {
     for (size_t i = 0; i < o->saves; i++) cut_name(o->saved[i], "", before);
 }
 
-static char *peft_write_config_text(struct out *o) {
+static char *config_text(struct out *o) {
     const char *task = arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM"
                        : o->vectors                ? "FEATURE_EXTRACTION"
                                                    : "SEQ_CLS";
@@ -468,15 +468,15 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     rc = peft_write_check(&o, e);
     if (rc) return rc;
     if (prompt >= 0) peft_prompt_write(&o.to, o.plan, o.m, o.params);
-    for (int i = 0; i < o.plan->method.count && prompt < 0; i++) peft_write_add_module(&o, i);
+    for (int i = 0; i < o.plan->method.count && prompt < 0; i++) add_module(&o, i);
     for (int i = 0; i < o.plan->tensors; i++)
         if (o.plan->tensor[i].kind == PLAN_MODEL) add_own(&o, &o.plan->tensor[i]);
     add_halves(&o);
     add_vera_projection(&o, origin);
-    peft_write_add_head(&o);
+    add_head(&o);
     if (o.vectors) drop_prefix(&o);
     rc = check_alphas(&o, e);
-    char *config = origin_holds(&o, origin) ? xstrdup(origin) : peft_write_config_text(&o);
+    char *config = origin_holds(&o, origin) ? xstrdup(origin) : config_text(&o);
     if (!rc) rc = peft_write_files(&o, config, folder, e);
     if (!rc) rc = peft_write_classes(p, folder, e);
     free(config);

@@ -23,7 +23,7 @@ static void forget_history(struct run_config *c) {
 
 /* ---- import ---- */
 
-static bool petri_is_own(const char *file) {
+static bool is_own(const char *file) {
     struct err ignored = ERR_INIT;
     struct st_file *f = st_open(file, &ignored);
     bool own = f && st_meta(f, "petri");
@@ -33,7 +33,7 @@ static bool petri_is_own(const char *file) {
 
 char *import_petri_file(const char *path) {
     char *file = file_is_folder(path) ? file_join(path, own_name) : xstrdup(path);
-    if (file_exists(file) && petri_is_own(file)) return file;
+    if (file_exists(file) && is_own(file)) return file;
     free(file);
     return NULL;
 }

@@ -222,7 +222,7 @@ static bool has_head(const struct adapter_reading *r, const char *name) {
 }
 
 /* A head from the file is whole: nothing of it is made up here. */
-static int reading_check_head(const struct adapter_reading *r, struct err *e) {
+static int check_head(const struct adapter_reading *r, struct err *e) {
     static const char *const parts[] = { "head.weight", "head.bias", "head.dense.weight", "head.dense.bias",
                                          "head.pooler.weight", "head.pooler.bias" };
     const struct arch *a = &r->m->arch;
@@ -239,7 +239,7 @@ static int reading_check_head(const struct adapter_reading *r, struct err *e) {
     return 0;
 }
 
-static int reading_describe(struct adapter_reading *r, const char *base, char ***label, struct err *e) {
+static int describe(struct adapter_reading *r, const char *base, char ***label, struct err *e) {
     struct run_config *c = &r->out->config;
     bool writes = arch_generates(&r->m->arch);
     config_init(c);
@@ -256,7 +256,7 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
         r->classes = r->m->head_rows;
         notes_add(&r->out->assumed, "the head is the model folder's own");
     }
-    if (reading_check_head(r, e)) return e->code;
+    if (check_head(r, e)) return e->code;
     const char *other = r->single ? NULL : head_other(&r->m->arch, r->classes);
     if (other)
         return err_set(
@@ -298,7 +298,7 @@ static int reading_untell(struct adapter_reading *r, const struct predictor_part
 
 int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
     char **label = NULL;
-    int rc = reading_describe(r, base, &label, e);
+    int rc = describe(r, base, &label, e);
     bool writes = r->out->config.form == FORM_TEXT;
     const struct predictor_parts parts = {
         .m = r->m, .c = &r->out->config,

@@ -39,12 +39,12 @@ void writing_part(struct adapter_writing *w, char *name, const struct file_part 
                            .shape = { (size_t)n, (size_t)(t->rows / n), (size_t)t->cols } };
 }
 
-static int writing_by_name(const void *a, const void *b) {
+static int by_name(const void *a, const void *b) {
     return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
 }
 
 int writing_order(struct adapter_writing *w, const char *library, struct err *e) {
-    if (w->tensors) qsort(w->tensor, w->tensors, sizeof *w->tensor, writing_by_name);
+    if (w->tensors) qsort(w->tensor, w->tensors, sizeof *w->tensor, by_name);
     for (size_t i = 1; i < w->tensors; i++)
         if (!strcmp(w->tensor[i - 1].name, w->tensor[i].name))
             return err_set(e, ERR_USAGE,

@@ -40,7 +40,7 @@ static bool by_head(const struct module *m) {
 }
 
 /* The axes on which two modules differ, a bit each. */
-static unsigned apart_axes_of(const struct module *a, const struct module *b) {
+static unsigned axes_of(const struct module *a, const struct module *b) {
     unsigned d = 0;
     if (a->fn != b->fn) d |= 1u << APART_FUNCTION;
     if (apart_place(a) != apart_place(b)) d |= 1u << APART_POSITION;
@@ -73,14 +73,14 @@ static struct apart_found apart_of(const struct method *a, const struct method *
         int least = APART_AXES + 1, at = 0, with = 0;
         for (int i = 0; i < a->count; i++)
             for (int j = 0; j < b->count; j++) {
-                int n = bits_of(apart_axes_of(&a->module[i], &b->module[j]));
+                int n = bits_of(axes_of(&a->module[i], &b->module[j]));
                 if (taken_a[i] || taken_b[j] || n >= least) continue;
                 least = n;
                 at = i;
                 with = j;
             }
         taken_a[at] = taken_b[with] = true;
-        out.axes |= apart_axes_of(&a->module[at], &b->module[with]);
+        out.axes |= axes_of(&a->module[at], &b->module[with]);
     }
     for (int i = 0; i < a->count; i++)
         if (!taken_a[i]) out.one[0] = &a->module[i], out.alone[0]++;
@@ -103,7 +103,7 @@ struct apart_pair {
     struct method a, b;
 };
 
-static struct apart_pair *apart_normalised(const struct method *a, const struct method *b) {
+static struct apart_pair *normalised(const struct method *a, const struct method *b) {
     struct apart_pair *x = xmalloc(sizeof *x);
     *x = (struct apart_pair){ *a, *b };
     for (int i = 0; i < x->a.count; i++) module_normalise(&x->a.module[i]);
@@ -123,14 +123,14 @@ static struct apart_found apart_find(const struct apart_pair *x) {
 }
 
 int method_apart_count(const struct method *a, const struct method *b) {
-    struct apart_pair *x = apart_normalised(a, b);
+    struct apart_pair *x = normalised(a, b);
     struct apart_found d = apart_find(x);
     free(x);
     return bits_of(d.axes) + d.alone[0] + d.alone[1] + d.networks;
 }
 
 char *method_apart(const struct method *a, const struct method *b) {
-    struct apart_pair *pair = apart_normalised(a, b);
+    struct apart_pair *pair = normalised(a, b);
     struct apart_found d = apart_find(pair);
     struct buf out = BUF_INIT;
     int axes = bits_of(d.axes), n = 0;

@@ -13,13 +13,13 @@
 
 /* ---- places ---- */
 
-static size_t attach_place_of(const struct attach *a, int stack, int sublayer, int layer) {
+static size_t place_of(const struct attach *a, int stack, int sublayer, int layer) {
     return ((size_t)stack * SITE_ALL + (size_t)sublayer) * ((size_t)a->layers + 1) +
            (size_t)(layer + 1);
 }
 
 size_t attach_place_at(const struct attach *a, const struct site *s) {
-    return attach_place_of(a, (int)s->stack, (int)s->sublayer, s->layer);
+    return place_of(a, (int)s->stack, (int)s->sublayer, s->layer);
 }
 
 int *attach_slots(const struct attach *a, int module, size_t place) {
@@ -36,7 +36,7 @@ uint64_t *attach_drop(const struct attach *a, int module, const struct site *s) 
 
 static void index_place(struct attach *a, int module, const struct span *at, int layer) {
     const struct module *m = &a->p->method.module[module];
-    size_t place = attach_place_of(a, at->stack, at->site, layer);
+    size_t place = place_of(a, at->stack, at->site, layer);
     for (int s = 0; s < SLOT_COUNT; s++) {
         const struct plan_tensor *t =
             plan_slot(a->p, module, (enum slot)s, at->stack, at->site, layer);
@@ -127,11 +127,11 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
         if (x->tensor >= 0) a->of_model[x->tensor] = p->tensors + i;
-        else attach_made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
+        else attach_made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
     }
     for (int i = 0; i < p->by_row; i++) {
         const struct plan_made *x = &p->row_tensor[i];
-        attach_made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made +
+        attach_made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made +
                                                                                                     i;
     }
     return a;

@@ -10,25 +10,25 @@
 #include "core/method/init.h"
 #include "core/method/slots.h"
 
-static const char *const attempt_norms[] = { "trained", "frozen" };
-static const struct attempt attempt_usual = { .on = true, .hidden = 100 };
+static const char *const norms[] = { "trained", "frozen" };
+static const struct attempt usual = { .on = true, .hidden = 100 };
 
 #define AT(member) .offset = offsetof(struct attempt, member)
-static const struct key attempt_keys[] = {
+static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
       .says = "Width between the two maps of what a row's words ask." },
     { "temperature", AT(temperature), .kind = KEY_WEIGHT,
       .says = "What scores of prompts are divided by; 0: e times the model's width." },
-    { "norm", AT(norm), KEY_WORDS(attempt_norms),
+    { "norm", AT(norm), KEY_WORDS(norms),
       .says = "Whether the norm behind the maps trains; the released code holds it still." },
 };
 const struct network attempt_network = { "attempt",
                                          "attempt",
                                          offsetof(struct method, attempt),
-                                         sizeof attempt_usual,
-                                         &attempt_usual,
-                                         attempt_keys,
-                                         COUNT_OF(attempt_keys) };
+                                         sizeof usual,
+                                         &usual,
+                                         keys,
+                                         COUNT_OF(keys) };
 
 /* ---- rules ---- */
 

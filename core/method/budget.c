@@ -14,7 +14,7 @@ static const struct budget usual = {
 };
 
 #define AT(member) .offset = offsetof(struct budget, member)
-static const struct key budget_keys[] = {
+static const struct key keys[] = {
     { "target", AT(target), .kind = KEY_WHOLE, .least = 1,
       .says = "Values of each SVD that are left at the end, on average." },
     { "begin", AT(begin), .kind = KEY_WHOLE, .says = "Steps before the first cut." },
@@ -33,8 +33,8 @@ const struct network budget_network = { "budget",
                                         offsetof(struct method, budget),
                                         sizeof usual,
                                         &usual,
-                                        budget_keys,
-                                        COUNT_OF(budget_keys) };
+                                        keys,
+                                        COUNT_OF(keys) };
 
 const char *budget_fault(const struct method *m, int64_t steps) {
     const struct budget *b = &m->budget;
@@ -148,7 +148,7 @@ static void score(const struct plan *p, const struct plan_tensor *e, const real 
     }
 }
 
-static int budget_by_size(const void *a, const void *b) {
+static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
@@ -164,7 +164,7 @@ static void prune(const struct plan *p, struct ranks x, int stay, real *params, 
         n += p->tensor[i].count;
     }
     memcpy(sorted, all, n * sizeof *all);
-    if (n) qsort(sorted, n, sizeof *sorted, budget_by_size);
+    if (n) qsort(sorted, n, sizeof *sorted, by_size);
     double least = stay < x.all ? sorted[x.all - stay - 1] : -1;
     n = 0;
     for (int i = 0; i < p->tensors; i++) {

@@ -6,9 +6,9 @@
 #include "core/method/hyper.h"
 #include "core/method/slots.h"
 
-static const char *const carry_names[PLAN_PARTS] = { "row", "generator", "shared", "head" };
+static const char *const names[PLAN_PARTS] = { "row", "generator", "shared", "head" };
 
-const char *plan_part_name(int i) { return carry_names[i]; }
+const char *plan_part_name(int i) { return names[i]; }
 
 /* Whether each of several tasks has such a tensor for itself. */
 static bool is_one_a_task(const struct module *m, const struct plan_tensor *t) {
@@ -78,8 +78,8 @@ static int module_origin(const struct plan *p, const struct plan *from, int modu
 }
 
 /* The same tensor of the plan that values come from, or NULL. */
-static const struct plan_tensor *carry_origin(const struct plan *p, const struct plan *from,
-                                              const struct plan_tensor *of) {
+static const struct plan_tensor *origin(const struct plan *p, const struct plan *from,
+                                        const struct plan_tensor *of) {
     int module = module_origin(p, from, of->module);
     for (int i = 0; i < from->tensors; i++) {
         const struct plan_tensor *t = &from->tensor[i];
@@ -110,7 +110,7 @@ size_t plan_carry_common(const struct plan *p, real *params, const struct plan *
     BUG_IF(p->tasks != 1 || task >= from->tasks);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i], *o = t->kind == PLAN_HEAD
-            ? NULL : carry_origin(p, from, t);
+            ? NULL : origin(p, from, t);
         if (!o || o->count != t->count * (size_t)o->blocks) continue;
         take_values(t, params + t->offset, o, values, task);
         taken += t->count;

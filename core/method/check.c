@@ -117,7 +117,7 @@ static void check_read(struct check *c, const struct module *m) {
         ERROR(c, "V39", "%s and %s are computed side by side: read a.in", read, write);
 }
 
-static void check_check_place(struct check *c, const struct module *m) {
+static void check_place(struct check *c, const struct module *m) {
     bool cross = m->site == SUB_CROSS;
     if ((m->stack == STACK_DECODER || cross) && !c->a->decoder_layers)
         ERROR(c, "V7", "%s: this model has an encoder only: leave %s out",
@@ -127,8 +127,8 @@ static void check_check_place(struct check *c, const struct module *m) {
               "leave stack=encoder or site=cross out");
 }
 
-static void check_check_layers(struct check *c, const struct module *m) {
-    check_check_place(c, m);
+static void check_layers(struct check *c, const struct module *m) {
+    check_place(c, m);
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) {
         int layers = arch_layers(c->a, stack);
         bool here = m->stack == STACK_ALL ? layers > 0 && (stack || m->site != SUB_CROSS)
@@ -148,7 +148,7 @@ static void check_check_layers(struct check *c, const struct module *m) {
 
 /* At cross-attention keys and values have the encoder's rows, all other taps the
  * decoder's. */
-static void check_check_rows(struct check *c, const struct module *m) {
+static void check_rows(struct check *c, const struct module *m) {
     bool cross = m->site == SUB_CROSS || (m->site == SITE_ALL && tap_is_attention(m->write));
     if (!module_takes(m, TAKES_READ)) return;
     if (!cross || !c->a->decoder_layers || m->stack == STACK_ENCODER) return;
@@ -453,8 +453,8 @@ int method_check(const struct method *given, const struct arch *a, struct findin
         const struct module *x = &m.module[c.at];
         check_write(&c, x);
         check_read(&c, x);
-        check_check_layers(&c, x);
-        check_check_rows(&c, x);
+        check_layers(&c, x);
+        check_rows(&c, x);
         check_comp(&c, x);
         check_heads(&c, x);
         check_end(&c, x);

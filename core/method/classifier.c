@@ -2,10 +2,10 @@
 
 #include "core/base/mem.h"
 
-static const struct classifier classifier_usual = { .on = true, .layers = 2, .act = ACT_TANH };
+static const struct classifier usual = { .on = true, .layers = 2, .act = ACT_TANH };
 
 #define AT(member) .offset = offsetof(struct classifier, member)
-static const struct key classifier_keys[] = {
+static const struct key keys[] = {
     { "layers", AT(layers), .kind = KEY_WHOLE, .least = 1,
       .says = "Maps between a row's first token and its outputs: one, or two with an activation between." },
     { "act", AT(act), KEY_WORDS(method_act_names),
@@ -18,10 +18,10 @@ static const struct key classifier_keys[] = {
 const struct network classifier_network = { "classifier",
                                             "classifier",
                                             offsetof(struct method, classifier),
-                                            sizeof classifier_usual,
-                                            &classifier_usual,
-                                            classifier_keys,
-                                            COUNT_OF(classifier_keys) };
+                                            sizeof usual,
+                                            &usual,
+                                            keys,
+                                            COUNT_OF(keys) };
 
 int classifier_width(const struct classifier *c, const struct arch *a) {
     return c && c->layers == 2 && c->hidden ? c->hidden : a->width;

@@ -71,7 +71,7 @@ size_t plan_trained_at(const struct plan *p, int module, int stack, int site) {
 }
 
 /* "encoder layers 1-6", "decoder layer 2", "encoder embedding". */
-static void count_add_span(struct buf *b, const char *stack, int first, int end) {
+static void add_span(struct buf *b, const char *stack, int first, int end) {
     if (end == 0) buf_printf(b, "%s embedding", stack);
     else if (end - first == 1) buf_printf(b, "%s layer %d", stack, end);
     else buf_printf(b, "%s layers %d-%d", stack, first + 1, end);
@@ -83,7 +83,7 @@ static void add_spans(struct buf *b, const struct module *m, const struct arch *
     int n = module_spans(m, a, s);
     for (int i = 0; i < n; i++) {
         if (i) buf_puts(b, " and ");
-        count_add_span(b, stack_name(s[i].stack), s[i].first, s[i].end);
+        add_span(b, stack_name(s[i].stack), s[i].first, s[i].end);
         bool two = i + 1 < n && s[i + 1].stack == s[i].stack;
         if (two) buf_puts(b, " self and cross");
         else if (s[i].stack == STACK_DECODER && s[i].site < SUB_FFN)
@@ -104,7 +104,7 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
         for (int k = STACK_ENCODER; k <= STACK_DECODER; k++) {
             if (!arch_layers(a, k) || (m->stack != STACK_ALL && m->stack != k)) continue;
             if (k && m->stack == STACK_ALL) buf_puts(b, " and ");
-            count_add_span(b, stack_name(k), m->first - 1, m->last ? m->last : arch_layers(a, k));
+            add_span(b, stack_name(k), m->first - 1, m->last ? m->last : arch_layers(a, k));
         }
     }
     if (in_weight && m->target != TARGET_TAP && m->site != SITE_ALL)
@@ -137,12 +137,12 @@ static void add_sites(struct buf *b, const struct plan *p, const struct arch *a,
 }
 
 /* Tensors that are alike in all but where they are. */
-static bool count_alike(const struct plan_tensor *x, const struct plan_tensor *y) {
+static bool alike(const struct plan_tensor *x, const struct plan_tensor *y) {
     return x->kind == y->kind && x->generator == y->generator && x->role == y->role && x->rows == y->rows &&
            x->cols == y->cols;
 }
 
-static bool count_is_of(const struct plan_tensor *t, const char *network) {
+static bool is_of(const struct plan_tensor *t, const char *network) {
     size_t n = strlen(network);
     return t->kind == PLAN_NETWORK && !strncmp(t->name, network, n) && t->name[n] == '.';
 }
@@ -155,7 +155,7 @@ static void add_networks(struct buf *b, const struct plan *p) {
         size_t trained = 0;
         if (!sum) continue;
         for (int k = 0; k < p->tensors; k++)
-            trained += count_is_of(&p->tensor[k], n->name) ? p->tensor[k].count : 0;
+            trained += is_of(&p->tensor[k], n->name) ? p->tensor[k].count : 0;
         buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name,
                    trained);
         json_add_string(b, sum);
@@ -424,10 +424,10 @@ char *plan_network_arithmetic(const struct plan *p, const char *network) {
     char shown[32];
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        bool first = count_is_of(t, network);
+        bool first = is_of(t, network);
         int many = 0;
-        for (int k = 0; k < i && first; k++) first = !count_alike(&p->tensor[k], t);
-        for (int k = i; k < p->tensors && first; k++) many += count_alike(&p->tensor[k], t);
+        for (int k = 0; k < i && first; k++) first = !alike(&p->tensor[k], t);
+        for (int k = i; k < p->tensors && first; k++) many += alike(&p->tensor[k], t);
         if (!first) continue;
         sum += (size_t)many * t->count;
         buf_puts(&b, b.size ? " + " : "");

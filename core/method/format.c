@@ -29,7 +29,7 @@ void format_mlp(const struct module *m, char out[64]) {
 }
 
 /* Whether the text has the field; `full`: also what equals the function's usual value. */
-static bool format_has(const struct key *k, const struct module *m, const struct module *usual, bool full) {
+static bool has(const struct key *k, const struct module *m, const struct module *usual, bool full) {
     const struct function *f = function_of(m);
     int v = key_number(k, m), text = k->text;
     if (!text || !key_takes(k, m)) return false;
@@ -43,7 +43,7 @@ static bool format_has(const struct key *k, const struct module *m, const struct
            (text & KEY_UNUSUAL && !key_same(k, m, usual)) || (text & KEY_SET && v != k->neutral);
 }
 
-static void format_add_module(struct buf *b, const struct module *m, bool full) {
+static void add_module(struct buf *b, const struct module *m, bool full) {
     struct module usual = module_default(m->fn);
     const struct key *k;
     if (source_width(m->source)) {
@@ -56,7 +56,7 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     if (module_is_sized(m)) buf_printf(b, "%c=%d; ", module_takes(m, TAKES_L) ? 'l' : 'r', m->size);
     for (int i = 0; (k = key_at(i)); i++) {
         char value[KEY_TEXT];
-        if (!format_has(k, m, &usual, full)) continue;
+        if (!has(k, m, &usual, full)) continue;
         key_print(k, m, value);
         char last = b->size ? b->data[b->size - 1] : 0;
         buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", k->name, value);
@@ -74,18 +74,18 @@ char *format_module(const struct module *m, bool full) {
     struct buf b = BUF_INIT;
     struct module x = *m;
     module_normalise(&x);
-    format_add_module(&b, &x, full);
+    add_module(&b, &x, full);
     return buf_take(&b);
 }
 
-static void format_add_head(struct buf *b, const struct method *m) {
+static void add_head(struct buf *b, const struct method *m) {
     if (m->head == METHOD_HEAD_FROZEN) buf_printf(b, "%shead(frozen)", b->size ? " + " : "");
     else if (!m->count) buf_puts(b, "head");
 }
 
 /* What stands behind the modules. */
 static void add_rest(struct buf *b, const struct method *m, bool full) {
-    format_add_head(b, m);
+    add_head(b, m);
     networks_text(m, full, b);
 }
 
@@ -95,7 +95,7 @@ char *method_canonical(const struct method *m) {
     method_normalise(&x);
     for (int i = 0; i < x.count; i++) {
         if (i) buf_puts(&b, " + ");
-        format_add_module(&b, &x.module[i], true);
+        add_module(&b, &x.module[i], true);
     }
     add_rest(&b, &x, true);
     return buf_take(&b);
@@ -154,7 +154,7 @@ char *method_text(const struct method *m) {
     if (published) {
         buf_puts(&b, published);
         free(published);
-        format_add_head(&b, &x);
+        add_head(&b, &x);
         return buf_take(&b);
     }
     for (int i = 0; i < x.count; i++) module_normalise(&x.module[i]);

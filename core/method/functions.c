@@ -3,7 +3,7 @@
 #include "core/base/mem.h"
 
 #define ROW(constant, file) [FN_##constant] = &function_##file,
-static const struct function *const functions_rows[FN_COUNT] = { FUNCTIONS(ROW) };
+static const struct function *const rows[FN_COUNT] = { FUNCTIONS(ROW) };
 
 const struct function_place function_maps[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V },
                                                 { "o", TAP_A_OUT },  { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT },
@@ -11,7 +11,7 @@ const struct function_place function_maps[] = { { "q", TAP_A_Q },    { "k", TAP_
 
 const struct function *function_at(enum fn fn) {
     BUG_IF(fn >= FN_COUNT);
-    return functions_rows[fn];
+    return rows[fn];
 }
 
 const struct function *function_of(const struct module *m) { return function_at(m->fn); }
@@ -33,4 +33,4 @@ enum tap function_place_read(const struct function *f, enum tap write) {
     return f->linear ? tap_map_input(write) : write;
 }
 
-const char *fn_name(enum fn f) { return (unsigned)f < FN_COUNT ? functions_rows[f]->name : "?"; }
+const char *fn_name(enum fn f) { return (unsigned)f < FN_COUNT ? rows[f]->name : "?"; }

@@ -14,22 +14,22 @@
 #include "core/method/init.h"
 #include "core/method/slots.h"
 
-static const char *const fusion_of_words[] = { "read", "written" },
+static const char *const of_words[] = { "read", "written" },
                          *const fusion_residuals[] = { "after", "inside" },
                          *const fusion_starts[] = { "identity", "drawn" };
-static const struct fusion fusion_usual = {
+static const struct fusion usual = {
     .on = true, .query = true, .key = true, .value = true, .weight = 0.01
 };
 
 #define AT(member) .offset = offsetof(struct fusion, member)
-static const struct key fusion_keys[] = {
+static const struct key keys[] = {
     { "query", AT(query), .kind = KEY_FLAG,
       .says = "A map Q of what the query is made of; without it that itself." },
     { "key", AT(key), .kind = KEY_FLAG,
       .says = "A map K of what each adapter makes; without it that itself." },
     { "value", AT(value), .kind = KEY_FLAG,
       .says = "A map V of what the adapters make; without it that itself." },
-    { "of", AT(of), KEY_WORDS(fusion_of_words),
+    { "of", AT(of), KEY_WORDS(of_words),
       .says = "The query is of what the adapters read, or of the tap that they write." },
     { "residual", AT(residual), KEY_WORDS(fusion_residuals),
       .says = "The tap is added behind V, or before it, to what V maps." },
@@ -41,10 +41,10 @@ static const struct key fusion_keys[] = {
 const struct network fusion_network = { "fusion",
                                         "fusion",
                                         offsetof(struct method, fusion),
-                                        sizeof fusion_usual,
-                                        &fusion_usual,
-                                        fusion_keys,
-                                        COUNT_OF(fusion_keys) };
+                                        sizeof usual,
+                                        &usual,
+                                        keys,
+                                        COUNT_OF(keys) };
 
 /* ---- who meets where ---- */
 

@@ -6,13 +6,13 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct made_head generated_usual = { .on = true, .hidden = 384, .width = 256,
-                                                 .learn = LEARN_OUTER, .rates = RATES_MOVING };
+static const struct made_head usual = { .on = true, .hidden = 384, .width = 256,
+                                       .learn = LEARN_OUTER, .rates = RATES_MOVING };
 static const char *const learns[LEARN_COUNT] = { "both", "inner", "outer" };
 static const char *const rates[] = { "moving", "all" };
 
 #define AT(member) .offset = offsetof(struct made_head, member)
-static const struct key generated_keys[] = {
+static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
       .says = "Width between the two maps of each of its networks." },
     { "width", AT(width), .kind = KEY_WHOLE, .least = 1,
@@ -25,11 +25,11 @@ static const struct key generated_keys[] = {
 };
 const struct network generated_network = {
     "generated-head",        "generated head", offsetof(struct method, generated),
-    sizeof generated_usual,  &generated_usual, generated_keys,
-    COUNT_OF(generated_keys)
+    sizeof usual,  &usual, keys,
+    COUNT_OF(keys)
 };
 
-void method_take_generated(struct method *m) { m->generated = generated_usual; }
+void method_take_generated(struct method *m) { m->generated = usual; }
 
 void generated_plan(struct build *b) {
     const struct made_head *g = &b->p->method.generated;

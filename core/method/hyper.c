@@ -8,23 +8,23 @@
 #include "core/method/prompt.h"
 #include "core/method/retriever.h"
 
-static const struct hyper hyper_usual = { .on = true,
-                                          .task = 64,
-                                          .layer = 64,
-                                          .place = 64,
-                                          .hidden = 128,
-                                          .inner = 64,
-                                          .norm = true,
-                                          .net = HYPER_STACK,
-                                          .start = HYPER_NORMAL,
-                                          .biases = true,
-                                          .passes = 1 };
+static const struct hyper usual = { .on = true,
+                                    .task = 64,
+                                    .layer = 64,
+                                    .place = 64,
+                                    .hidden = 128,
+                                    .inner = 64,
+                                    .norm = true,
+                                    .net = HYPER_STACK,
+                                    .start = HYPER_NORMAL,
+                                    .biases = true,
+                                    .passes = 1 };
 static const char *const nets[] = { "stack", "layer", "site" };
-static const char *const hyper_starts[] = { "normal", "fan", "hyperfan" };
-static const char *const hyper_instances[ROW_COUNT] = { "none", "pooled", "mlp", "retriever" };
+static const char *const starts[] = { "normal", "fan", "hyperfan" };
+static const char *const instances[ROW_COUNT] = { "none", "pooled", "mlp", "retriever" };
 
 #define AT(member) .offset = offsetof(struct hyper, member)
-static const struct key hyper_keys[] = {
+static const struct key keys[] = {
     { "task", AT(task), .kind = KEY_WHOLE,
       .says = "Width of each task's embedding z; 0: the task is no condition." },
     { "prototype", AT(prototype), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
@@ -33,7 +33,7 @@ static const struct key hyper_keys[] = {
       .says = "Width of each layer's embedding; 0: all layers are made alike." },
     { "place", AT(place), .kind = KEY_WHOLE,
       .says = "Width of each place's embedding; 0: the layer is no condition of its places." },
-    { "instance", AT(instance), KEY_WORDS(hyper_instances), .text = KEY_UNUSUAL,
+    { "instance", AT(instance), KEY_WORDS(instances), .text = KEY_UNUSUAL,
       .says = "A condition of each row's own: the mean over its tokens, that behind two maps, or the "
               "retriever's vector." },
     { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
@@ -47,14 +47,14 @@ static const struct key hyper_keys[] = {
     { "norm", AT(norm), .kind = KEY_FLAG, .says = "A LayerNorm behind the projection." },
     { "net", AT(net), KEY_WORDS(nets),
       .says = "Heads for a whole stack, for each place in it, or for each layer and place." },
-    { "start", AT(start), KEY_WORDS(hyper_starts),
+    { "start", AT(start), KEY_WORDS(starts),
       .says = "Normal with deviation 0.01, or as the released generators begin." },
     { "biases", AT(biases), .kind = KEY_FLAG, .text = KEY_UNUSUAL, .says = "Whether its maps have biases." },
 };
 #define GENERATOR(name, noun, at)                                                                            \
     {                                                                                                        \
-        name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual,          \
-            &hyper_usual, hyper_keys, COUNT_OF(hyper_keys)                                                   \
+        name, noun, offsetof(struct method, hyper) + (at) * sizeof usual, sizeof usual,          \
+            &usual, keys, COUNT_OF(keys)                                                   \
     }
 const struct network hyper_network = GENERATOR("hyper", "generator", 0),
                      hyper2_network = GENERATOR("hyper2", "second generator", 1);
@@ -226,7 +226,7 @@ bool hyper_fit(struct method *m, const struct arch *a) {
 }
 
 /* Whether all places of a stack have the same slots, so that one head can make them. */
-static bool hyper_alike(const struct method *m, int g, const struct arch *a, int stack) {
+static bool alike(const struct method *m, int g, const struct arch *a, int stack) {
     struct module_place place[PLACES];
     struct head_slot x[HEAD_SLOTS], y[HEAD_SLOTS];
     int n = places_in(m, g, a, stack, place), slots = n ? head_slots(&m->module[place[0].module], a, x) : 0;
@@ -286,7 +286,7 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
     if (!h->task && !h->prototype && h->instance == ROW_NONE)
         return "a generator without a condition: say task=, prototype= or instance=";
     if (h->net == HYPER_STACK &&
-        (!hyper_alike(m, g, a, STACK_ENCODER) || !hyper_alike(m, g, a, STACK_DECODER)))
+        (!alike(m, g, a, STACK_ENCODER) || !alike(m, g, a, STACK_DECODER)))
         return "one network a stack makes values of one shape: give its modules the same function and sizes, "
                "or say net=site or net=layer";
     *rule = "V54";

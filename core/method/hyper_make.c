@@ -111,7 +111,7 @@ static node hyper_make_head(const struct hyper_work *w, node x, int layer, int p
 
 /* The layer as the generator counts.  The embedding has the condition of the first layer, which it is
  * below. */
-static int hyper_make_layer_of(const struct hyper_work *w, const struct plan_made *of) {
+static int layer_of(const struct hyper_work *w, const struct plan_made *of) {
     int layer = of->layer - (of->stack == STACK_ENCODER ? w->p->made_from[w->generator] : 0);
     return layer < 0 ? 0 : layer;
 }
@@ -122,7 +122,7 @@ static int head_layer(const struct hyper_work *w, const struct plan_made *of) {
 }
 
 /* How many layers and places of the stack in hand there is something made for. */
-static void hyper_make_measure(struct hyper_work *w) {
+static void measure(struct hyper_work *w) {
     const struct plan_tensor *table = hyper_make_find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1, 0,
                                                       0);
     int n;
@@ -133,7 +133,7 @@ static void hyper_make_measure(struct hyper_work *w) {
         const struct plan_made *of = &values[i];
         if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
         if (of->place >= w->places) w->places = of->place + 1;
-        if (hyper_make_layer_of(w, of) >= w->layers) w->layers = hyper_make_layer_of(w, of) + 1;
+        if (layer_of(w, of) >= w->layers) w->layers = layer_of(w, of) + 1;
     }
 }
 
@@ -141,8 +141,8 @@ static void hyper_make_measure(struct hyper_work *w) {
 
 /* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above
  * another. */
-static node hyper_make_slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
-    int row = w->one ? 0 : (hyper_make_layer_of(w, of) * w->places + of->place) * w->units;
+static node slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
+    int row = w->one ? 0 : (layer_of(w, of) * w->places + of->place) * w->units;
     if (w->h->net != HYPER_STACK) {
         node own = w->one ? w->inner : op_rows(w->t, w->inner, row, row + w->units);
         return hyper_make_head(w, own, head_layer(w, of), of->place, slot, cols);
@@ -160,9 +160,9 @@ static node of_prompts(struct hyper_work *w, const struct plan_made *of) {
     from.of = of;
     node prompt = making_leaf(&from, SLOT_PROMPT);
     prompt_slots(of, map);
-    node down = hyper_make_slot_of(w, of, map[0], tape_cols_of(w->t, prompt));
+    node down = slot_of(w, of, map[0], tape_cols_of(w->t, prompt));
     return prompt_value(w->p, w->t, prompt, down,
-                        hyper_make_slot_of(w, of, map[1], w->p->method.module[of->module].mid));
+                        slot_of(w, of, map[1], w->p->method.module[of->module].mid));
 }
 
 /* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
@@ -175,7 +175,7 @@ static void make_stack(struct hyper_work *w, node shared, node *made) {
         if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
         tape_site(w->t, "generator of module %d", of->module + 1);
         bool prompt = source_is_prompt(w->p->method.module[of->module].source);
-        made[i] = prompt ? of_prompts(w, of) : hyper_make_slot_of(w, of, of->slot, 0);
+        made[i] = prompt ? of_prompts(w, of) : slot_of(w, of, of->slot, 0);
     }
 }
 
@@ -188,7 +188,7 @@ void hyper_make(const struct making *x, int g) {
                             .units = x->p->tasks };
     node shared = hyper_one_projection(w.h) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
-        hyper_make_measure(&w);
+        measure(&w);
         if (w.places) make_stack(&w, shared, x->made);
     }
 }
@@ -196,7 +196,7 @@ void hyper_make(const struct making *x, int g) {
 /* ---- for each row ---- */
 
 /* g of h: through its two maps, where there are. */
-static node hyper_make_row_vector(const struct hyper_work *w, node h) {
+static node row_vector(const struct hyper_work *w, node h) {
     if (w->h->instance != ROW_MLP) return h;
     node x = op_linear_act(w->t, h, hyper_make_leaf(w, SLOT_HYPER_ROW_W1, w->stack),
                            hyper_make_leaf(w, SLOT_HYPER_ROW_B1, w->stack), ACT_RELU);
@@ -215,15 +215,15 @@ void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, i
                             .stack = stack,
                             .units = tape_rows_of(t, h),
                             .task = task };
-    hyper_make_measure(&w);
+    measure(&w);
     if (!w.places) return;
     tape_site(t, "generator");
-    w.row = hyper_make_row_vector(&w, h);
+    w.row = row_vector(&w, h);
     node x = project(&w, stack, w.layers, w.places);
     for (int i = 0; i < p->by_row; i++) {
         const struct plan_made *of = &p->row_tensor[i];
         if (of->stack != stack) continue;
-        int first = (hyper_make_layer_of(&w, of) * w.places + of->place) * w.units;
+        int first = (layer_of(&w, of) * w.places + of->place) * w.units;
         tape_site(t, "generator of module %d", of->module + 1);
         if (by->net != HYPER_STACK) {
             node own = hyper_make_head(&w, op_rows(t, x, first, first + w.units), head_layer(&w, of),

@@ -100,7 +100,7 @@ static void init_own(struct rng_key key, const struct module *m, const struct mo
 }
 
 /* Row i of `to` is row row[i] of `from`, of `cols` values. */
-static void init_take_rows(real *to, const real *from, const int *row, int rows, int cols) {
+static void take_rows(real *to, const real *from, const int *row, int rows, int cols) {
     for (int i = 0; i < rows; i++)
         memcpy(to + (size_t)i * (size_t)cols, from + (size_t)row[i] * (size_t)cols,
                (size_t)cols * sizeof *to);
@@ -110,8 +110,8 @@ static void init_head(struct rng_key key, const struct model *m, const struct pl
                       const int *row, int classes, real *out) {
     const real *own = NULL; /* the folder's */
     switch (row ? t->role : SLOT_COUNT) {
-    case SLOT_HEAD_W: init_take_rows(out, m->head_w, row, classes, t->cols); return;
-    case SLOT_HEAD_B: init_take_rows(out, m->head_b, row, classes, 1); return;
+    case SLOT_HEAD_W: take_rows(out, m->head_w, row, classes, t->cols); return;
+    case SLOT_HEAD_B: take_rows(out, m->head_b, row, classes, 1); return;
     case SLOT_POOLER_W: own = m->dense_w; break;
     case SLOT_POOLER_B: own = m->dense_b; break;
     default: break;

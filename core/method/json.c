@@ -19,14 +19,14 @@ static void word(struct buf *b, const char *key, const char *value) {
     json_add_string(b, value);
 }
 
-static bool json_has(const struct key *k, const struct module *m) {
+static bool has(const struct key *k, const struct module *m) {
     if (k->words == target_names) return module_in_weight(m);
     if (k->json & KEY_OF_CHANGE) return !module_in_weight(m);
     return k->json & KEY_ALWAYS || (k->json & KEY_TAKEN && key_takes(k, m)) ||
            (k->json & KEY_SET && key_number(k, m) != k->neutral);
 }
 
-static void json_add_field(struct buf *b, const struct key *k, const struct module *m) {
+static void add_field(struct buf *b, const struct key *k, const struct module *m) {
     char value[KEY_TEXT];
     if (k->kind == KEY_FLAG) {
         json_member_bool(b, k->member, key_number(k, m));
@@ -40,7 +40,7 @@ static void json_add_field(struct buf *b, const struct key *k, const struct modu
     else buf_printf(b, ",\"%s\":%s", k->member, value);
 }
 
-static void json_add_module(struct buf *b, const struct module *m, bool decoder) {
+static void add_module(struct buf *b, const struct module *m, bool decoder) {
     const struct key *k;
     buf_puts(b, "{\"function\":");
     json_add_string(b, fn_name(m->fn));
@@ -48,7 +48,7 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
          scaled = comp_has_scale(m->comp) && (m->comp != COMP_GATE || m->scale != 1);
     for (int i = 0; (k = key_at(i)); i++) {
         if (k->words == comp_names && !in_weight) word(b, "insertion", module_insertion(m));
-        if (json_has(k, m)) json_add_field(b, k, m);
+        if (has(k, m)) add_field(b, k, m);
         if (k->words == comp_names && scaled) json_member_double(b, "scale", m->scale);
     }
     if (source_width(m->source)) json_member_int(b, "mid", m->mid);
@@ -81,7 +81,7 @@ char *method_json(const struct method *m, bool decoder) {
         struct module x = m->module[i];
         module_normalise(&x);
         if (i) buf_putc(&b, ',');
-        json_add_module(&b, &x, decoder);
+        add_module(&b, &x, decoder);
     }
     buf_putc(&b, ']');
     networks_json(m, &b);
@@ -120,8 +120,8 @@ static int member_int(const json_t *o, const char *where, const char *key, int l
     return 0;
 }
 
-static int json_known_keys(const json_t *o, const char *where, const char *const *known, size_t n,
-                           struct err *e) {
+static int known_keys(const json_t *o, const char *where, const char *const *known, size_t n,
+                      struct err *e) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)o, key, value) {
@@ -184,7 +184,7 @@ static int check_members(const json_t *o, const char *where, struct err *e) {
     for (int i = 0; (k = key_at(i)); i++)
         if (k->member) known[n++] = k->member;
     for (size_t i = 0; i < COUNT_OF(json_others); i++) known[n++] = json_others[i];
-    return json_known_keys(o, where, known, n, e);
+    return known_keys(o, where, known, n, e);
 }
 
 static int read_module(const json_t *o, const char *where, int version, struct module *m,
@@ -230,7 +230,7 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
     int version = 0, n = 3;
     for (int i = 0; network_at(i); i++) known[n++] = network_at(i)->name;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
-    if (json_known_keys(o, "method", known, (size_t)n, e)) return e->code;
+    if (known_keys(o, "method", known, (size_t)n, e)) return e->code;
     if (member_int(o, "method", "version", 1, 1 << 30, &version, e)) return e->code;
     if (version != ENCODER_VERSION && version != FORM_VERSION)
         return err_set(e, ERR_INPUT,

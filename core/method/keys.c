@@ -363,7 +363,7 @@ static bool pools_tokens(const struct module *m, const struct arch *a) {
 #define AT(member) .offset = offsetof(struct module, member)
 
 /* In the order of the written forms; then what is only read. */
-static const struct key keys_table[] = {
+static const struct key table[] = {
     { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
       .says = "Width of the bottleneck, or rank." },
     { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
@@ -454,11 +454,11 @@ const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .l
 const struct key key_mid = { "inner width", "mid", .kind = KEY_WHOLE, AT(mid), .least = 1,
                              .label = "inner width", .says = "Width inside what makes the weights." };
 
-const struct key *key_at(int i) { return i < (int)COUNT_OF(keys_table) ? &keys_table[i] : NULL; }
+const struct key *key_at(int i) { return i < (int)COUNT_OF(table) ? &table[i] : NULL; }
 
 const struct key *key_find(const char *name) {
-    for (size_t i = 0; i < COUNT_OF(keys_table); i++)
-        if (!strcmp(keys_table[i].name, name)) return &keys_table[i];
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (!strcmp(table[i].name, name)) return &table[i];
     return NULL;
 }
 

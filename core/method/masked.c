@@ -77,7 +77,7 @@ static void masked_add(struct build *b, int module, const struct tensor_info *t,
     build_network(b, x, "%s.%s", t->name, names[slot - SLOT_MASK_W]);
 }
 
-static void masked_add_made(struct build *b, int module, const struct tensor_info *t, int tensor) {
+static void add_made(struct build *b, int module, const struct tensor_info *t, int tensor) {
     const struct span s = { t->stack, t->sublayer, t->layer, t->layer + 1 };
     snprintf(b->place, sizeof b->place, "masked");
     build_made(b, module, &s, t->layer, SLOT_MASK_W, 1, t->rows, t->cols);
@@ -94,7 +94,7 @@ void masked_plan(struct build *b, int module, const struct tensor_info *list, in
         const struct tensor_info *t = &list[i];
         if (!module_selects(&m->module[module], b->a, t)) continue;
         all += (double)t->rows * t->cols;
-        masked_add_made(b, module, t, i);
+        add_made(b, module, t, i);
         if (masked_is_fixed(m)) continue;
         masked_add(b, module, t, i, SLOT_MASK_W, t->rows, t->cols);
         masked_add(b, module, t, i, SLOT_MASK_GATE, t->rows, t->cols);

@@ -128,7 +128,7 @@ static const char *place_word(const struct module *m) {
 }
 
 /* Moves the preset to the run's places by at=; false when that cannot be. */
-static bool match_move(struct call_text *c, struct method *base, const struct module *run, int n) {
+static bool move(struct call_text *c, struct method *base, const struct module *run, int n) {
     struct buf places = BUF_INIT;
     enum fn fn = base->module[0].fn;
     bool good = function_at(fn)->places;
@@ -206,7 +206,7 @@ static bool match_by_task(const struct module *m, int n) {
     return false;
 }
 
-static bool match_has_source(const struct module *m, int n, enum source s) {
+static bool has_source(const struct module *m, int n, enum source s) {
     for (int i = 0; i < n; i++)
         if (m[i].source == s) return true;
     return false;
@@ -220,9 +220,9 @@ static bool may_name(const struct preset *p, const struct module *run, int n) {
         prompts_of(run, n) != prompts_of(p->method.module, p->method.count))
         return false;
     const struct module *own = p->method.module;
-    if (match_has_source(own, p->method.count, SOURCE_TASK) && !match_has_source(run, n, SOURCE_TASK))
+    if (has_source(own, p->method.count, SOURCE_TASK) && !has_source(run, n, SOURCE_TASK))
         return false;
-    if (match_has_source(run, n, SOURCE_FUSION) && match_has_source(own, p->method.count, SOURCE_KRONECKER))
+    if (has_source(run, n, SOURCE_FUSION) && has_source(own, p->method.count, SOURCE_KRONECKER))
         return false;
     return match_by_task(run, n) || !match_by_task(own, p->method.count);
 }
@@ -234,7 +234,7 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
     char *text = NULL;
     method_normalise(&base);
     if (same_places(&base, run, n) || (base.count && (with_backbone(&c, p, &base, run, n) ||
-                                                      match_move(&c, &base, run, n)))) {
+                                                      move(&c, &base, run, n)))) {
         add_fields(&c, run, base.module, n);
         text = c.args.size ? xprintf("%s(%s)", p->name, buf_text(&c.args)) : xstrdup(p->name);
         if (!parses_to(text, run, n)) {

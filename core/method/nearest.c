@@ -48,8 +48,8 @@ struct near_pair {
 
 /* Returns the nearest pair of modules that are both free; its distance is above FAR_MODULE if there is
  * none. */
-static struct near_pair nearest_free_pair(const struct method *p, const struct method *m, const int *partner,
-                                          const bool *taken) {
+static struct near_pair free_pair(const struct method *p, const struct method *m, const int *partner,
+                                  const bool *taken) {
     struct near_pair least = { 0, 0, FAR_MODULE + 1 };
     for (int i = 0; i < p->count; i++)
         for (int j = 0; j < m->count; j++) {
@@ -65,7 +65,7 @@ static int pair_up(const struct method *p, const struct method *m, int partner[M
     bool taken[METHOD_MODULES] = { false };
     int sum = 0, paired = 0;
     for (int k = 0; k < p->count; k++) partner[k] = -1;
-    for (struct near_pair x; (x = nearest_free_pair(p, m, partner, taken)).distance <= FAR_MODULE; paired++) {
+    for (struct near_pair x; (x = free_pair(p, m, partner, taken)).distance <= FAR_MODULE; paired++) {
         partner[x.preset] = x.other;
         taken[x.other] = true;
         sum += x.distance;
@@ -76,7 +76,7 @@ static int pair_up(const struct method *p, const struct method *m, int partner[M
     return sum + (m->count - paired) * FAR_MODULE;
 }
 
-static const char *nearest_where(const struct module *m) {
+static const char *where(const struct module *m) {
     return m->write == TAP_NONE ? target_name(m->target) : tap_name(m->write);
 }
 
@@ -100,9 +100,9 @@ static void narrowed(struct buf *b, const struct module *x, const struct module 
     static const char *const sites[] = { "self-attention", "cross-attention", "the ffn",
                                         "the outside of the blocks" };
     if (x->site != y->site && module_takes_site(x) && x->site != SITE_ALL)
-        phrase(b, " only at ", nearest_where(x), sites[x->site]);
+        phrase(b, " only at ", where(x), sites[x->site]);
     if (x->stack != y->stack && x->stack != STACK_ALL)
-        phrase(b, " only in the ", nearest_where(x), stack_name(x->stack));
+        phrase(b, " only in the ", where(x), stack_name(x->stack));
 }
 
 /* The value of a field. */
@@ -112,8 +112,8 @@ static void add_field(struct buf *b, const struct key *k, const struct module *x
     else if (k->words == source_names) strcpy(value, source_name(x->source)); /* without its width */
     else key_print(k, x, value);
     pair = xprintf("%s=%s", k->name, value);
-    if (!k->differs) phrase(b, " at ", pair, nearest_where(x));
-    else phrase(b, k->differs, value, *k->differs ? nearest_where(x) : "");
+    if (!k->differs) phrase(b, " at ", pair, where(x));
+    else phrase(b, k->differs, value, *k->differs ? where(x) : "");
     free(pair);
 }
 
@@ -121,12 +121,12 @@ static void add_field(struct buf *b, const struct key *k, const struct module *x
 static void differences(struct buf *b, const struct module *x, const struct module *y) {
     const struct key *k;
     if (x->fn != y->fn) phrase(b, " in place of ", fn_name(x->fn), fn_name(y->fn));
-    if (strcmp(nearest_where(x), nearest_where(y))) phrase(b, " in place of ", nearest_where(x),
-                                                           nearest_where(y));
+    if (strcmp(where(x), where(y))) phrase(b, " in place of ", where(x),
+                                           where(y));
     if (x->read != y->read && x->fn == y->fn) {
         if (module_is_sequential(x) != module_is_sequential(y))
-            phrase(b, " at ", module_is_sequential(x) ? "sequential" : "parallel", nearest_where(x));
-        else phrase(b, " reads ", nearest_where(x), tap_name(x->read));
+            phrase(b, " at ", module_is_sequential(x) ? "sequential" : "parallel", where(x));
+        else phrase(b, " reads ", where(x), tap_name(x->read));
     }
     for (int i = 0; (k = key_at(i)); i++) {
         bool differs = is_compared(k) && !key_same(k, x, y) && (x->fn == y->fn || k->words == source_names);
@@ -139,7 +139,7 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         if (one) snprintf(layers, sizeof layers, "%d", x->first);
         else if (x->last) snprintf(layers, sizeof layers, "%d to %d", x->first, x->last);
         else snprintf(layers, sizeof layers, "from %d", x->first);
-        phrase(b, one ? " in layer " : " in layers ", nearest_where(x), layers);
+        phrase(b, one ? " in layer " : " in layers ", where(x), layers);
     }
     narrowed(b, x, y);
 }
@@ -165,8 +165,8 @@ static void other_networks(struct buf *b, const struct method *m, const struct m
 char *method_nearest(const struct method *m) { return method_nearest_but(m, NULL); }
 
 /* The nearest of the presets but one, and which modules of m (normalised) stand for its own. */
-static const struct preset *nearest_of_presets(const struct method *m, const struct preset *but,
-                                               int with[METHOD_MODULES]) {
+static const struct preset *of_presets(const struct method *m, const struct preset *but,
+                                       int with[METHOD_MODULES]) {
     const struct preset *best = NULL;
     int least = 0, partner[METHOD_MODULES];
     for (int i = 0; i < preset_count(); i++) {
@@ -190,7 +190,7 @@ const struct preset *method_nearest_preset_but(const struct method *given, const
     struct method m = *given;
     int partner[METHOD_MODULES];
     method_normalise(&m);
-    return m.count ? nearest_of_presets(&m, but, partner) : NULL;
+    return m.count ? of_presets(&m, but, partner) : NULL;
 }
 
 char *method_nearest_but(const struct method *given, const struct preset *but) {
@@ -198,14 +198,14 @@ char *method_nearest_but(const struct method *given, const struct preset *but) {
     int best_partner[METHOD_MODULES];
     if (m.count == 0) return NULL;
     method_normalise(&m);
-    const struct preset *best = nearest_of_presets(&m, but, best_partner);
+    const struct preset *best = of_presets(&m, but, best_partner);
     struct method p = best->method;
     method_normalise(&p);
     struct buf b = BUF_INIT;
     bool taken[METHOD_MODULES] = { false };
     for (int i = 0; i < p.count; i++) {
         if (best_partner[i] < 0) {
-            phrase(&b, " at ", "without its module", nearest_where(&p.module[i]));
+            phrase(&b, " at ", "without its module", where(&p.module[i]));
             continue;
         }
         taken[best_partner[i]] = true;
@@ -214,7 +214,7 @@ char *method_nearest_but(const struct method *given, const struct preset *but) {
     for (int j = 0; j < m.count; j++)
         if (!taken[j]) {
             if (b.size) buf_puts(&b, ", ");
-            buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), nearest_where(&m.module[j]));
+            buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
         }
     other_networks(&b, &m, &p);
     if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "the head frozen", "");

@@ -102,8 +102,8 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
 }
 
 /* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */
-static void network_add_text(const struct network *n, const struct method *m, const void *base, bool full,
-                             struct buf *out) {
+static void add_text(const struct network *n, const struct method *m, const void *base, bool full,
+                     struct buf *out) {
     char value[KEY_TEXT];
     int written = 0;
     buf_printf(out, "%s%s", out->size ? " + " : "", n->name);
@@ -166,7 +166,7 @@ bool networks_equal(const struct method *a, const struct method *b) {
 void networks_text(const struct method *m, bool full, struct buf *out) {
     const struct network *n;
     for (int i = 0; (n = network_at(i)); i++)
-        if (network_is_on(n, m)) network_add_text(n, m, n->usual, full, out);
+        if (network_is_on(n, m)) add_text(n, m, n->usual, full, out);
 }
 
 bool networks_extend(const struct method *m, const struct method *base) {
@@ -181,7 +181,7 @@ void networks_changes(const struct method *m, const struct method *base, struct 
     for (int i = 0; (n = network_at(i)); i++) {
         bool own = !network_is_on(n, base);
         if (network_is_on(n, m) && !network_equal(n, m, base))
-            network_add_text(n, m, own ? n->usual : network_in(n, base), false, out);
+            add_text(n, m, own ? n->usual : network_in(n, base), false, out);
     }
 }
 

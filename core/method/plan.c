@@ -233,7 +233,7 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
     plan_add_tensor(b, x);
 }
 
-static void plan_add_module(struct build *b, int module, const struct tensor_info *list, int n) {
+static void add_module(struct build *b, int module, const struct tensor_info *list, int n) {
     const struct module *m = &b->p->method.module[module];
     struct span span[SPANS];
     if (m->fn == FN_MASKED) {
@@ -250,7 +250,7 @@ static void plan_add_module(struct build *b, int module, const struct tensor_inf
 }
 
 /* A frozen head stays in the block, where it gets no gradient and no decay. */
-static void plan_add_head(struct build *b, int task, const struct tensor_info *list, int n) {
+static void add_head(struct build *b, int task, const struct tensor_info *list, int n) {
     const struct arch *a = b->a;
     bool moves = b->p->method.head == METHOD_HEAD_TRAINED, several = b->p->tasks > 1;
     bool generated = b->p->method.generated.on && b->p->meta.on;
@@ -374,7 +374,7 @@ static int first_use(const struct plan *p, const struct arch *a, const struct te
     return base + layer;
 }
 
-static void plan_sum_up(struct plan *p, const struct arch *a, const struct tensor_info *list, int n) {
+static void sum_up(struct plan *p, const struct arch *a, const struct tensor_info *list, int n) {
     p->lowest_layer = a->encoder_layers + (a->decoder_layers ? a->decoder_layers + 1 : 0);
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
@@ -399,7 +399,7 @@ struct plan *plan_new(const struct method *m, const struct arch *a, int classes,
     return plan_new_tasks(m, a, &one, e);
 }
 
-static void plan_set_tasks(struct plan *p, const struct plan_tasks *tasks) {
+static void set_tasks(struct plan *p, const struct plan_tasks *tasks) {
     BUG_IF(tasks->count < 1);
     p->tasks = tasks->count;
     p->task = xcalloc((size_t)tasks->count, sizeof *p->task);
@@ -430,13 +430,13 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     int n = arch_tensors(a, &list);
     p->method = *m;
     hyper_fit(&p->method, a);
-    plan_set_tasks(p, tasks);
+    set_tasks(p, tasks);
     if (tasks->meta) p->meta = *tasks->meta;
     p->decoder = a->decoder_layers > 0;
     p->embed_norm = a->embed_norm;
     for (int i = 0; i < m->count; i++) {
         module_normalise(&p->method.module[i]);
-        plan_add_module(&b, i, list, n);
+        add_module(&b, i, list, n);
     }
     projection_plan(&b);
     fusion_plan(&b);
@@ -444,10 +444,10 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     hyper_plan(&b);
     retriever_plan(&b);
     generated_plan(&b);
-    for (int i = 0; i < p->tasks; i++) plan_add_head(&b, i, list, n);
+    for (int i = 0; i < p->tasks; i++) add_head(&b, i, list, n);
     if (p->words) words_plan(&b);
     learn_plan(&b);
-    plan_sum_up(p, a, list, n);
+    sum_up(p, a, list, n);
     free(list);
     if (!b.overflow) return p;
     plan_free(p);
@@ -491,7 +491,7 @@ bool build_same_place(const struct plan_tensor *x, const struct plan_tensor *y) 
 }
 
 /* What was one a task is the task's alone. */
-static void plan_narrow(struct method *m) {
+static void narrow(struct method *m) {
     const struct method together = *m;
     carry_method(&together, m);
     for (int g = 0; g < GENERATORS; g++)
@@ -505,7 +505,7 @@ static void plan_narrow(struct method *m) {
 }
 
 /* The tensor of p that holds the values of one of the narrowed plan. */
-static const struct plan_tensor *plan_origin(const struct plan *p, int task, const struct plan_tensor *of) {
+static const struct plan_tensor *origin(const struct plan *p, int task, const struct plan_tensor *of) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->kind != of->kind || t->module != of->module || t->role != of->role) continue;
@@ -549,7 +549,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
                t->count * sizeof **own_made);
     }
     for (int i = 0; i < own->tensors; i++) {
-        const struct plan_tensor *t = &own->tensor[i], *from = plan_origin(p, task, t);
+        const struct plan_tensor *t = &own->tensor[i], *from = origin(p, task, t);
         const struct plan_made *made_from =
             from ? NULL : made_origin(p, t->module, t->stack, t->site, t->layer, t->role, -1);
         BUG_IF(!from && (!made_from || !made));
@@ -564,7 +564,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *made, real **own_params, real **own_made, struct err *e) {
     struct method m = p->method;
-    plan_narrow(&m);
+    narrow(&m);
     return narrowed_plan(p, &m, a, task, params, made, own_params, own_made, e);
 }
 
@@ -575,7 +575,7 @@ struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *
     BUG_IF(p->tasks != 1);
     for (int i = 0; i < m.count; i++)
         if (source_row(m.module[i].source)->in_training) m.module[i].source = SOURCE_FREE;
-    plan_narrow(&m);
+    narrow(&m);
     struct plan *own = narrowed_plan(p, &m, a, 0, params, made, own_params, &none, e);
     if (!own) return NULL;
     free(none); /* what Kronecker products make is made again */

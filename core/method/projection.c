@@ -29,7 +29,7 @@ static void turn_twister(struct twister *t) {
     t->next = 0;
 }
 
-static uint32_t projection_draw_word(struct twister *t) {
+static uint32_t draw_word(struct twister *t) {
     if (t->next == WORDS) turn_twister(t);
     uint32_t y = t->word[t->next++];
     y ^= y >> 11;
@@ -69,9 +69,9 @@ void projection_start(const struct plan *p, const struct plan_tensor *t, real *o
     BUG_IF(!any);
     seed_twister(&state, (uint32_t)any->seed);
     for (size_t i = 0; t->role == SLOT_PROJECTION_B && i < plan_network(p, SLOT_PROJECTION_A)->count; i++)
-        projection_draw_word(&state);
+        draw_word(&state);
     for (size_t i = 0; i < t->count; i++) {
-        double unit = (projection_draw_word(&state) & 0xffffff) * 0x1p-24;
+        double unit = (draw_word(&state) & 0xffffff) * 0x1p-24;
         out[i] = (real)(float)(unit * (double)range - (double)bound);
     }
 }

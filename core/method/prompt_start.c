@@ -94,7 +94,7 @@ static int take_labels(const struct words_of *w, const struct plan_words *words,
 }
 
 /* As the libraries have it: the text with its special tokens, again and again. */
-static int prompt_start_take_text(const struct words_of *w, const char *text, int rows, real *out) {
+static int take_text(const struct words_of *w, const char *text, int rows, real *out) {
     struct encoded x = { 0 };
     struct err ignored = ERR_INIT;
     int n = 0;
@@ -111,7 +111,7 @@ static void start_one(struct words_of *w, const struct module *m, const struct p
                       int rows, real *out) {
     int n = 0;
     if (m->init == INIT_LABELS) n = take_labels(w, words, task, rows, out);
-    if (m->init == INIT_PROMPT_TEXT) n = prompt_start_take_text(w, words ? words->text : NULL, rows, out);
+    if (m->init == INIT_PROMPT_TEXT) n = take_text(w, words ? words->text : NULL, rows, out);
     for (; m->init == INIT_FIRST_IDS && n < rows; n++)
         take_id(w, n % w->m->arch.vocabulary, out + (size_t)n * (size_t)w->d);
     draw_rows(w, rows - n, out + (size_t)n * (size_t)w->d);

@@ -5,19 +5,19 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct retriever retriever_usual = { .on = true, .hidden = 128, .width = 64,
-                                                 .instance = INSTANCE_SUPCON,
-                                                 .weight = 0.1, .temperature = 0.1 };
-static const char *const retriever_instances[INSTANCE_COUNT] = { "none", "supcon", "negatives" };
+static const struct retriever usual = { .on = true, .hidden = 128, .width = 64,
+                                       .instance = INSTANCE_SUPCON,
+                                       .weight = 0.1, .temperature = 0.1 };
+static const char *const instances[INSTANCE_COUNT] = { "none", "supcon", "negatives" };
 static const char *const prototypes[PROTOTYPE_COUNT] = { "none", "decoupled", "softmax" };
 
 #define AT(member) .offset = offsetof(struct retriever, member)
-static const struct key retriever_keys[] = {
+static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE,
       .says = "Width between its two maps; 0: one map." },
     { "width", AT(width), .kind = KEY_WHOLE,
       .says = "Width of a row's vector z; 0: the pooled vector itself." },
-    { "instance", AT(instance), KEY_WORDS(retriever_instances),
+    { "instance", AT(instance), KEY_WORDS(instances),
       .says = "A loss that draws rows of one task together." },
     { "prototype", AT(prototype), KEY_WORDS(prototypes),
       .says = "A loss that draws a row to the prototype of its task." },
@@ -29,8 +29,8 @@ static const struct key retriever_keys[] = {
       .says = "The layer of the encoder that it reads; 0: its output." },
 };
 const struct network retriever_network = { "retriever", "retriever", offsetof(struct method, retriever),
-                                          sizeof retriever_usual,
-                                          &retriever_usual, retriever_keys, COUNT_OF(retriever_keys) };
+                                          sizeof usual,
+                                          &usual, keys, COUNT_OF(keys) };
 
 int retriever_width(const struct retriever *r, const struct arch *a) {
     return r->width ? r->width : a->width;

@@ -72,12 +72,12 @@ void rows_begin(struct rows *r) {
 
 /* Of what is made on this tape, else of what is kept. */
 static int first_of(const struct rows *r, int i) { return r->made ? r->value[i].first : r->kept[i].first; }
-static int rows_blocks_of(const struct rows *r,
-                          int i) { return r->made ? r->value[i].blocks : r->kept[i].blocks; }
+static int blocks_of(const struct rows *r,
+                     int i) { return r->made ? r->value[i].blocks : r->kept[i].blocks; }
 
 int rows_count(const struct rows *r) { return r->made ? r->count : r->kept_count; }
 
-static void rows_copy_rows(struct kept_rows *k, const struct tape *t, node n) {
+static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
     k->rows = tape_rows_of(t, n);
     k->cols = tape_cols_of(t, n);
     size_t size = (size_t)k->rows * (size_t)k->cols;
@@ -86,14 +86,14 @@ static void rows_copy_rows(struct kept_rows *k, const struct tape *t, node n) {
 }
 
 /* The tape of the first token is gone when the second is made. */
-static void rows_keep(struct rows *r, const struct tape *t, int stack) {
+static void keep(struct rows *r, const struct tape *t, int stack) {
     for (int i = 0; i < r->p->by_row; i++) {
         if (r->p->row_tensor[i].stack != stack) continue;
         r->kept[i].first = r->value[i].first;
         r->kept[i].blocks = r->value[i].blocks;
         r->same[i] = 0;
         while (r->value[r->same[i]].value != r->value[i].value) r->same[i]++;
-        if (r->same[i] == i) rows_copy_rows(&r->kept[i], t, r->value[i].value);
+        if (r->same[i] == i) copy_rows(&r->kept[i], t, r->value[i].value);
     }
 }
 
@@ -104,7 +104,7 @@ void rows_make(struct rows *r, struct tape *t, const struct forward *f, const no
     r->made = true;
     if (!f->cache || stack != STACK_DECODER) return;
     r->kept_count = r->count;
-    rows_keep(r, t, stack);
+    keep(r, t, stack);
 }
 
 node rows_value(struct rows *r, struct tape *t, int i) {
@@ -141,14 +141,14 @@ const struct row_groups *rows_groups(struct rows *r, const struct forward *f, co
         at += cached ? cache_source_rows(f->cache, k) : 0;
     }
     start[n] = tokens;
-    r->groups = (struct row_groups){ n, rows_blocks_of(r, i), start, block };
+    r->groups = (struct row_groups){ n, blocks_of(r, i), start, block };
     return &r->groups;
 }
 
 node rows_keys(struct rows *r, struct tape *t, int i) {
     int rows = r->p->row_tensor[i].rows, count = rows_count(r), first = first_of(r, i);
     node all = rows_value(r, t, i);
-    if (rows_blocks_of(r, i) == count) return all;
+    if (blocks_of(r, i) == count) return all;
     return op_rows(t, all, first * rows, (first + count) * rows);
 }
 

@@ -120,7 +120,7 @@ static bool is_norm(enum tensor_role role) {
     }
 }
 
-static bool slots_is_embedding(enum tensor_role role) {
+static bool is_embedding(enum tensor_role role) {
     switch (role) {
     case ROLE_EMBED_WORD: case ROLE_EMBED_POSITION: case ROLE_EMBED_TYPE: case ROLE_EMBED_NORM_W:
     case ROLE_EMBED_NORM_B:
@@ -142,7 +142,7 @@ bool module_selects(const struct module *m, const struct arch *a, const struct t
     switch (m->target) {
     case TARGET_ALL: return site;
     case TARGET_NORMS: return site && is_norm(t->role);
-    case TARGET_EMBEDDINGS: return slots_is_embedding(t->role);
+    case TARGET_EMBEDDINGS: return is_embedding(t->role);
     case TARGET_POOLER: return pooler;
     case TARGET_TAP:
         if (!site) return false;

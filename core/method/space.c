@@ -134,7 +134,7 @@ bool module_is_at(const struct module *m, int stack, int site) {
 }
 
 /* What the tap leaves open of `site`. */
-static int space_site_of(const struct module *m) {
+static int site_of(const struct module *m) {
     if (tap_is_ffn(m->write)) return SUB_FFN;
     if (m->write == TAP_EMBED || m->write == TAP_EMBED_WORDS) return SUB_EMBED;
     if (!module_takes_site(m)) return SITE_ALL;
@@ -149,7 +149,7 @@ static enum tap head_or_context(enum tap tap, bool per_head) {
 }
 
 /* What the function takes no key for is as in its usual module. */
-static void space_leave_out(struct module *m) {
+static void leave_out(struct module *m) {
     const struct module *usual = &function_of(m)->usual;
     const struct key *k;
     for (int i = 0; (k = key_at(i)); i++)
@@ -176,7 +176,7 @@ static void normalise_rows(struct module *m) {
 }
 
 void module_normalise(struct module *m) {
-    space_leave_out(m);
+    leave_out(m);
     if (function_of(m)->form == FORM_ROWS) normalise_rows(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (m->source != SOURCE_KRONECKER) m->factor = m->own_rule = 0;
@@ -198,7 +198,7 @@ void module_normalise(struct module *m) {
     if (m->residual == RESIDUAL_READ && m->read == m->write) m->residual = RESIDUAL_WRITTEN;
     if (m->first < 1) m->first = 1;
     if (m->last < 0) m->last = 0;
-    m->site = space_site_of(m);
+    m->site = site_of(m);
 }
 
 void module_init_text(const struct module *m, char out[INIT_TEXT]) {
@@ -255,7 +255,7 @@ static bool meet(const struct module *a, const struct module *b) {
 }
 
 /* Of two modules that do not meet, which is written first. */
-static bool space_before(const struct module *a, const struct module *b) {
+static bool before(const struct module *a, const struct module *b) {
     if (space_place(a) != space_place(b)) return space_place(a) < space_place(b);
     int stack_a = (a->stack + 1) % 3, stack_b = (b->stack + 1) % 3; /* all before the single */
     if (stack_a != stack_b) return stack_a < stack_b;
@@ -276,7 +276,7 @@ void method_order(const struct method *m, int order[METHOD_MODULES]) {
         for (int i = 1; i < count; i++) {
             bool free = true;
             for (int j = 0; j < i; j++) free &= !meet(&x[left[j]], &x[left[i]]);
-            if (free && space_before(&x[left[i]], &x[left[best]])) best = i;
+            if (free && before(&x[left[i]], &x[left[best]])) best = i;
         }
         order[n] = left[best];
         count--;
