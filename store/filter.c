@@ -359,6 +359,7 @@ static int compare_member(struct filter *f, const struct filter_field *d, const 
     bool size = !strcmp(d->sql, "size");
     const char *not = *op == '!' ? "NOT " : "";
     if (d->kind == FIELD_TAG && *op != '!' && !strcmp(value, STORE_LESSON_TAG)) f->lessons = true;
+    if (d->kind == FIELD_TAG && *op != '!' && !strcmp(value, STORE_DRAW_TAG)) f->draws = true;
     if (d->kind == FIELD_MODULE_JSON)
         buf_printf(&f->where, "%sEXISTS(SELECT 1 FROM json_each(iif(json_valid(r.method_json),"
                               " r.method_json, '{}'), '$.modules') WHERE ", not);
@@ -420,6 +421,7 @@ static int filter_compare(struct filter *f, sqlite3 *db, const char *term, const
     if (*o.member) return compare_option(f, &o, term, op, value, e);
     if (!d) return compare_metric(f, db, term, name, op, value, e);
     double number;
+    f->draws |= *op != '!' && (!strcmp(d->name, "sweep") || !strcmp(d->name, "parent"));
     switch (d->kind) {
     case FIELD_NUMBER: return compare_numbers(f, term, d->sql, op, value, e);
     case FIELD_TIME:

@@ -34,6 +34,7 @@ struct filter {
     char sort_key[256]; /* SQL of the key that is sorted by, over key d; "0" for none */
     int sort_best;      /* by its best value; else by its last */
     bool lessons;       /* a term asks for the tag of lessons' runs */
+    bool draws;         /* or for that of draws, or for a sweep's or a parent's runs */
 };
 
 /* db: to find metric names.  ERR_USAGE names the term. */

@@ -118,6 +118,10 @@ struct runs_call {
     size_t n;
 };
 
+/* A run (the value before it) and, of a few-shot run, its draws. */
+#define WITH_DRAWS                                                                                           \
+    "(id=?2 OR (parent=?2 AND EXISTS(SELECT 1 FROM tag WHERE run=id AND name='" STORE_DRAW_TAG "')))"
+
 static int trash(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct runs_call *c = arg;
     int64_t now = store_now(), trashed;
@@ -128,7 +132,7 @@ static int trash(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         if (store_state_is_live(state))
             return err_set(e, ERR_USAGE, "run %lld is %s: stop it first", (long long)c->runs[i],
                            store_state_name(state));
-        rc = db_run(db, e, "UPDATE run SET trashed=coalesce(trashed,?) WHERE id=?", "ii", now,
+        rc = db_run(db, e, "UPDATE run SET trashed=coalesce(trashed,?1) WHERE " WITH_DRAWS, "ii", now,
                     c->runs[i]);
         if (rc) return rc;
     }
@@ -147,7 +151,8 @@ static int restore(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         enum store_state state;
         int64_t trashed;
         int rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
-        if (!rc) rc = db_run(db, e, "UPDATE run SET trashed=NULL WHERE id=?", "i", c->runs[i]);
+        if (!rc) rc = db_run(db, e, "UPDATE run SET trashed=nullif(0,?1) WHERE " WITH_DRAWS, "ii", (int64_t)0,
+                             c->runs[i]);
         if (rc) return rc;
     }
     return 0;
@@ -180,6 +185,23 @@ static bool is_inside(const char *path, const char *folder) {
            strcmp(path + strlen(path) - 3, "/..") != 0;
 }
 
+static void keep_choose_one(struct purge_call *c, int64_t run) {
+    size_t k = 0;
+    while (k < c->count && c->chosen[k] != run) k++;
+    if (k < c->count) return;
+    GROW(c->chosen, c->room, c->count + 1);
+    c->chosen[c->count++] = run;
+}
+
+static int choose_all(sqlite3 *db, struct purge_call *c, int64_t run, const char *sql, struct err *e) {
+    sqlite3_stmt *st = db_prepare(db, e, sql, "ii", (int64_t)0, run);
+    if (!st) return e->code;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) keep_choose_one(c, sqlite3_column_int64(st, 0));
+    sqlite3_finalize(st);
+    return rc;
+}
+
 static int keep_choose(struct store *s, sqlite3 *db, struct purge_call *c, struct err *e) {
     if (c->runs) {
         for (size_t i = 0; i < c->n; i++) {
@@ -190,24 +212,11 @@ static int keep_choose(struct store *s, sqlite3 *db, struct purge_call *c, struc
             if (!trashed)
                 return err_set(e, ERR_USAGE, "run %lld is not in the trash; only runs that are can "
                                              "be purged", (long long)c->runs[i]);
-            size_t k = 0;
-            while (k < c->count && c->chosen[k] != c->runs[i]) k++;
-            if (k < c->count) continue;
-            GROW(c->chosen, c->room, c->count + 1);
-            c->chosen[c->count++] = c->runs[i];
+            keep_choose_one(c, c->runs[i]);
         }
         return 0;
     }
-    sqlite3_stmt *st = db_prepare(db, e, "SELECT id FROM run WHERE trashed IS NOT NULL ORDER BY id",
-                                  "");
-    if (!st) return e->code;
-    int rc;
-    while ((rc = db_step(st, e)) > 0) {
-        GROW(c->chosen, c->room, c->count + 1);
-        c->chosen[c->count++] = sqlite3_column_int64(st, 0);
-    }
-    sqlite3_finalize(st);
-    return rc;
+    return choose_all(db, c, 0, "SELECT id FROM run WHERE trashed IS NOT NULL AND ?1=?2 ORDER BY id", e);
 }
 
 static int purge_one(struct store *s, sqlite3 *db, struct purge_call *c, size_t at, struct err *e) {
@@ -245,6 +254,10 @@ static int purge(struct store *s, sqlite3 *db, void *arg, struct err *e) {
                        "%zu runs would be deleted for good, but %lld was typed; nothing "
                        "was deleted",
                        c->count, (long long)c->typed);
+    for (size_t i = 0, named = c->count; !rc && i < named; i++)
+        rc = choose_all(db, c, c->chosen[i],
+                        "SELECT id FROM run WHERE trashed IS NOT NULL AND ?1=0 AND " WITH_DRAWS, e);
+    if (rc) return rc;
     c->locks = xmalloc((c->count + 1) * sizeof *c->locks);
     for (size_t i = 0; i < c->count; i++) c->locks[i] = -1;
     for (size_t i = 0; !rc && i < c->count; i++) rc = purge_one(s, db, c, i, e);

@@ -164,13 +164,15 @@ void store_runs_release(struct store_runs *l) {
     memset(l, 0, sizeof *l);
 }
 
-/* Among which runs the list is, as SQL: those of lessons are there for who asks for them, and in the
- * trash. */
-#define NO_LESSONS "NOT EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name='" STORE_LESSON_TAG "')"
+/* Among which runs the list is, as SQL: those of lessons and draws are there for who asks for them. */
+#define NOT_TAGGED(names) "NOT EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name IN (" names "))"
+#define UNASKED NOT_TAGGED("'" STORE_LESSON_TAG "','" STORE_DRAW_TAG "'")
 static const char *listed_among(const struct store_list *list, const struct filter *f) {
-    return list->trash  ? "r.trashed IS NOT NULL"
-           : f->lessons ? "r.trashed IS NULL"
-                        : "r.trashed IS NULL AND " NO_LESSONS;
+    if (list->trash) return f->draws ? "r.trashed IS NOT NULL"
+                                     : "r.trashed IS NOT NULL AND " NOT_TAGGED("'" STORE_DRAW_TAG "'");
+    return f->lessons ? "r.trashed IS NULL"
+           : f->draws ? "r.trashed IS NULL AND " NOT_TAGGED("'" STORE_LESSON_TAG "'")
+                      : "r.trashed IS NULL AND " UNASKED;
 }
 
 /* f NULL: all of them. */
@@ -297,7 +299,7 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) 
     pthread_mutex_lock(&s->reading);
     int rc = last
                  ? db_int(s->reader, e, run, -1,
-                          "SELECT max(id) FROM run r WHERE trashed IS NULL AND " NO_LESSONS " HAVING max(id)",
+                          "SELECT max(id) FROM run r WHERE trashed IS NULL AND " UNASKED " HAVING max(id)",
                           "")
                  : db_int(s->reader, e, run, -1, "SELECT id FROM run WHERE id=?", "i", id);
     pthread_mutex_unlock(&s->reading);

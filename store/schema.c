@@ -60,7 +60,7 @@ static const char schema[] =
     "  peak INTEGER,"    /* bytes that the run needed at most; NULL: not known */
     "  weights_sha256 TEXT,"
     "  imported TEXT,"   /* JSON: format, version, read, ignored, assumed; NULL: trained here */
-    "  cell TEXT,"       /* of an experiment's run: the cell and seed that it was trained for */
+    "  cell TEXT,"       /* of an experiment's run the cell and seed that it was trained for; of a draw TASK/kK/dD */
     "  lock TEXT NOT NULL" /* path of the owner's lock, from the database's folder */
     ") STRICT;"
     "CREATE INDEX run_live ON run(state) WHERE state IN ('queued','running','paused');"

@@ -127,6 +127,9 @@ struct store_new_run {
 /* The tag of runs that a lesson made: no list has them but one that asks for that tag, and "last" is none of
  * them. */
 #define STORE_LESSON_TAG "lesson"
+/* The tag of the runs of a few-shot run's draws, for which the same holds; a list of a sweep's or a parent's
+ * runs has them too. */
+#define STORE_DRAW_TAG "draw"
 
 /* Adds a queued run, makes its folder and takes its lock, which the store holds until
  * store_disown.  *id is never used twice. */
@@ -391,7 +394,8 @@ struct store_runs {
     int64_t all;   /* in the history (or the trash) without filter */
 };
 struct store_list {
-    const char *filter; /* NULL: all but lessons' runs, which "tag=lesson" lists.  Grammar in docs/schema.md:
+    const char *filter; /* NULL: all but lessons' runs and draws, which "tag=lesson" and "tag=draw" list.
+                           Grammar in docs/schema.md:
                            "task=reviews acc>0.8 word" */
     const char *sort;   /* NULL: newest first.  A column or metric, '-' before it: descending */
     bool trash;         /* the trash instead of the history */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/files/paths.h"
 #include "core/base/buf.h"
@@ -101,6 +102,12 @@ static void bytes_text(double bytes, bool estimated, char out[32]) {
     (void)estimated;
     snprintf(out, 32, "%.*f MB", bytes < 9.95e6, bytes / 1e6);
 }
+
+bool run_row_is_fewshot(const struct store_run *r) {
+    return r->regime && text_starts(r->regime, regime_kind_name(REGIME_FEWSHOT));
+}
+
+bool run_row_is_draw(const struct store_run *r) { return r->parent && strstr(r->config, "\"draw\":{"); }
 
 char *run_row_took(const struct store_run *r) {
     return beside_estimate(r->seconds, r->estimated_seconds, time_text);

@@ -27,6 +27,12 @@ struct history_row {
 int run_row_create(struct store *s, const struct run_config *c, const struct plan *p,
                    const struct history_row *x, int64_t *id, struct err *e);
 
+/* Whether a stored run is of few shots: it has no training of its own, its draws have. */
+bool run_row_is_fewshot(const struct store_run *r);
+/* Whether a stored run is a draw of a few-shot run, its parent: what its description says beside a run's is then
+ * where the draw began. */
+bool run_row_is_draw(const struct store_run *r);
+
 /* Returns the training time and the memory that a run took, each with what was estimated at its start: "14.2
  * s (estimated 15 s)", "39 MB (estimated 37 MB)"; of a run without a measurement the estimate alone.  NULL
  * where there is neither.  Caller frees. */

@@ -24,6 +24,7 @@ static void end_unbuilt(struct job_record *job, enum store_state state, const ch
 }
 
 void job_take_back(struct job_record *job) {
+    job_let_go(job);
     end_unbuilt(job, STORE_STOPPED, "taken back before its turn came", job->resumed ? -1 : 0);
 }
 
@@ -83,6 +84,8 @@ void job_let_go(struct job_record *job) {
     job_tasks_done(job->jobs, &job->tasks);
     model_release(job->model);
     job->model = NULL;
+    if (job->built.done) job->built.done(job->built.self);
+    job->built.done = NULL;
 }
 
 static struct run *job_build_make_run(struct job_record *job, struct err *e) {
@@ -100,14 +103,17 @@ static struct run *job_build_make_run(struct job_record *job, struct err *e) {
     return run;
 }
 
+static struct run *build_asked(struct job_record *job, struct err *e) {
+    const struct run_config *c = &job->request->config;
+    job->model = model_share(c->model_folder ? c->model_folder : c->model, e);
+    if (!job->model || job_tasks_take(job->jobs, job->model, c, &job->tasks, e)) return NULL;
+    return job_build_make_run(job, e);
+}
+
 static void build_job(struct job_record *job) {
-    struct jobs *j = job->jobs;
     struct err e = ERR_INIT;
-    const struct job_request *r = job->request;
-    struct run *run = NULL;
-    job->model = model_share(r->config.model_folder ? r->config.model_folder : r->config.model, &e);
-    if (job->model && !job_tasks_take(j, job->model, &r->config, &job->tasks,
-                                      &e)) run = job_build_make_run(job, &e);
+    struct event_sink sink = { job, jobs__event };
+    struct run *run = job->built.build ? job->built.build(job->built.self, sink, &e) : build_asked(job, &e);
     if (run) {
         begin_series(job);
         job_drop_request(job);

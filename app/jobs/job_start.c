@@ -12,7 +12,6 @@
 #include "app/history/record.h"
 #include "app/history/run_row.h"
 #include "app/jobs/jobs_private.h"
-#include "app/jobs/shots.h"
 #include "app/jobs/starts.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -134,8 +133,7 @@ void job_free(struct job_record *job) {
     free(job);
 }
 
-/* What a screen shows of it while it waits. */
-static void job_start_describe(struct job_record *job, const struct run_config *c) {
+void job_describe(struct job_record *job, const struct run_config *c) {
     job->method = method_text(&c->method);
     job->task_name = xstrdup(c->task);
     job->seed = c->seed;
@@ -345,7 +343,7 @@ static int job_start_look(struct job_record *job, struct err *e) {
     int rc = job_tasks_take(j, m, c, &tasks, e);
     if (!rc) rc = job->resumed ? store_adopt_run(job->jobs->store, job->id, e) : freeze(job, m, &tasks, e);
     if (!rc) {
-        job_start_describe(job, c);
+        job_describe(job, c);
         job_keep(j, m, &tasks);
         return 0;
     }
@@ -374,9 +372,11 @@ static int job_start_recall(struct job_record *job, struct err *e) {
     job->request = xcalloc(1, sizeof *job->request);
     rc = record_config_of(&stored, &job->request->config, e);
     if (!rc) rc = job_start_check_resumable(&stored, e);
-    if (!rc && shots_is(&stored))
-        rc = err_set(e, ERR_USAGE, "run %lld is of few shots: `petri resume %lld` goes on with its draws",
-                     (long long)job->id, (long long)job->id);
+    bool whole = run_row_is_fewshot(&stored);
+    if (!rc && (whole || run_row_is_draw(&stored)))
+        rc = err_set(e, ERR_USAGE, "run %lld is %s: `petri resume %lld` goes on with %s", (long long)job->id,
+                     whole ? "of few shots" : "a draw of few shots", (long long)job->id,
+                     whole ? "its draws" : "it");
     job->was = stored.state;
     job->why = xcopy(stored.reason);
     job->last.step = stored.step;

@@ -13,9 +13,10 @@ static void obey_requests(struct jobs *j) {
     int n = store_requests(j->store, request, COUNT_OF(request), &e);
     for (int i = 0; i < n; i++) {
         int64_t id = request[i].run;
-        if (request[i].what == STORE_STOP) jobs_stop(j, id, &e);
-        else if (request[i].what == STORE_PAUSE) jobs_pause(j, id, &e);
-        else jobs_unpause(j, id, &e);
+        int rc = request[i].what == STORE_STOP    ? jobs_stop(j, id, &e)
+                 : request[i].what == STORE_PAUSE ? jobs_pause(j, id, &e)
+                                                  : jobs_unpause(j, id, &e);
+        if (rc && j->hook.asked) j->hook.asked(j->hook.self, id, request[i].what);
     }
 }
 

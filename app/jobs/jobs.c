@@ -207,6 +207,15 @@ int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, struct err *e) {
     return look_now(job, &id, e);
 }
 
+void jobs_add(struct jobs *j, const struct job_built *b) {
+    struct job_record *job = job_new(j);
+    job->built = *b;
+    job->id = b->id;
+    job->quiet = true;
+    job_describe(job, b->config);
+    job_queue(job);
+}
+
 /* ---- requests ---- */
 
 static int jobs_change(struct jobs *j, int64_t id, bool stop, bool pause, struct err *e) {

@@ -32,6 +32,8 @@ struct jobs_hook {
     void (*event)(void *self, const struct event *e);
     /* What reading the model and the task gave, before the run is queued; may be NULL. */
     void (*report)(void *self, const char *text);
+    /* Another process's request for a run that the store owns and that is not a job; may be NULL. */
+    void (*asked)(void *self, int64_t run, enum store_control what);
 };
 
 /* Starts a crew of `workers` that trains, and one that keeps the store's records; the store is
@@ -74,7 +76,19 @@ int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, stru
 /* The same up to the evaluation at a step (run_stop_at). */
 int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, struct err *e);
 void jobs_resume_later(struct jobs *j, int64_t id);
-/* Why a run of jobs_start or jobs_resume, over now, could not be begun; 0: it could. */
+/* A run that its caller describes and builds: its row is there and owned by the store. */
+struct job_built {
+    int64_t id;
+    const struct run_config *config; /* for what a screen shows of it */
+    /* Makes the run when its turn comes, and takes back what it was made of when it is over; on the jobs'
+     * threads. */
+    struct run *(*build)(void *self, struct event_sink sink, struct err *e);
+    void (*done)(void *self);
+    void *self;
+};
+/* Queues it. */
+void jobs_add(struct jobs *j, const struct job_built *b);
+/* Why a run of jobs_start, jobs_resume or jobs_add, over now, could not be begun; 0: it could. */
 int jobs_failure(struct jobs *j, int64_t id, struct err *e);
 
 /* ERR_NOT_FOUND when this process does not train it.  A run that waits in the queue stays there while it

@@ -45,6 +45,7 @@ enum job_stage {
 struct job_record {
     struct job_record *next;
     struct jobs *jobs;
+    struct job_built built;      /* the caller builds it; else empty */
     struct job_request *request; /* asked to building; the config is frozen from queued on */
     bool resumed;                /* begun before; `was` and `why`: how it stood */
     const char *given;           /* where its model lies now, by the user; the caller's; or NULL */
@@ -109,6 +110,8 @@ void job_free(struct job_record *job);
 int job_look(struct job_record *job, struct err *e);
 /* Lists a job that was looked at; it waits for its turn. */
 void job_queue(struct job_record *job);
+/* What a screen shows of it while it waits. */
+void job_describe(struct job_record *job, const struct run_config *c);
 bool job_taken_back(struct job_record *job);
 /* Keeps the model and the tasks (both taken over) until the run is built; NULL: no longer. */
 void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/jobs/shots_group.h"
+#include "app/history/run_row.h"
+#include "app/sweep/shots_group.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
@@ -66,7 +67,7 @@ static void fill_gains(struct page_few *p, const struct shots_group *g) {
 
 static int read_few(struct store *s, const struct store_run *run, struct page_few *p, struct err *e) {
     struct shots_group g;
-    if (!shots_is(run) || !run->config) return 0;
+    if (!run_row_is_fewshot(run) || !run->config) return 0;
     if (shots_group_of(s, run->id, &g, e)) return e->code;
     struct few_line *line = page_keep(p, xcalloc((size_t)g.runs + 1, sizeof *line));
     for (int i = 0; i < g.runs; i++) line[i] = line_of_run(p, &g.of[i]);

@@ -42,7 +42,7 @@ static int read_list(struct swept_page *p, struct store *s, struct err *e) {
     return store_sql(
         s,
         "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0) FROM "
-        "sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL GROUP BY s.id ORDER BY s.id DESC",
+        "sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL AND r.regime NOT LIKE 'fewshot(%' GROUP BY s.id ORDER BY s.id DESC",
         (struct store_rows){ .self = p, .row = swept_list_row }, e);
 }
 

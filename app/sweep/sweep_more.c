@@ -53,6 +53,7 @@ int sweep_plan_extend(struct sweep_plan *p, const struct sweep_more *more, int n
                       struct err *e) {
     struct sweep_spec spec;
     struct sweep_plan now = { 0 };
+    if (sweep_plan_no_draws(p, e)) return e->code;
     int rc = copy_spec(p, &spec, e);
     for (int i = 0; i < n && !rc; i++) rc = sweep_extend(&spec, more[i].option, more[i].text, e);
     if (!rc) rc = sweep_plan_make(&now, &spec, j, e);

@@ -9,6 +9,7 @@
 #include "app/sweep/expected.h"
 #include "app/sweep/halving.h"
 #include "app/sweep/tune.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -156,6 +157,33 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
                : e->code;
 }
 
+int sweep_plan_of_draws(struct sweep_plan *p, struct sweep_spec *spec, int64_t trained, struct err *e) {
+    *p = (struct sweep_plan){ .spec = *spec, .draws = true };
+    sweep_init(spec);
+    if (sweep_expand(&p->spec, &p->cells, e)) return e->code;
+    entries_make(p);
+    for (int i = 0; i < p->cells.count; i++) p->entry[i].valid = true, p->entry[i].trained = trained;
+    return 0;
+}
+
+int sweep_plan_no_draws(const struct sweep_plan *p, struct err *e) {
+    return !p->draws ? 0
+                     : err_set(e, ERR_USAGE,
+                               "sweep %lld is the draws of a few-shot run: petri resume goes on with that run",
+                               (long long)p->id);
+}
+
+char *sweep_plan_draw(const struct sweep_plan *p, int cell, int seed) {
+    char **value = p->cells.cell[cell].value;
+    return xprintf("%s/k%s/d%d", value[0], value[1], seed);
+}
+
+static void draw_key(int64_t sweep, const char *cell, char out[65]) {
+    char *text = xprintf("%lld/%s", (long long)sweep, cell);
+    sha256_hex(text, strlen(text), out);
+    free(text);
+}
+
 void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
@@ -175,6 +203,7 @@ void sweep_plan_release(struct sweep_plan *p) {
 void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
     buf_puts(b, "{\"spec\":");
     sweep_json(&p->spec, b);
+    if (p->draws) json_member_bool(b, "draws", true);
     buf_puts(b, ",\"cells\":[");
     for (int i = 0; i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
@@ -190,10 +219,15 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
     buf_puts(b, "]}");
 }
 
+/* What it is called: the note of a set of draws says it. */
+static char *plan_text(const struct sweep_plan *p) {
+    return p->draws && p->spec.note ? xstrdup(p->spec.note) : sweep_text(&p->spec);
+}
+
 int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e) {
     struct buf b = BUF_INIT;
     sweep_plan_record(p, &b);
-    char *name = sweep_text(&p->spec);
+    char *name = plan_text(p);
     int rc = p->id ? store_sweep_change(s, p->id, name, p->record, buf_text(&b), e)
                    : store_sweep(s, name, buf_text(&b), uid, &p->id, e);
     if (!rc) xreplace(&p->record, buf_text(&b));
@@ -243,7 +277,7 @@ static int sweep_runs_read_entries(const char *name, struct sweep_plan *p, const
 }
 
 int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record, struct err *e) {
-    *p = (struct sweep_plan){ 0 };
+    *p = (struct sweep_plan){ .draws = json_is_true(json_object_get(record, "draws")) };
     sweep_init(&p->spec);
     char *spec = json_dumps(json_object_get(record, "spec"), JSON_COMPACT);
     int rc = spec ? sweep_from_json(name, spec, strlen(spec), &p->spec, e)
@@ -289,6 +323,12 @@ static void index_keys(struct sweep_plan *p) {
     free(p->place);
     p->places = 0;
     p->place = xcalloc((size_t)p->cells.count * (size_t)p->spec.seeds + 1, sizeof *p->place);
+    for (int i = 0; p->draws && i < p->cells.count; i++)
+        for (int k = 0; k < p->spec.seeds; k++) {
+            char *cell = sweep_plan_draw(p, i, k);
+            draw_key(p->id, cell, p->entry[i].key[k]);
+            free(cell);
+        }
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++)
             if (*p->entry[i].key[k]) p->place[p->places++] = (struct sweep_place){ p->entry[i].key[k], i, k };
@@ -322,7 +362,8 @@ static int learn_row(void *self, int count, const struct store_cell *cells) {
     GROW(p->known, p->known_room, p->known_count + 1);
     struct sweep_known *k = &p->known[p->known_count++];
     *k = (struct sweep_known){ .run = cells[0].integer };
-    evidence_key(cells[1].text, cells[2].integer, EVIDENCE_RUN, k->key, &ignored);
+    if (p->draws) draw_key(p->id, cells[1].text, k->key);
+    else evidence_key(cells[1].text, cells[2].integer, EVIDENCE_RUN, k->key, &ignored);
     return 0;
 }
 
@@ -364,16 +405,16 @@ static void settle_known(struct sweep_plan *p) {
 }
 
 /* What failed elsewhere is tried here. */
-static void consider(const struct sweep_known *k, struct sweep_found *f) {
+static void consider(const struct sweep_known *k, bool draw, struct sweep_found *f) {
     bool done = k->state == STORE_FINISHED;
     if (!k->there || k->repeat || (!k->own && !done) || (f->over && !done)) return;
-    *f = (struct sweep_found){ k->run, k->state, done || k->state == STORE_FAILED, k->step };
+    *f = (struct sweep_found){ k->run, k->state, done || (k->state == STORE_FAILED && !draw), k->step };
 }
 
 void sweep_find_key(const struct sweep_plan *p, const char *key, struct sweep_found *out) {
     *out = (struct sweep_found){ 0 };
     for (size_t i = 0; i < p->known_count; i++)
-        if (!strcmp(p->known[i].key, key)) consider(&p->known[i], out);
+        if (!strcmp(p->known[i].key, key)) consider(&p->known[i], false, out);
 }
 
 static void match(struct sweep_plan *p) {
@@ -381,7 +422,7 @@ static void match(struct sweep_plan *p) {
         const struct sweep_known *k = &p->known[i];
         if (!*k->key || !k->there) continue;
         for (size_t at = first_place(p, k->key); at < p->places && !strcmp(p->place[at].key, k->key); at++)
-            consider(k, &p->entry[p->place[at].cell].found[p->place[at].seed]);
+            consider(k, p->draws, &p->entry[p->place[at].cell].found[p->place[at].seed]);
     }
 }
 
@@ -390,20 +431,57 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
         memset(p->entry[i].found, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].found);
     for (size_t i = 0; i < p->known_count; i++) p->known[i].there = false;
     int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
-    char *sql = xprintf("SELECT id, config, parent FROM run WHERE id > %lld ORDER BY id", (long long)newest);
-    int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
-    free(sql);
-    if (!rc)
-        rc = store_sql(s,
-                       "SELECT id, state, sweep, step, ended, weights_sha256 FROM run WHERE trashed IS NULL",
-                       (struct store_rows){ .self = p, .row = state_row }, e);
+    char *among = p->draws ? xprintf("sweep = %lld AND cell IS NOT NULL", (long long)p->id)
+                           : xstrdup("(sweep IS NULL OR cell IS NULL)"), /* no draws */
+         *learn = xprintf("SELECT id, %s, parent FROM run WHERE %s AND id > %lld ORDER BY id",
+                          p->draws ? "cell" : "config", among, (long long)newest),
+         *states = xprintf("SELECT id, state, sweep, step, ended, weights_sha256 FROM run WHERE %s AND "
+                           "trashed IS NULL", among);
+    int rc = store_sql(s, learn, (struct store_rows){ .self = p, .row = learn_row }, e);
+    if (!rc) rc = store_sql(s, states, (struct store_rows){ .self = p, .row = state_row }, e);
+    free(among), free(learn), free(states);
     bool news = false;
     if (!rc) settle_known(p);
     if (!rc) rc = tune_settle(p, s, &news, e);
     if (rc) return rc;
     if (!p->place || news) index_keys(p);
     match(p);
+    if (p->draws) return sweep_plan_left_out(p, s, NULL, NULL, e);
     return halving_settle(p, s, e);
+}
+
+int sweep_plan_leave_out(struct sweep_plan *p, struct store *s, int cell, int seed, const char *why,
+                         struct err *e) {
+    p->entry[cell].found[seed].over = true;
+    return store_sweep_failure(s, p->id, p->entry[cell].key[seed], why, e);
+}
+
+struct leaving {
+    struct sweep_plan *plan;
+    void (*take)(void *self, int cell, int seed, const char *why);
+    void *self;
+};
+static int left_out_row(void *self, int count, const struct store_cell *cells) {
+    const struct leaving *l = self;
+    struct sweep_plan *p = l->plan;
+    (void)count;
+    const char *key = cells[0].text;
+    for (size_t at = first_place(p, key); at < p->places && !strcmp(p->place[at].key, key); at++) {
+        const struct sweep_place *x = &p->place[at];
+        p->entry[x->cell].found[x->seed].over = true;
+        if (l->take) l->take(l->self, x->cell, x->seed, cells[1].text);
+    }
+    return 0;
+}
+
+int sweep_plan_left_out(struct sweep_plan *p, struct store *s,
+                        void (*take)(void *self, int cell, int seed, const char *why), void *self,
+                        struct err *e) {
+    struct leaving l = { p, take, self };
+    char *sql = xprintf("SELECT key, reason FROM sweep_failure WHERE sweep = %lld", (long long)p->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &l, .row = left_out_row }, e);
+    free(sql);
+    return rc;
 }
 
 struct spent {
@@ -575,7 +653,7 @@ static char *cell_name(const struct sweep_plan *p, int cell) {
 
 int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
     c->id = p->id;
-    c->title = sweep_text(&p->spec);
+    c->title = plan_text(p);
     for (int a = 0; a < p->spec.axes; a++) {
         comparison_axis(c, p->spec.axis[a].key, p->spec.axis[a].log);
         c->inner[a] = !is_outer(&p->spec, a);

@@ -20,7 +20,7 @@ struct expected_time; /* expected.h */
 struct sweep_found {
     int64_t run;            /* 0: none yet */
     enum store_state state; /* as its row says: one that is live there may have lost its owner */
-    bool over;              /* finished, or failed: nothing is to be done */
+    bool over;              /* finished, or failed: nothing is to be done; of a draw finished, or left out */
     int64_t step;           /* that it has done, as its row says */
 };
 struct sweep_entry {
@@ -59,6 +59,8 @@ struct sweep_known {
 };
 struct sweep_plan {
     int64_t id;   /* 0: not in the history */
+    bool draws;   /* the set of a few-shot run's draws (shots.h): axes task and k, a seed is a draw's number;
+                     a run belongs to it by its sweep and its cell, which are what keys are made of */
     char *record; /* as the history has it; NULL: it has none */
     struct sweep_spec spec;
     struct sweep_cells cells;
@@ -73,6 +75,18 @@ void sweep_find_key(const struct sweep_plan *p, const char *key, struct sweep_fo
 /* Takes over the spec, crosses its lists and completes every cell.  A cell that is no run keeps its reason.
  * What is wrong with every cell is an error.  sweep_plan_release, also after a failure. */
 int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *j, struct err *e);
+/* The set of draws that the spec's axes cross to, each training so many values. */
+int sweep_plan_of_draws(struct sweep_plan *p, struct sweep_spec *spec, int64_t trained, struct err *e);
+/* ERR_USAGE for such a set: what its cells say is not how its runs are begun. */
+int sweep_plan_no_draws(const struct sweep_plan *p, struct err *e);
+/* The cell that a draw's run is stored with: "TASK/kK/dD"; caller frees. */
+char *sweep_plan_draw(const struct sweep_plan *p, int cell, int seed);
+/* Stores why a draw is left out, and reads it: `take` gets each. */
+int sweep_plan_leave_out(struct sweep_plan *p, struct store *s, int cell, int seed, const char *why,
+                         struct err *e);
+int sweep_plan_left_out(struct sweep_plan *p, struct store *s,
+                        void (*take)(void *self, int cell, int seed, const char *why), void *self,
+                        struct err *e);
 /* One of the history. */
 int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct err *e);
 void sweep_plan_release(struct sweep_plan *p);

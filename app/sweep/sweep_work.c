@@ -37,6 +37,7 @@ struct sweep_work {
     int64_t asked;   /* when all were asked to stop, before this began */
     int64_t look_at; /* when to look for what others did, clock_ms */
     bool stopping;
+    bool looked;     /* the last step has looked for what others did */
     bool spent;      /* the budget is used up: what was begun goes on, nothing else is begun */
     char (*tried_rate)[65]; /* keys of runs at rates, begun here before */
     size_t tried_rates, tried_room;
@@ -79,6 +80,7 @@ static struct sweep_found found(const struct sweep_work *w, const struct unit_of
 struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j,
                                   const struct sweep_worker *how, struct err *e) {
     int64_t asked;
+    if (!how->begin && sweep_plan_no_draws(p, e)) return NULL;
     if (sweep_plan_find(p, s, e) || store_sweep_stopped(s, p->id, &asked, e)) return NULL;
     struct sweep_work *w = xcalloc(1, sizeof *w);
     *w = (struct sweep_work){ .plan = p, .store = s, .jobs = j, .how = *how, .asked = asked };
@@ -137,7 +139,8 @@ static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
             i++;
             continue;
         }
-        if (jobs_failure(w->jobs, x.run, &why)) rc = keep_failure(w, &x.unit, &why, e);
+        if (jobs_failure(w->jobs, x.run, &why))
+            rc = w->how.begin ? (*e = why, why.code) : keep_failure(w, &x.unit, &why, e);
         else rc = store_flush(w->store, e); /* whoever has the hold next reads what came of it */
         store_let_go(w->store, x.unit.key);
         w->live[i] = w->live[--w->live_count];
@@ -175,9 +178,12 @@ static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, 
     }
     try_now(w, u);
     int64_t stop_at = u->rate >= 0 ? 0 : halving_stop_at(w->plan, u->cell);
-    rc = run ? jobs_resume_to(w->jobs, run, stop_at, &why) : ask(w, u, stop_at, &run, &why);
-    if (rc == ERR_DATABASE) return *e = why, rc;
+    rc = w->how.begin ? w->how.begin(w->how.self, u->cell, u->seed, &run, &why)
+         : run        ? jobs_resume_to(w->jobs, run, stop_at, &why)
+                      : ask(w, u, stop_at, &run, &why);
+    if (rc == ERR_DATABASE || (rc && w->how.begin)) return *e = why, rc;
     if (rc) return keep_failure(w, u, &why, e);
+    if (!run) return 0;
     w->live[w->live_count++] = (struct in_work){ *u, run };
     *begun = true;
     return 0;
@@ -272,13 +278,34 @@ int sweep_work_step(struct sweep_work *w, bool *left, struct err *e) {
     int64_t now = clock_ms(), asked;
     bool any = false;
     int rc = sweep_work_put_away(w, &any, e);
+    w->looked = false;
     if (!rc && !w->stopping && (any || now >= w->look_at)) {
         w->look_at = now + LOOK_MS;
         rc = store_sweep_stopped(w->store, w->plan->id, &asked, e);
         if (!rc && asked != w->asked) sweep_work_stop(w);
-        if (!rc && !w->stopping) rc = sweep_plan_find(w->plan, w->store, e);
-        if (!rc && !w->stopping) rc = sweep_work_fill(w, e);
+        w->looked = !rc && w->live_count < w->how.at_once;
+        if (w->looked) rc = sweep_plan_find(w->plan, w->store, e);
+        if (w->looked && !rc && !w->stopping) rc = sweep_work_fill(w, e);
     }
     *left = w->live_count || (!w->stopping && is_left(w));
     return rc;
+}
+
+int sweep_work_through(struct sweep_work *w, bool (*interrupted)(void *self),
+                       int (*each)(void *self, struct err *e), struct err *e) {
+    bool left = true;
+    int rc = 0;
+    while (left) {
+        struct err more = ERR_INIT, *to = rc ? &more : e;
+        if (sweep_work_step(w, &left, to) && !rc) rc = e->code;
+        if (each && (w->looked || !left) && each(w->how.self, rc ? &more : e) && !rc) rc = e->code;
+        char *said = jobs_message(w->jobs); /* the disk is full, or no longer */
+        if (*said) w->how.say(w->how.self, said);
+        free(said);
+        if ((rc || interrupted(w->how.self)) && !w->stopping) sweep_work_stop(w);
+        if (!left || (rc && !w->live_count)) break;
+        if (w->live_count) jobs_wait(w->jobs, w->live[0].run, 0.05);
+        else clock_sleep_ms(50);
+    }
+    return !rc && w->stopping ? err_set(e, ERR_INTERRUPTED, "stopped") : rc;
 }

@@ -14,8 +14,11 @@ struct sweep_worker {
                     anew */
     /* Only these cells' runs (cell, seed by index); NULL: all. */
     bool (*mine)(void *self, int cell, int seed);
-    /* A line for the user: a run that could not be begun. */
+    /* A line for the user: a run that could not be begun, a full disk. */
     void (*say)(void *self, const char *text);
+    /* Begins a draw's run, or goes on with *run: a job of the number that it puts there; 0: the draw is left
+     * out, which it stored.  NULL: runs are begun by what the cells say.  What fails ends the work. */
+    int (*begin)(void *self, int cell, int seed, int64_t *run, struct err *e);
     void *self;
 };
 /* The plan is in the history; plan, store and jobs are borrowed. */
@@ -30,6 +33,10 @@ void sweep_work_stop(struct sweep_work *w);
 bool sweep_work_stopped(const struct sweep_work *w);
 /* A run in work here that one may wait for (jobs_wait); 0: none is. */
 int64_t sweep_work_run(const struct sweep_work *w);
+/* Steps until nothing is left.  `interrupted` is asked all the time, true: the work stops; `each` (NULL: none)
+ * is called after steps that looked for runs that are over, its error ends the work.  ERR_INTERRUPTED where it was stopped. */
+int sweep_work_through(struct sweep_work *w, bool (*interrupted)(void *self),
+                       int (*each)(void *self, struct err *e), struct err *e);
 /* Its runs are over, or the jobs are gone. */
 void sweep_work_free(struct sweep_work *w);
 

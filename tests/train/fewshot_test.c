@@ -1,5 +1,5 @@
 /* Few shots of a new task: what is drawn, what a draw begins from, what of it trains, that the same comes of any
- * number of workers and after a stop, and that a finished draw is never trained again. */
+ * number of workers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "core/train/config/complete.h"
 #include "core/train/fewshot/fewshot_run.h"
 #include "core/train/run/checkpoint.h"
+#include "core/train/run/pool.h"
 #include "core/train/run/predictor.h"
 #include "core/train/use/retrieve.h"
 #include "tests/support/mixed.h"
@@ -30,7 +31,6 @@ struct ground_run {
     struct run_config c;
     struct fewshot how;
     struct pool *pool;
-    int done, stop_after; /* 0: never */
 };
 
 static int open_all(void **state) {
@@ -79,42 +79,58 @@ static void close_ground(struct ground_run *g) {
     config_release(&g->c);
 }
 
-static void on_done(void *self, const struct fewshot_result *x) {
-    struct ground_run *g = self;
-    (void)x;
-    g->done++;
+static struct fewshot_work work(struct ground_run *g) {
+    return (struct fewshot_work){ .how = &g->how, .task_name = "two", .c = &g->c, .m = g->m->model,
+                                  .task = &g->m->task[0], .from = g->from };
 }
 
-static bool wants_stop(void *self) {
-    struct ground_run *g = self;
-    return g->stop_after && g->done >= g->stop_after;
+struct running {
+    struct fewshot_draw draw;
+    struct run *run;
+};
+
+/* What a run tells goes into its draw's result. */
+static void on_event(void *self, const struct event *e) {
+    struct fewshot_result *x = self;
+    x->steps = e->step;
+    if (e->kind == EVENT_POINT) x->loss = e->loss;
+    if (e->kind != EVENT_EVALUATION || !e->decides) return;
+    struct fewshot_scores *s = e->step ? &x->scores : &x->zero;
+    for (s->count = 0; s->count < e->metrics; s->count++) {
+        struct fewshot_metric *m = &s->metric[s->count];
+        snprintf(m->name, sizeof m->name, "%s", e->metric[s->count].name);
+        m->value = e->metric[s->count].value;
+        if (e->metric[s->count].undefined) snprintf(m->undefined, sizeof m->undefined, "%s", e->metric[s->count].undefined);
+    }
 }
 
-static struct fewshot_work work(struct ground_run *g, const char *folder, const char *record) {
-    return (struct fewshot_work){ .record = record,
-                                  .run = 1, .how = &g->how, .task_name = "two", .c = &g->c, .m = g->m->model,
-                                  .task = &g->m->task[0], .from = g->from, .folder = folder, .pool = g->pool,
-                                  .self = g, .done = on_done, .stop = wants_stop };
-}
-
-/* Goes on with what the folder's record has; the code that it ends with. */
-static int run_in(struct ground_run *g, const char *folder, struct fewshot_results *r) {
+/* All draws at once; the tensors of the first go into the folder. */
+static void run_in(struct ground_run *g, const char *folder, struct fewshot_results *r) {
     struct err e = ERR_INIT;
-    char *path = fewshot_record_path(folder);
-    const struct fewshot_work w = work(g, folder, path);
-    g->done = 0;
-    test_ok(fewshot_record_read(path, r, &e), &e);
+    const struct fewshot_work w = work(g);
+    int n = g->how.ks * g->how.draws;
+    struct running *x = xcalloc((size_t)n, sizeof *x);
+    *r = (struct fewshot_results){ 0 };
     test_ok(fewshot_check(&w, &e), &e);
-    int rc = fewshot_run(&w, r, &e);
-    free(path);
-    if (rc && rc != ERR_INTERRUPTED) fail_msg("%s", e.text);
-    return rc;
+    for (int i = 0; i < n; i++) {
+        test_ok(fewshot_open(&w, g->how.k[i / g->how.draws], i % g->how.draws, &x[i].draw, &e), &e);
+        x[i].run = fewshot_begin(&w, &x[i].draw, 1, i ? NULL : folder, (struct event_sink){ &x[i].draw.result, on_event }, &e);
+        if (!x[i].run) fail_msg("%s", e.text);
+        pool_add(g->pool, x[i].run, 0);
+    }
+    for (int i = 0; i < n; i++) {
+        while (!pool_wait(g->pool, x[i].run, 1)) {}
+        run_free(x[i].run);
+        fewshot_add(r, &x[i].draw.result);
+        fewshot_close(&x[i].draw);
+    }
+    free(x);
 }
 
 static struct fewshot_results run_all(struct ground_run *g) {
     struct fewshot_results r;
     char *folder = test_folder();
-    assert_int_equal(run_in(g, folder, &r), 0);
+    run_in(g, folder, &r);
     assert_int_equal(r.count, g->how.ks * g->how.draws);
     free(folder);
     return r;
@@ -193,48 +209,31 @@ static void same_bits(void **state) {
     same_for_any_workers(BERT, OWN, FEWSHOT_LOWEST);
 }
 
-/* Stopped after one draw, gone on with: the same; and the draws that were done are not done again. */
-static void goes_on_where_it_stopped(void **state) {
+/* What is known of a draw before it trains is stored and read as it was. */
+static void where_it_begins_is_read_again(void **state) {
     (void)state;
     struct ground_run g = open_ground(BERT, VOTES);
-    g.how.start = FEWSHOT_VOTE;
-    struct fewshot_results whole = run_all(&g), r;
-    char *folder = test_folder();
-    pool_free(g.pool);
-    g.pool = pool_new(1);
-    g.stop_after = 1;
-    assert_int_equal(run_in(&g, folder, &r), ERR_INTERRUPTED);
-    int before = r.count;
-    assert_true(before >= 1 && before < whole.count);
-    fewshot_results_release(&r);
-    g.stop_after = 0;
-    assert_int_equal(run_in(&g, folder, &r), 0);
-    assert_int_equal(g.done, whole.count - before);
-    same_results(&whole, &r);
-    fewshot_results_release(&r);
-    fewshot_results_release(&whole);
-    free(folder);
-    close_ground(&g);
-}
-
-/* A process that was killed within a line: the line is as if it had never been begun. */
-static void a_torn_line_is_cut_off(void **state) {
-    (void)state;
     struct err e = ERR_INIT;
-    struct fewshot_results r = { 0 }, again;
-    char *folder = test_folder(), *path = test_file(folder, "draws.jsonl", "{\"k\":4,\"dr", 10);
-    struct fewshot_result x = { .task = "two", .k = 4, .draw = 1, .loss = NAN };
-    test_ok(fewshot_record_read(path, &r, &e), &e);
-    assert_int_equal(r.count, 0);
-    test_ok(fewshot_record_add(path, &r, &x, &e), &e);
-    test_ok(fewshot_record_read(path, &again, &e), &e);
-    assert_true(again.count == 1 && again.of[0].draw == 1 && isnan(again.of[0].loss));
-    fewshot_results_release(&r);
-    fewshot_results_release(&again);
-    free(test_file(folder, "draws.jsonl", "{\"k\":}\n", 7));
-    assert_int_equal(fewshot_record_read(path, &r, &e), ERR_INPUT);
-    free(folder);
-    free(path);
+    struct fewshot_draw x;
+    struct fewshot_result again = { .k = 2 };
+    struct buf b = BUF_INIT;
+    g.how.start = FEWSHOT_VOTE;
+    const struct fewshot_work w = work(&g);
+    test_ok(fewshot_open(&w, 2, 1, &x, &e), &e);
+    buf_putc(&b, '{');
+    fewshot_draw_members(&x.result, &b);
+    buf_putc(&b, '}');
+    json_t *o = json_parse("a draw", buf_text(&b), b.size, &e);
+    fewshot_read_draw(o, &again);
+    assert_string_equal(again.start, x.result.start);
+    assert_int_equal(again.known, 3);
+    assert_memory_equal(again.near, x.result.near, 3 * sizeof *again.near);
+    assert_memory_equal(again.votes, x.result.votes, 3 * sizeof *again.votes);
+    json_decref(o);
+    buf_release(&b);
+    free(again.near), free(again.votes);
+    fewshot_close(&x);
+    close_ground(&g);
 }
 
 /* ---- what trains ---- */
@@ -249,7 +248,7 @@ static void only_these_move(int of, const char *method, unsigned parts, int task
     g.how.parts = parts;
     g.how.start = task == CARRY_MEAN ? FEWSHOT_MEAN : FEWSHOT_NAMED;
     if (task >= 0) snprintf(g.how.named, sizeof g.how.named, "%s", config_task_name(&g.m->config, task));
-    assert_int_equal(run_in(&g, folder, &r), 0);
+    run_in(&g, folder, &r);
     struct predictor *p = predictor_open_all(path, g.m->model, &e);
     if (!p) fail_msg("%s", e.text);
     real *start = xcalloc(p->plan->trained + 1, sizeof *start);
@@ -329,7 +328,7 @@ static void starts(void **state) {
 
 static void refused(struct ground_run *g, const char *why) {
     struct err e = ERR_INIT;
-    const struct fewshot_work w = work(g, "", "");
+    const struct fewshot_work w = work(g);
     assert_int_equal(fewshot_check(&w, &e), ERR_USAGE);
     if (!strstr(e.text, why)) fail_msg("\"%s\" does not say \"%s\"", e.text, why);
 }
@@ -389,7 +388,7 @@ static void a_draw_is_an_ordinary_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_are_even_and_nested), cmocka_unit_test(same_bits),
-        cmocka_unit_test(goes_on_where_it_stopped),  cmocka_unit_test(a_torn_line_is_cut_off),
+        cmocka_unit_test(where_it_begins_is_read_again),
         cmocka_unit_test(what_trains_is_what_was_said), cmocka_unit_test(a_low_loss_ends_a_draw),
         cmocka_unit_test(starts),                    cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(cosines),                   cmocka_unit_test(a_draw_is_an_ordinary_run),

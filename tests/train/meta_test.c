@@ -398,37 +398,41 @@ static int draw_of(void *self, int k, int draw, struct task *out, char why[200],
     return 0;
 }
 
-/* A draw that is left out is in the record, and those behind it are trained. */
+/* A draw that is left out says why; the others are trained by the inner rule and keep their tensors. */
 static void a_draw_is_left_out(void **state) {
     (void)state;
     struct trained t;
     struct err e = ERR_INIT;
     struct run_config c = config(usual, 2);
-    struct fewshot_results r = { 0 };
     const struct fewshot how = { .ks = 1, .k = { 4 }, .draws = 3, .per_class = 1 };
-    char *folder = test_folder(), *last = checkpoint_path(folder, true), *record = fewshot_record_path(folder),
-         *kept = file_join(folder, "draws"), *first = checkpoint_path(kept, false);
+    char *folder = test_folder(), *last = checkpoint_path(folder, true), *kept = file_join(folder, "draws"),
+         *first = checkpoint_path(kept, false);
     train(&ground, &c, folder, 1, &t);
+    struct pool *pool = pool_new(2);
+    struct fewshot_meta *x = fewshot_meta_open(last, ground.model, &e);
+    if (!x) fail_msg("%s", e.text);
     struct fewshot_work w = { .how = &how, .task_name = "toy", .c = &c, .m = ground.model, .task = &ground.task, .rows = draw_of,
-                              .record = record, .folder = kept, .pool = pool_new(2) };
-    w.meta = fewshot_meta_open(last, ground.model, &e);
-    if (!w.meta) fail_msg("%s", e.text);
-    test_ok(fewshot_run(&w, &r, &e), &e);
-    assert_int_equal(r.count, 3);
+                              .meta = x };
+    assert_true(fewshot_by_rule(&w));
     for (int draw = 0; draw < 3; draw++) {
-        const struct fewshot_result *x = fewshot_find(&r, "toy", 4, draw);
-        assert_string_equal(x->left_out, draw == 1 ? "its file is not there" : "");
-        assert_int_equal(x->steps, draw == 1 ? 0 : 2);
+        struct fewshot_draw d;
+        test_ok(fewshot_open(&w, 4, draw, &d, &e), &e);
+        assert_string_equal(d.result.left_out, draw == 1 ? "its file is not there" : "");
+        struct fewshot_meta_draw m = { .task = &d.task, .result = &d.result, .folder = draw ? NULL : kept };
+        if (draw != 1) fewshot_meta_draws(x, &c, &how, &m, 1, pool_crew(pool));
+        assert_int_equal(d.result.steps, draw == 1 ? 0 : 2);
+        free(m.path);
+        if (draw != 1) dataset_view_release(&d.task.train);
+        d.task = (struct task){ 0 };
+        fewshot_close(&d);
     }
     assert_true(file_exists(first));
-    fewshot_results_release(&r);
-    fewshot_meta_free((struct fewshot_meta *)(uintptr_t)w.meta);
-    pool_free(w.pool);
+    fewshot_meta_free(x);
+    pool_free(pool);
     trained_release(&t);
     config_release(&c);
     free(folder);
     free(last);
-    free(record);
     free(kept);
     free(first);
 }

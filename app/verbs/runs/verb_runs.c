@@ -47,7 +47,7 @@ int verb_store(const struct args *a, enum store_mode mode, struct store **s, str
 /* What a run of few shots came to. */
 static int add_shots(struct store *s, const struct store_run *r, struct buf *b, struct err *e) {
     struct shots_results results;
-    if (!shots_is(r)) return 0;
+    if (!run_row_is_fewshot(r)) return 0;
     if (shots_results(s, r, &results, e)) return e->code;
     b->data[--b->size] = '\0'; /* the closing brace: more members follow */
     json_add_key(b, "results");
@@ -227,7 +227,7 @@ static void show_tasks(struct store *s, const struct store_run *r) {
 static void show_shots(struct store *s, const struct store_run *r) {
     struct shots_results results;
     struct err e = ERR_INIT;
-    if (!shots_is(r) || shots_results(s, r, &results, &e))
+    if (!run_row_is_fewshot(r) || shots_results(s, r, &results, &e))
         return; /* what is stored is shown below all the same */
     shots_table_print(&results, 1);
     shots_results_release(&results);

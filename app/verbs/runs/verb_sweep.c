@@ -59,7 +59,7 @@ static int verb_sweep_list(const struct args *a, struct store *s, struct err *e)
     if (l.json) buf_putc(&l.out, '[');
     int rc = store_sql(s,
                        "SELECT s.id, s.name, (SELECT count(*) FROM run r WHERE r.sweep = s.id AND r.trashed "
-                       "IS NULL) FROM sweep s ORDER BY s.id",
+                       "IS NULL AND r.regime NOT LIKE 'fewshot(%') FROM sweep s ORDER BY s.id",
                        (struct store_rows){ .self = &l, .row = list_row }, e);
     if (l.json) buf_putc(&l.out, ']');
     if (!rc && l.json) {
@@ -107,6 +107,11 @@ struct jobs_hook verb_sweep_hook(void) {
     return (struct jobs_hook){ .event = verb_sweep_tell, .report = no_report };
 }
 
+static bool is_interrupted(void *self) {
+    (void)self;
+    return verb_interrupted();
+}
+
 int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, int at_once,
                     bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
     const struct sweep_worker how = { .at_once = at_once       ? at_once
@@ -116,22 +121,9 @@ int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int w
                                       .say = say_line,
                                       .self = self };
     struct sweep_work *w = sweep_work_new(p, s, j, &how, e);
-    bool left = w != NULL;
-    int rc = w ? 0 : e->code;
-    while (left) {
-        struct err more = ERR_INIT;
-        if (sweep_work_step(w, &left, rc ? &more : e) && !rc) rc = e->code;
-        if ((rc || verb_interrupted()) && !sweep_work_stopped(w)) sweep_work_stop(w);
-        char *said = jobs_message(j); /* the disk is full, or no longer */
-        if (*said) fprintf(stderr, "petri: %s\n", said);
-        free(said);
-        if (!left || (rc && !sweep_work_run(w))) break;
-        if (sweep_work_run(w)) jobs_wait(j, sweep_work_run(w), 0.05);
-        else clock_sleep_ms(50);
-    }
-    if (!rc && sweep_work_stopped(w))
-        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri sweep resume %lld` goes on from there",
-                     (long long)p->id);
+    int rc = w ? sweep_work_through(w, is_interrupted, NULL, e) : e->code;
+    if (rc == ERR_INTERRUPTED)
+        err_set(e, rc, "stopped; `petri sweep resume %lld` goes on from there", (long long)p->id);
     sweep_work_free(w);
     return rc;
 }
@@ -289,6 +281,7 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
                        a->positional[1]);
     if (check_of_history(a, word, id, e)) return e->code;
     int rc = sweep_plan_open(&p, s, id, e);
+    if (!rc && strcmp(word, "stop")) rc = sweep_plan_no_draws(&p, e);
     if (!rc && !strcmp(word, "extend")) {
         rc = extend(a, &p, j, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);

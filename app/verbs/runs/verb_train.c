@@ -13,8 +13,9 @@
 
 #include "app/history/moved.h"
 #include "app/history/record.h"
+#include "app/history/run_row.h"
 #include "app/jobs/jobs.h"
-#include "app/jobs/shots.h"
+#include "app/sweep/shots.h"
 #include "app/jobs/typed.h"
 #include "app/verbs/output.h"
 #include "app/why/why.h"
@@ -411,7 +412,7 @@ int verb_resume(const struct args *a, struct err *e) {
     struct run_record r;
     bool shots = false;
     if (!rc && !(rc = record_open(s, id, &r, e))) {
-        shots = shots_is(&r.row);
+        shots = run_row_is_fewshot(&r.row) || run_row_is_draw(&r.row);
         for (size_t i = 0; !rc && i < COUNT_OF(fixed); i++) {
             int64_t was = i ? r.config.steps : r.config.batch, v = i ? a->resume.steps : a->resume.batch;
             if (v && v != was)

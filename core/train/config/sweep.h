@@ -17,7 +17,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 
-enum { SWEEP_AXES = 24, SWEEP_SEEDS = 64, SWEEP_OPTIONS = 96, SWEEP_VALUES = 1000, SWEEP_CELLS = 10000 };
+enum { SWEEP_AXES = 24, SWEEP_SEEDS = 1000, SWEEP_OPTIONS = 96, SWEEP_VALUES = 1000, SWEEP_CELLS = 10000 };
 enum sweep_draw { SWEEP_GRID, SWEEP_RANDOM, SWEEP_LATIN };
 /* What a sweep may spend: runs begun, their planned steps, tokens trained on, trained values of a run,
  * minutes of training, which depend on the machine. */

@@ -1,6 +1,7 @@
 #include "core/train/fewshot/fewshot.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +170,53 @@ int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *p
     return n;
 }
 
+/* ---- where one begins, as JSON ---- */
+
+void fewshot_draw_members(const struct fewshot_result *x, struct buf *b) {
+    json_put(b, "k:%d,draw:%d,start:%s,near:[", x->k, x->draw, x->start);
+    for (int i = 0; i < x->known; i++) json_member_double(b, NULL, x->near[i]);
+    buf_putc(b, ']');
+    if (!x->votes) return;
+    json_open(b, "votes", '[');
+    for (int i = 0; i < x->known; i++) json_member_int(b, NULL, x->votes[i]);
+    buf_putc(b, ']');
+}
+
+/* A number, or one that JSON has no word for. */
+static double number_of(const json_t *v) {
+    const char *s = json_string_value(v);
+    if (s) return !strcmp(s, "inf") ? INFINITY : !strcmp(s, "-inf") ? -INFINITY : NAN;
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+void fewshot_read_draw(const json_t *o, struct fewshot_result *x) {
+    const json_t *near = json_object_get(o, "near"), *votes = json_object_get(o, "votes");
+    const char *start = json_string_value(json_object_get(o, "start"));
+    snprintf(x->start, sizeof x->start, "%s", start ? start : "");
+    x->known = (int)json_array_size(near);
+    if (x->known) x->near = xcalloc((size_t)x->known, sizeof *x->near);
+    if (x->known && votes) x->votes = xcalloc((size_t)x->known, sizeof *x->votes);
+    for (int i = 0; i < x->known; i++) {
+        x->near[i] = number_of(json_array_get(near, (size_t)i));
+        if (x->votes) x->votes[i] = (int)json_integer_value(json_array_get(votes, (size_t)i));
+    }
+}
+
 /* ---- what they come to ---- */
+
+static int by_place(const struct fewshot_result *a, const struct fewshot_result *b) {
+    int task = strcmp(a->task, b->task);
+    return task ? task : a->k != b->k ? a->k - b->k : a->draw - b->draw;
+}
+
+void fewshot_add(struct fewshot_results *r, struct fewshot_result *x) {
+    r->of = xrealloc(r->of, (size_t)r->count + 1, sizeof *r->of);
+    int at = r->count++;
+    for (; at > 0 && by_place(&r->of[at - 1], x) > 0; at--) r->of[at] = r->of[at - 1];
+    r->of[at] = *x;
+    *x = (struct fewshot_result){ 0 };
+}
+
 
 const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, const char *name) {
     for (int i = 0; i < s->count; i++)

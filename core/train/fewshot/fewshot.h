@@ -2,8 +2,7 @@
  *
  * One protocol for `petri adapt` and for tables of tasks: the draws are functions of a seed, each is a run of
  * its own from the same start, whose last state is scored (no scored row ever chooses a step, a rate or a
- * length), and what is done is in a record on the disk, so that a finished draw is never trained again.  In
- * fewshot.c; the record in fewshot_record.c. */
+ * length). */
 #ifndef CORE_TRAIN_FEWSHOT_FEWSHOT_H
 #define CORE_TRAIN_FEWSHOT_FEWSHOT_H
 
@@ -91,11 +90,13 @@ const struct fewshot_result *fewshot_find(const struct fewshot_results *r, const
 /* A metric's value, or NULL. */
 const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, const char *name);
 
-/* The record: a line of JSON a draw.  A file that ends within a line (a process was killed) is read up to it;
- * one that is not there is empty.  Adding a line flushes it to the disk, and *r takes the result over. */
-char *fewshot_record_path(const char *folder); /* folder/draws.jsonl; caller frees */
-int fewshot_record_read(const char *path, struct fewshot_results *r, struct err *e);
-int fewshot_record_add(const char *path, struct fewshot_results *r, struct fewshot_result *x, struct err *e);
+/* Adds a result in the order of task, k and draw, whichever was done first: sums over them are then the same.
+ * *r takes it over. */
+void fewshot_add(struct fewshot_results *r, struct fewshot_result *x);
+/* Writes what is known of a draw before its first step (k, draw, where it begins) as members of a JSON object,
+ * and reads it. */
+void fewshot_draw_members(const struct fewshot_result *x, struct buf *b);
+void fewshot_read_draw(const json_t *o, struct fewshot_result *x);
 
 /* Over the draws of one k of a task. */
 struct fewshot_summary {

@@ -1,23 +1,15 @@
-/* The draws of a few-shot run, trained by a pool: as many at once as it has workers. */
+/* A draw of few shots as a run: its shots, where it begins, its config. */
 #ifndef CORE_TRAIN_FEWSHOT_FEWSHOT_RUN_H
 #define CORE_TRAIN_FEWSHOT_FEWSHOT_RUN_H
 
 #include "core/train/config/config.h"
 #include "core/train/fewshot/fewshot.h"
 #include "core/train/fewshot/fewshot_meta.h"
-#include "core/train/run/pool.h"
+#include "core/train/run/run.h"
 #include "core/train/use/predict.h"
 
-/* A checkpoint of a draw. */
-struct fewshot_file {
-    int k, draw;
-    bool first;           /* of the first draw of all */
-    const char *path, *sha256;
-    int64_t step;
-};
-
+/* What the draws of a task are made of. */
 struct fewshot_work {
-    int64_t run;                  /* the id that draws are trained under */
     const struct fewshot *how;
     const char *task_name;        /* that results are kept by */
     const struct run_config *c;   /* of the new task: complete but for its train rows */
@@ -29,15 +21,8 @@ struct fewshot_work {
     const struct predictor *from; /* the run that draws begin from (predictor_open_all), or NULL */
     const struct fewshot_meta
         *meta; /* or one that was learned over episodes, whose inner rule adapts; from is NULL */
-    const char *record;           /* path of the record (fewshot.h) */
-    const char *folder;           /* of the tensors that are kept */
     const char *copies; /* folder with those of the runs that modules begin with (start.h), or NULL */
-    struct pool *pool;
     void *self;
-    /* On the caller's thread: a draw is done and in the record; before it, a file that it left. */
-    void (*file)(void *self, const struct fewshot_file *f);
-    void (*done)(void *self, const struct fewshot_result *x);
-    bool (*stop)(void *self);     /* asked all the time; true: what is in hand is given up */
 };
 
 /* The config that such draws have, of a run's and the new task's rows: what serves several tasks together is
@@ -46,8 +31,22 @@ void fewshot_config(struct run_config *c);
 /* Whether all that is asked for can be done: rows enough for each draw, tasks to begin from, something to
  * train. */
 int fewshot_check(const struct fewshot_work *w, struct err *e);
-/* Does what *r, as the record was read, lacks; what is done is added, also on failure.  ERR_INTERRUPTED when
- * stopped. */
-int fewshot_run(const struct fewshot_work *w, struct fewshot_results *r, struct err *e);
+/* Whether the inner rule of a run that was learned over episodes adapts the draws (fewshot_meta_draws). */
+bool fewshot_by_rule(const struct fewshot_work *w);
+
+/* A draw in hand. */
+struct fewshot_draw {
+    struct task task; /* the new one with the shots for train rows */
+    struct task own;  /* what they were read as, where they are no view of the task's */
+    struct run_config c;
+    int start;        /* the known task that it begins from, or CARRY_MEAN */
+    struct fewshot_result result; /* task, k, draw and where it begins; left_out: the rest is empty */
+};
+/* Takes the shots and chooses where the draw begins.  fewshot_close, also after a failure. */
+int fewshot_open(const struct fewshot_work *w, int k, int draw, struct fewshot_draw *x, struct err *e);
+/* Its run under that number; the draw must outlive it.  `folder`: of its tensors; NULL: none are kept. */
+struct run *fewshot_begin(const struct fewshot_work *w, struct fewshot_draw *x, int64_t run,
+                          const char *folder, struct event_sink sink, struct err *e);
+void fewshot_close(struct fewshot_draw *x);
 
 #endif

@@ -1,10 +1,14 @@
 /* petri fewshot: a method on a few rows of several tasks, in LEOPARD's layout and any other, and what is left out. */
 #include <jansson.h>
+#include <signal.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "store/store.h"
 #include "tests/support/mixed.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -66,6 +70,14 @@ static json_t *result(json_t *v, const char *task) {
     return NULL;
 }
 
+/* The database by hand, as no petri leaves it. */
+static void change(const char *sql) {
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
 static void a_folder_of_tasks(void **state) {
     (void)state;
     json_t *v = stage_json(RUN "--tasks '%s' --draws 4 --steps 3 --method 'lora(r=2)' --json", stage.model, stage.db, leopard);
@@ -109,17 +121,17 @@ static void a_seed_counts_once(void **state) {
     for (int i = 0; i < 5; i++)
         free(stage_out(0, RUN "--tasks '%s/alpha' --draws %d --steps 1 --method 'lora(r=2)' --seed %d", stage.model, db, leopard,
                        i < 4 ? 2 : 1, i < 4 ? seed[i] : 1));
-    json_t *v = stage_json("compare 1 2 3 4 5 --db '%s' --json", db);
+    json_t *v = stage_json("compare 1 4 7 10 13 --db '%s' --json", db);
     json_t *first = json_array_get(stage_at(v, "cells"), 0);
     assert_int_equal(json_array_size(stage_at(v, "cells")), 2);
     assert_int_equal(json_integer_value(stage_at(first, "n")), 2);
     assert_int_equal(json_array_size(stage_at(first, "seeds")), 2);
     assert_int_equal(json_array_size(stage_at(first, "runs")), 4);
     json_decref(v);
-    v = stage_json("fewshot 1 2 3 4 --db '%s' --json", db);
+    v = stage_json("fewshot 1 4 7 10 --db '%s' --json", db);
     assert_int_equal(json_array_size(stage_at(v, "runs")), 2);
     assert_int_equal(json_array_size(stage_at(v, "results")), 2);
-    assert_non_null(strstr(stage_text(v, "repeats"), "run 3 repeats run 1 (same description, seed and data)"));
+    assert_non_null(strstr(stage_text(v, "repeats"), "run 7 repeats run 1 (same description, seed and data)"));
     json_decref(v);
     free(db);
 }
@@ -275,17 +287,11 @@ static void several_methods(void **state) {
     assert_non_null(strstr(text, "tasks by gain at k = 2: head less lora(r=1)"));
     assert_non_null(strstr(text, " c head  "));
     free(text);
-    char *record = xprintf("%s-files/%d/draws.jsonl", stage.db, first);
-    struct buf kept = BUF_INIT;
-    struct err e = ERR_INIT;
-    test_ok(file_read(record, 1 << 20, &kept, &e), &e);
-    test_ok(file_write(record, "{\n", 2, &e), &e); /* one that cannot be read takes nothing else of the page away */
+    change("UPDATE sweep SET spec = '{' || spec"); /* a set that cannot be read takes nothing else of the page away */
     text = stage_out(0, "render --screen detail --run %d --size 100x60 --db '%s'", first + 1, stage.db);
     assert_true(!strstr(text, "tasks by gain") && strstr(text, "frozen before step 0"));
     free(text);
-    test_ok(file_write(record, buf_text(&kept), kept.size, &e), &e);
-    buf_release(&kept);
-    free(record);
+    change("UPDATE sweep SET spec = substr(spec, 2)");
     text = stage_out(0, "fewshot %d %d --db '%s' --csv", first, first + 2, stage.db);
     assert_true(!strncmp(text, "run,method,from,task,k,metric,mean,sd,n,majority,f1_macro\n", 55));
     assert_null(strstr(text, "lora(r=2)"));
@@ -339,6 +345,143 @@ static void what_cannot_be_is_refused(void **state) {
     stage_refused(2, "not both", RUN "--tasks '%s' --steps 2 --stop-loss 1", stage.model, stage.db, leopard);
 }
 
+/* ---- the draws as runs ---- */
+
+/* Four draws of one worker under way in a database of its own, run 1 and its draws 2 to 5, of which that one has begun. */
+static pid_t begin_draws(const char *db, int run) {
+    pid_t pid = command_start(stage.folder, RUN "--tasks '%s/toys' --draws 4 --steps 2000 --method 'lora(r=2)' --seed 1 "
+                              "--workers 1", stage.model, db, stage.folder);
+    const struct stage of = { .db = (char *)(uintptr_t)db };
+    stage_wait_step(&of, run, 1);
+    return pid;
+}
+
+/* Waits until so many draws are in the state at once. */
+static void wait_for(const char *db, const char *draws, int count) {
+    for (int tries = 0, n = 0; n < count; tries++) {
+        sqlite3 *c = NULL;
+        sqlite3_stmt *st = NULL;
+        if (tries > 10000) fail_msg("never %d draws %s", count, draws);
+        nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+        char *sql = xprintf("SELECT count(*) FROM run WHERE sweep = 1 AND cell IS NOT NULL AND %s", draws);
+        if (!sqlite3_open_v2(db, &c, SQLITE_OPEN_READONLY, NULL) && !sqlite3_prepare_v2(c, sql, -1, &st, NULL) &&
+            sqlite3_step(st) == SQLITE_ROW)
+            n = sqlite3_column_int(st, 0);
+        sqlite3_finalize(st);
+        sqlite3_close(c);
+        free(sql);
+    }
+}
+
+/* What such a table comes to that nobody interrupts, again and again. */
+static json_t *whole_table(void) {
+    static json_t *v;
+    free(stage_task(&stage, "toys", 12));
+    if (!v) {
+        char *db = file_join(stage.folder, "whole.db");
+        v = stage_json(RUN "--tasks '%s/toys' --draws 4 --steps 2000 --method 'lora(r=2)' --seed 1 --json", stage.model, db,
+                       stage.folder);
+        free(db);
+    }
+    return json_incref(v);
+}
+
+static char *asked(const char *db, const char *sql) { return stage_out(0, "sql --db '%s' \"%s\"", db, sql); }
+
+#define DRAWS "FROM run WHERE sweep = 1 AND cell IS NOT NULL"
+
+/* Killed midway it goes on: what had finished is as it was, each draw is a run, and the table is the same. */
+static void killed_and_resumed(void **state) {
+    (void)state;
+    json_t *whole = whole_table();
+    char *db = file_join(stage.folder, "killed.db");
+    pid_t pid = begin_draws(db, 4);
+    kill(pid, SIGKILL);
+    command_wait(pid, 30);
+    free(stage_out(0, "runs --db '%s'", db)); /* opening it marks what lost its owner */
+    char *ids = asked(db, "SELECT group_concat(id) " DRAWS " AND state = 'finished'"), *end = strrchr(ids, '"');
+    assert_true(end && strchr(ids, '2') && !strchr(ids, '5'));
+    *end = 0;
+    char *sql = xprintf("SELECT id, started, ended, weights_sha256 FROM run WHERE id IN (%s) ORDER BY id", strrchr(ids, '"') + 1),
+         *before = asked(db, sql);
+    json_t *v = stage_json("resume 1 --db '%s' --json", db);
+    char *after = asked(db, sql), *count = asked(db, "SELECT count(*), count(DISTINCT cell) " DRAWS " AND state = 'finished'");
+    assert_true(json_equal(stage_at(v, "results"), stage_at(whole, "results")));
+    assert_string_equal(before, after);
+    assert_non_null(strstr(count, "4,4"));
+    json_decref(v);
+    json_decref(whole);
+    free(ids), free(sql), free(before), free(after), free(count);
+    free(db);
+}
+
+/* A draw is stopped and gone on with like any run, and is in no list but one that asks for it. */
+static void a_draw_is_a_run(void **state) {
+    (void)state;
+    json_t *whole = whole_table();
+    char *db = file_join(stage.folder, "stopped.db");
+    pid_t pid = begin_draws(db, 2);
+    struct err e = ERR_INIT;
+    struct store *store;
+    test_ok(store_open(&store, db, STORE_WRITE, &e), &e);
+    wait_for(db, "id = 3 AND state = 'queued'", 1);
+    test_ok(store_request(store, 3, STORE_STOP, &e), &e);
+    test_ok(store_close(store, &e), &e);
+    char *live = stage_out(0, "runs sweep=1 state=running --db '%s'", db);
+    assert_non_null(strstr(live, "toys"));
+    assert_int_equal(command_wait(pid, 60), 130);
+    json_t *v = stage_json("runs --db '%s' --json", db), *draws = stage_json("runs tag=draw --db '%s' --json", db);
+    assert_int_equal(json_array_size(v), 1);
+    assert_int_equal(json_array_size(draws), 4);
+    assert_string_equal(stage_text(json_array_get(v, 0), "state"), "stopped");
+    json_decref(v);
+    json_decref(draws);
+    free(stage_out(0, "resume 3 --db '%s'", db));
+    v = stage_json("fewshot 1 --db '%s' --json", db);
+    assert_true(json_equal(stage_at(v, "results"), stage_at(whole, "results")));
+    json_decref(v);
+    v = stage_json("sweep 1 --db '%s' --json", db);
+    assert_int_equal(json_array_size(stage_at(json_array_get(stage_at(v, "cells"), 0), "runs")), 4);
+    json_decref(v);
+    stage_refused(2, "petri resume goes on with that run", "sweep resume 1 --db '%s'", db);
+    free(stage_out(0, "trash 1 --db '%s'", db));
+    draws = stage_json("runs tag=draw --db '%s' --json", db); /* they go with it */
+    assert_int_equal(json_array_size(draws), 0);
+    json_decref(draws);
+    free(stage_out(0, "restore 1 --db '%s'", db));
+    draws = stage_json("runs parent=1 --db '%s' --json", db);
+    assert_int_equal(json_array_size(draws), 4);
+    json_decref(draws);
+    free(stage_out(0, "trash 1 --db '%s'", db));
+    free(stage_out(0, "purge 1 --yes --db '%s'", db));
+    char *left = asked(db, "SELECT count(*) AS n FROM run");
+    assert_non_null(strstr(left, "\n0"));
+    json_decref(whole);
+    free(left), free(live), free(db);
+}
+
+/* A second process trains draws too, and goes on alone when the first is gone; none is trained twice. */
+static void two_processes_share_a_table(void **state) {
+    (void)state;
+    json_t *whole = whole_table();
+    char *db = file_join(stage.folder, "shared.db");
+    pid_t first = begin_draws(db, 2), second = command_start(stage.folder, "resume 1 --workers 1 --db '%s'", db);
+    wait_for(db, "state = 'running'", 2); /* each trains one at a time */
+    kill(first, SIGKILL);
+    command_wait(first, 30);
+    assert_int_equal(command_wait(second, 60), 0);
+    char *twice = asked(db, "SELECT count(*) AS n FROM (SELECT cell, count(*) AS runs " DRAWS " GROUP BY cell HAVING runs > 1)");
+    assert_non_null(strstr(twice, "\n0"));
+    json_t *v = stage_json("resume 1 --db '%s' --json", db);
+    assert_true(json_equal(stage_at(v, "results"), stage_at(whole, "results")));
+    v = (json_decref(v), stage_json("show 1 --db '%s' --json", db));
+    assert_string_equal(stage_text(v, "state"), "finished");
+    json_decref(v);
+    json_decref(whole);
+    free(twice);
+    free(db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_of_tasks),
@@ -351,6 +494,9 @@ int main(void) {
         cmocka_unit_test(the_baselines),
         cmocka_unit_test(a_list_of_tasks),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(killed_and_resumed),
+        cmocka_unit_test(a_draw_is_a_run),
+        cmocka_unit_test(two_processes_share_a_table),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

@@ -1,11 +1,14 @@
-/* Looking at a run of few shots in the history. */
+/* Looking at a run of few shots in the history, and at its draws. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/history/record.h"
-#include "app/jobs/shots_private.h"
+#include "app/sweep/shots_private.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 static void take_names(const json_t *list, struct shots_results *out) {
     const json_t *item;
@@ -45,6 +48,79 @@ static int shots_results_take_tasks(const struct store_run *run, struct shots_re
     return 0;
 }
 
+/* ---- draws ---- */
+
+static void take_value(const struct store_eval_row *v, size_t split, struct fewshot_result *r) {
+    struct fewshot_scores *s = v->step ? &r->scores : &r->zero;
+    if (s->count == EVENT_METRICS) return;
+    struct fewshot_metric *m = &s->metric[s->count++];
+    snprintf(m->name, sizeof m->name, "%s", v->name + split + 1);
+    snprintf(m->undefined, sizeof m->undefined, "%s", v->value.undefined ? v->value.undefined : "");
+    m->value = v->value.undefined ? 0 : v->value.v;
+    s->constant = v->constant;
+    s->none_valid = v->none_valid;
+    snprintf(r->rows, sizeof r->rows, "%s", v->rows ? v->rows : "");
+}
+
+int shots__read_draw(struct store *s, int64_t run, struct fewshot_result *r, struct err *e) {
+    struct store_run row;
+    struct store_evals v = { 0 };
+    int rc = store_run(s, run, &row, e);
+    if (rc) return rc;
+    json_t *all = json_parse("the draw's config", row.config, strlen(row.config), e);
+    rc = all ? store_evaluations(s, run, &v, e) : e->code;
+    if (!rc) fewshot_read_draw(json_object_get(all, "draw"), r);
+    r->steps = row.step;
+    r->seconds = row.seconds;
+    r->loss = row.loss.measured ? row.loss.v : NAN;
+    size_t split = strcspn(row.decides, ".");
+    for (size_t i = 0; !rc && i < v.count; i++)
+        if (!strncmp(v.row[i].name, row.decides, split + 1)) take_value(&v.row[i], split, r);
+    store_evals_release(&v);
+    store_run_release(&row);
+    json_decref(all);
+    return rc;
+}
+
+struct draws_read {
+    const struct sweep_plan *plan;
+    struct fewshot_results *out;
+};
+
+/* Of a cell's draw nothing is known yet. */
+static struct fewshot_result draw_of(const struct sweep_plan *p, int cell, int seed) {
+    char **value = p->cells.cell[cell].value;
+    int64_t k = 0;
+    text_to_int(value[1], &k);
+    struct fewshot_result r = { .k = (int)k, .draw = seed };
+    snprintf(r.task, sizeof r.task, "%s", value[0]);
+    return r;
+}
+
+static void read_left_out(void *self, int cell, int seed, const char *why) {
+    const struct draws_read *x = self;
+    struct fewshot_result r = draw_of(x->plan, cell, seed);
+    snprintf(r.left_out, sizeof r.left_out, "%s", why);
+    fewshot_add(x->out, &r);
+}
+
+static int read_draws(struct store *s, int64_t set, struct fewshot_results *out, struct err *e) {
+    struct sweep_plan p;
+    int rc = sweep_plan_open(&p, s, set, e);
+    if (!rc) rc = sweep_plan_find(&p, s, e);
+    if (!rc) rc = sweep_plan_left_out(&p, s, read_left_out, &(struct draws_read){ &p, out }, e);
+    for (int i = 0; i < p.cells.count && !rc; i++)
+        for (int d = 0; d < p.spec.seeds && !rc; d++) {
+            const struct sweep_found *f = &p.entry[i].found[d];
+            struct fewshot_result r = draw_of(&p, i, d);
+            if (!f->over || !f->run) continue;
+            rc = shots__read_draw(s, f->run, &r, e);
+            if (!rc) fewshot_add(out, &r);
+        }
+    sweep_plan_release(&p);
+    return rc;
+}
+
 int shots_results(struct store *s, const struct store_run *run, struct shots_results *out, struct err *e) {
     json_t *all;
     *out = (struct shots_results){ 0 };
@@ -58,10 +134,7 @@ int shots_results(struct store *s, const struct store_run *run, struct shots_res
     take_left_out(json_object_get(o, "left_out"), out);
     json_decref(all);
     int rc = shots_results_take_tasks(run, out, e);
-    char *folder = store_run_folder(s, run->id), *path = fewshot_record_path(folder);
-    if (!rc) rc = fewshot_record_read(path, &out->results, e);
-    free(folder);
-    free(path);
+    if (!rc) rc = read_draws(s, run->sweep, &out->results, e);
     /* a vote is told by names: a record of other tasks has none */
     for (int r = 0; r < out->results.count; r++)
         if (out->results.of[r].known > out->known) out->results.of[r].known = 0;

@@ -1,9 +1,9 @@
 /* Runs of few shots side by side, a method each: those that were asked for together, or any; what they come
  * to over the tasks, and task by task.  For tables, curves and the run's page. */
-#ifndef APP_JOBS_SHOTS_GROUP_H
-#define APP_JOBS_SHOTS_GROUP_H
+#ifndef APP_SWEEP_SHOTS_GROUP_H
+#define APP_SWEEP_SHOTS_GROUP_H
 
-#include "app/jobs/shots.h"
+#include "app/sweep/shots.h"
 #include "core/base/report.h"
 
 struct shots_group {

@@ -1,7 +1,7 @@
 /* Runs of few shots in the history: taken up again they are what they were. */
 #include <stdlib.h>
 
-#include "app/jobs/shots.h"
+#include "app/sweep/shots.h"
 #include "core/base/mem.h"
 #include "core/train/config/config.h"
 #include "tests/support/stage.h"

@@ -1,9 +1,10 @@
-#include "app/jobs/shots_group.h"
+#include "app/sweep/shots_group.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/run_row.h"
 #include "core/analysis/statistics.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -19,7 +20,7 @@ static int open_results(struct store *s, int64_t id, struct shots_results *out, 
     char key[65];
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
-    if (!shots_is(&run))
+    if (!run_row_is_fewshot(&run))
         rc = err_set(e, ERR_USAGE, "run %lld is not of few shots: petri fewshot and petri adapt make such",
                      (long long)id);
     if (!rc) rc = evidence_key(run.config, run.parent, EVIDENCE_RUN, key, e);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/jobs/shots_private.h"
+#include "app/sweep/shots_private.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -18,6 +18,7 @@ void shots__task_release(struct shots_task *t) {
     for (int i = 0; i < t->classes; i++) free(t->class_name[i]);
     free(t->class_name);
     free(t->prefix);
+    plan_free(t->plan);
     config_release(&t->c);
     *t = (struct shots_task){ 0 };
 }
@@ -212,7 +213,7 @@ static bool lacks(const struct dataset *d, char why[200]) {
 
 int shots__draw(void *self, int k, int draw, struct task *out, char why[200], struct err *e) {
     struct shots *x = self;
-    struct shots_task *t = &x->of[x->at];
+    struct shots_task *t = x->at;
     struct err own = ERR_INIT;
     char *path = leopard_draw(t->prefix, draw, k);
     struct task_source s = { .train = path,

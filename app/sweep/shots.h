@@ -1,9 +1,11 @@
-/* Few-shot runs joined to the store (core/train/fewshot/fewshot.h computes): one run for all draws, whose row is
- * there before the first is trained; each draw's scores are stored when it is done, under TASK/kK/dD, and
- * each k's mean and standard deviation under TASK/kK.  A run that was stopped or interrupted goes on with the
- * draws that its record lacks. */
-#ifndef APP_JOBS_SHOTS_H
-#define APP_JOBS_SHOTS_H
+/* Few-shot runs joined to the store (core/train/fewshot/fewshot.h says what a draw is): a run for all draws,
+ * whose row is there before the first is trained, and a set of runs, one for each draw, that are jobs like any
+ * other: with the run as their parent, the set as their sweep, TASK/kK/dD as their cell and a tag by which lists
+ * leave them out.  What draws come to is the whole's too, under TASK/kK/dD, and each k's mean and standard
+ * deviation under TASK/kK.  A run that was stopped or interrupted goes on with the draws that have not
+ * finished; several processes may share it. */
+#ifndef APP_SWEEP_SHOTS_H
+#define APP_SWEEP_SHOTS_H
 
 #include "core/base/buf.h"
 #include "core/train/config/config.h"
@@ -46,7 +48,8 @@ int shots_begin(struct shots *x, const struct shots_request *r, int64_t with, st
 /* Both, alone. */
 int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out,
               struct err *e);
-/* Takes up a stopped or interrupted one.  `model` as above. */
+/* Takes up a stopped or interrupted one, or one draw of it by its own number; of one that another process has in
+ * work draws are trained here too.  `model` as above. */
 int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out,
                  struct err *e);
 /* Trains what is missing.  ERR_INTERRUPTED when stopped: the run is then resumable. */
@@ -54,9 +57,7 @@ int shots_train(struct shots *x, int workers, struct err *e);
 void shots_free(struct shots *x);
 int64_t shots_id(const struct shots *x);
 
-/* Whether a stored run is of few shots. */
-bool shots_is(const struct store_run *run);
-/* What a stored few-shot run came to so far, read from its record: for `petri show` and the verbs'
+/* What a stored few-shot run came to so far, read from its draws: for `petri show` and the verbs'
  * results. */
 struct shots_result_task {
     char *task, *metric;

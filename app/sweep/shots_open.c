@@ -10,7 +10,7 @@
 #include "app/history/record.h"
 #include "app/history/run_row.h"
 #include "app/history/task_results.h"
-#include "app/jobs/shots_private.h"
+#include "app/sweep/shots_private.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -23,10 +23,18 @@ static const double usual_epochs = 100;
 /* A draw is an ordinary run of one task, also of a method that by itself would be learned over episodes. */
 static const char of_a_draw[] = "single";
 
+static struct shots *shots_alloc(struct store *s, struct shots_hook hook) {
+    struct shots *x = xcalloc(1, sizeof *x);
+    x->store = s;
+    x->hook = hook;
+    pthread_mutex_init(&x->lock, NULL);
+    return x;
+}
+
 void shots_free(struct shots *x) {
     struct err ignored = ERR_INIT;
     if (!x) return;
-    if (x->id) store_disown(x->store, x->id, &ignored);
+    if (x->id && !x->joined) store_disown(x->store, x->id, &ignored);
     fewshot_results_release(&x->results);
     predictor_free(x->from);
     fewshot_meta_free(x->meta);
@@ -36,8 +44,9 @@ void shots_free(struct shots *x) {
     if (x->model) model_release(x->model);
     config_release(&x->c);
     buf_release(&x->left_out);
-    free(x->folder);
-    free(x->record);
+    sweep_plan_release(&x->plan);
+    pthread_mutex_destroy(&x->lock);
+    free(x->folder), free(x->taken), free(x->failure);
     free(x);
 }
 
@@ -197,18 +206,17 @@ static void add_known(const struct shots *x, struct buf *b) {
     buf_putc(b, ']');
 }
 
-/* What a draw trains; NULL with *e. */
-static struct plan *draw_plan(struct shots *x, struct err *e) {
-    struct task *one = &x->of[0].task;
+struct plan *shots__plan(struct shots *x, struct shots_task *t, struct err *e) {
+    struct task *one = &t->task;
     const struct run_tasks first = { 1, &one };
-    struct plan *p = run_plan_for(&x->of[0].c, &first, &x->model->arch, e);
+    struct plan *p = run_plan_for(&t->c, &first, &x->model->arch, e);
     if (p && x->how.parts) plan_train_only(p, x->how.parts);
     return p;
 }
 
 static int shots_open_check_plan(struct shots *x, struct err *e) {
     if (by_rule(x)) return 0;
-    struct plan *p = draw_plan(x, e);
+    struct plan *p = shots__plan(x, x->of, e);
     int rc = p ? check_common(x, p, e) : e->code;
     job_starts_of(&x->of[0].c.method, &x->starts);
     if (!rc && (x->starts.count || !x->parent)) rc = job_starts_open(&x->starts, x->store, x->model, p, e);
@@ -224,10 +232,11 @@ static int shots_open_create_row(struct shots *x, const struct shots_request *r,
     struct history_row row = { .tasks = &all,
                                .steps = (int64_t)x->tasks * x->how.ks * x->how.draws,
                                .parent = x->parent,
+                               .sweep = x->plan.id,
                                .note = r->note,
                                .name = r->name,
                                .cell = r->cell };
-    struct plan *own = by_rule(x) ? NULL : draw_plan(x, e);
+    struct plan *own = by_rule(x) ? NULL : shots__plan(x, x->of, e);
     if (!own && !by_rule(x)) return e->code;
     buf_puts(&more, "\"fewshot\":{");
     fewshot_members(&x->how, &more);
@@ -260,9 +269,7 @@ static int find_rows(struct shots *x, const struct shots_request *r, struct err 
 }
 
 static int check_task(struct shots *x, int i, struct err *e) {
-    struct fewshot_work w = { .how = &x->how, .task_name = x->of[i].name, .c = &x->of[i].c, .m = x->model,
-                              .task = &x->of[i].task, .from = x->from, .meta = x->meta,
-                              .rows = x->how.files ? shots__draw : NULL };
+    const struct fewshot_work w = shots__work(x, &x->of[i]);
     return fewshot_check(&w, e);
 }
 
@@ -308,17 +315,40 @@ static int shots_open_make(struct shots *x, const struct shots_request *r, struc
     return shots_open_check_plan(x, e);
 }
 
-static void set_paths(struct shots *x) {
-    x->folder = store_run_folder(x->store, x->id);
-    x->record = fewshot_record_path(x->folder);
+static void add_axis(struct sweep_spec *s, const char *key, int values) {
+    struct sweep_axis *a = &s->axis[s->axes++];
+    *a = (struct sweep_axis){ .key = xstrdup(key), .values = values,
+                              .value = xcalloc((size_t)values + 1, sizeof *a->value) };
+    s->option[s->options].name = xstrdup(key);
+    s->option[s->options++].text = xprintf("{%s}", key);
+}
+
+/* The set of its draws, in the history. */
+static int make_set(struct shots *x, struct err *e) {
+    struct sweep_spec s;
+    struct buf b = BUF_INIT;
+    struct plan *p = by_rule(x) ? NULL : shots__plan(x, x->of, e);
+    char *method = method_text(&x->c.method), *regime = config_regime_text(&x->c);
+    sweep_init(&s);
+    add_axis(&s, "task", x->tasks);
+    add_axis(&s, "k", x->how.ks);
+    for (int i = 0; i < x->tasks; i++) s.axis[0].value[i] = xstrdup(x->of[i].name);
+    for (int i = 0; i < x->how.ks; i++) s.axis[1].value[i] = xprintf("%d", x->how.k[i]);
+    s.seeds = x->how.draws;
+    for (int i = 0; i < s.seeds; i++) s.seed[i] = (uint64_t)i;
+    buf_printf(&b, "%s on %s: %s", method, x->c.task, regime);
+    s.note = buf_take(&b);
+    int rc = sweep_plan_of_draws(&x->plan, &s, p ? (int64_t)p->trained_method : 0, e);
+    if (!rc) rc = sweep_plan_keep(&x->plan, x->store, e);
+    plan_free(p);
+    free(method), free(regime);
+    return rc;
 }
 
 int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out,
                   struct err *e) {
-    struct shots *x = xcalloc(1, sizeof *x);
+    struct shots *x = shots_alloc(s, hook);
     *out = NULL;
-    x->store = s;
-    x->hook = hook;
     x->parent = r->parent;
     x->how = r->how;
     x->table = r->tasks != NULL;
@@ -333,9 +363,10 @@ int shots_prepare(struct store *s, const struct shots_request *r, struct shots_h
 
 int shots_begin(struct shots *x, const struct shots_request *r, int64_t with, struct err *e) {
     x->with = with;
-    int rc = shots_open_create_row(x, r, e);
+    int rc = make_set(x, e);
+    if (!rc) rc = shots_open_create_row(x, r, e);
     if (rc) return rc;
-    set_paths(x);
+    x->folder = store_run_folder(x->store, x->id);
     rc = job_starts_keep(&x->starts, &x->of[0].c, x->folder, e);
     if (rc)
         store_change(x->store,
@@ -401,8 +432,6 @@ static int shots_open_recall(struct shots *x, const struct store_run *run, const
     struct run_config parent;
     struct buf said = BUF_INIT;
     json_t *all;
-    if (run->state == STORE_FINISHED)
-        return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)run->id);
     if (shots__read_how(run, &x->how, &all, e)) return e->code;
     x->table = json_is_true(json_object_get(json_object_get(all, "fewshot"), "table"));
     json_decref(all);
@@ -420,17 +449,31 @@ static int shots_open_recall(struct shots *x, const struct store_run *run, const
     return recall_tasks(x, e);
 }
 
+/* Owns it, or trains draws of one that another process owns. */
+static int take_over(struct shots *x, const struct store_run *run, struct err *e) {
+    x->joined = store_state_is_live(run->state) && !by_rule(x);
+    int rc = sweep_plan_open(&x->plan, x->store, run->sweep, e);
+    return rc || x->joined ? rc : store_adopt_run(x->store, run->id, e);
+}
+
 int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out,
                  struct err *e) {
-    struct shots *x = xcalloc(1, sizeof *x);
+    struct shots *x = shots_alloc(s, hook);
     struct store_run stored;
     *out = NULL;
-    x->store = s;
-    x->hook = hook;
     int rc = store_run(s, run, &stored, e);
+    bool finished = !rc && stored.state == STORE_FINISHED;
+    if (!rc && !finished && run_row_is_draw(&stored)) {
+        x->only = run;
+        run = stored.parent;
+        store_run_release(&stored);
+        rc = store_run(s, run, &stored, e);
+    }
     if (!rc) {
-        rc = shots_open_recall(x, &stored, model, e);
-        if (!rc) rc = store_adopt_run(s, run, e);
+        rc = finished ? err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train",
+                                (long long)run)
+                      : shots_open_recall(x, &stored, model, e);
+        if (!rc) rc = take_over(x, &stored, e);
         store_run_release(&stored);
     }
     if (rc) {
@@ -438,7 +481,7 @@ int shots_resume(struct store *s, int64_t run, const char *model, struct shots_h
         return rc;
     }
     x->id = run;
-    set_paths(x);
+    x->folder = store_run_folder(x->store, x->id);
     *out = x;
     return 0;
 }
