@@ -32,6 +32,11 @@ int err_set(struct err *e, int code, const char *format, ...) {
     return code;
 }
 
+int err_memory(struct err *e, size_t bytes, const char *advice) {
+    return err_set(e, ERR_SYSTEM, "out of memory: a block of %zu bytes could not be allocated%s%s", bytes,
+                   advice ? "; " : "", advice ? advice : "");
+}
+
 int err_prefix(struct err *e, const char *format, ...) {
     char raw[2 * sizeof e->text];
     va_list args;

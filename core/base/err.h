@@ -7,6 +7,8 @@
 #ifndef CORE_BASE_ERR_H
 #define CORE_BASE_ERR_H
 
+#include <stddef.h>
+
 enum err_code {
     ERR_FAILED = -1,      /* the operation failed (a run diverged, a process died) */
     ERR_USAGE = -2,       /* the caller's options or method text are wrong */
@@ -29,6 +31,10 @@ struct err {
  * `return err_set(e, ERR_INPUT, "…")` reads well. */
 int err_set(struct err *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Sets ERR_SYSTEM and the message that a block of `bytes` could not be allocated; `advice`: what to do about it,
+ * or NULL.  Returns ERR_SYSTEM. */
+int err_memory(struct err *e, size_t bytes, const char *advice);
 
 /* Prepends "prefix: " to the message.  Returns e->code. */
 int err_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

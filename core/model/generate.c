@@ -166,8 +166,7 @@ int generation_group(const struct generation *g, int group, struct generate_memo
     if ((memory->lacks = mem_guard(generate_group_texts, &x))) {
         arena_drop(memory->arena);
         generated_release(out + x.first, (size_t)x.sources);
-        x.rc = err_set(e, ERR_SYSTEM, "out of memory: a block of %zu bytes could not be allocated",
-                       memory->lacks);
+        x.rc = err_memory(e, memory->lacks, NULL);
     }
     for (int i = 0; i < x.sources && x.search; i++) search_release(&x.search[i]);
     free(x.search);

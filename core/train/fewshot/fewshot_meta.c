@@ -299,8 +299,9 @@ static void fewshot_meta_unit(void *self, int index, int worker) {
     size_t lacks = mem_guard(adapt_draw, &x);
     if (!lacks) return;
     arena_drop(at->w.arena);
-    snprintf(x.draw->failure, sizeof x.draw->failure,
-             "out of memory: a block of %zu bytes could not be allocated", lacks);
+    struct err e;
+    err_memory(&e, lacks, NULL);
+    snprintf(x.draw->failure, sizeof x.draw->failure, "%.500s", e.text);
 }
 
 void fewshot_meta_draws(const struct fewshot_meta *x, const struct run_config *c, const struct fewshot *how,

@@ -109,13 +109,9 @@ static void tell_order(struct run *r) {
     bool drops = x->dropout > 0 || x->attention_dropout > 0 || x->classifier_dropout > 0;
     if (x->regime.order != META_FD) return;
     if (drops)
-        run_send(
-            r, (struct event){ .kind = EVENT_MESSAGE,
-                               .text = "order=fd: dropout's masks repeat in all passes of one inner step" });
+        run_say(r, "order=fd: dropout's masks repeat in all passes of one inner step");
     if (x->regime.clip > 0)
-        run_send(
-            r, (struct event){ .kind = EVENT_MESSAGE,
-                               .text = "order=fd: the factors that clip inner gradients are held constant" });
+        run_say(r, "order=fd: the factors that clip inner gradients are held constant");
 }
 
 /* The report, line by line, once. */
@@ -124,7 +120,7 @@ static void tell_source(struct run *r) {
     while ((line = strsep(&rest, "\n")))
         if (*line) {
             char *shown = text_visible(line, strlen(line));
-            run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = shown });
+            run_say(r, shown);
             free(shown);
         }
     free(text);

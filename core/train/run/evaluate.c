@@ -135,12 +135,12 @@ void examples_unit(struct run *r, int index, struct worker *w) {
     else if (at.split > x->splits) samples_unit(r, at.unit, w);
     if (at.split >= x->splits || evaluate_score(r, split_at(r, at.split), at.unit, w, &bad)) return;
     /* The first unit is named, whichever worker was quicker. */
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     if (x->bad_chunk < 0 || index < x->bad_chunk) {
         x->bad_chunk = index;
         x->bad_row = bad;
     }
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
 }
 
 void event_add_metric(struct event *e, const char *name, struct metric_value v) {
@@ -241,10 +241,9 @@ static void tell_average(struct run *r, const struct mean *x) {
 bool examples_tell(struct run *r) {
     const struct run_evaluation *x = &r->evaluation;
     if (x->bad_chunk < 0) return true;
-    snprintf(r->failure, sizeof r->failure,
-             "step %lld: evaluation: the logits of %s row %llu%s are not finite", (long long)r->step,
-             r->final.on ? "test" : "dev", (unsigned long long)x->bad_row + 1, r->objective.row->beside);
-    return false;
+    return run_fails(r, "step %lld: evaluation: the logits of %s row %llu%s are not finite", (long long)r->step,
+                     r->final.on ? "test" : "dev", (unsigned long long)x->bad_row + 1,
+                     r->objective.row->beside);
 }
 
 /* Whether the deciding metric of the split's task is at its best. */
@@ -288,13 +287,13 @@ static bool tell_scores(struct run *r) {
     if (!run_is_single(r)) tell_average(r, &mean);
     x->evaluated = r->step;
     x->early = r->c.early_stop > 0 && x->worse >= r->c.early_stop && r->step < r->c.steps;
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     x->seconds = clock_seconds() - x->began;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     return true;
 }
 
-bool evaluation_finish(struct run *r) {
+int evaluation_finish(struct run *r) {
     if (r->final.on) return tell_test(r);
     if (r->evaluation.on && !tell_scores(r)) return false;
     samples_finish(r);

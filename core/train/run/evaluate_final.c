@@ -66,7 +66,7 @@ bool test_ready(struct run *r) {
         if (r->final.on) break;
         char text[512];
         snprintf(text, sizeof text, "the test rows were not scored: %.440s", e.text);
-        run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+        run_say(r, text);
         test_done(r);
     }
     return r->final.on;

@@ -8,9 +8,9 @@ void footprint_begin(struct worker *w) { arena_peak_restart(w->arena); }
 
 void footprint_end(struct run *r, const struct worker *w) {
     size_t peak = arena_peak(w->arena);
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     if (peak > r->memory.activations[w->index]) r->memory.activations[w->index] = peak;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
 }
 
 void footprint_values(struct run *r) {
@@ -53,13 +53,13 @@ static size_t footprint_tasks(const struct run *r) {
 size_t run_peak_bytes(struct run *r) {
     size_t grads = (r->plan->trained + r->plan->made_size) * sizeof(real), bytes = r->memory.values;
     int workers = 0;
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     for (int i = 0; i < CREW_MOST; i++) {
         bytes += r->memory.activations[i];
         workers += r->memory.activations[i] > 0;
     }
     if (r->join.held) bytes += r->join.peak * (size_t)r->join.parts;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     if (r->values.prologue_arena) bytes += arena_peak(r->values.prologue_arena);
     return bytes + grads * (size_t)workers + footprint_model(r->m) + footprint_tasks(r);
 }

@@ -180,7 +180,7 @@ void step_forward(struct run *r, int index, struct worker *w) {
     tell_vectors(r, index, &p, vectors);
 }
 
-void step_join(struct run *r) {
+int step_join(struct run *r) {
     struct join *j = &r->join;
     const struct retriever *of = &r->plan->method.retriever;
     const int rows = r->batch.rows;
@@ -197,19 +197,18 @@ void step_join(struct run *r) {
                                            j->prototype_grad);
         kernel_add_to(values, 1, j->spare, j->grad);
     }
-    if (j->anchors || j->said) return;
-    j->said = true;
-    run_send(r, (struct event){ .kind = EVENT_MESSAGE,
-                                .text = "a batch without two rows of one task: its instance loss is 0" });
+    if (!j->anchors && !j->said) run_say(r, "a batch without two rows of one task: its instance loss is 0");
+    j->said |= !j->anchors;
+    return r->batch.cut.parts;
 }
 
 /* ---- a part ---- */
 
 static void note_peak(struct run *r, const struct arena *memory) {
     size_t peak = arena_peak(memory);
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     if (peak > r->join.peak) r->join.peak = peak;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
 }
 
 /* Back from the losses of a part whose tape is held. */

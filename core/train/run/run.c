@@ -1,5 +1,6 @@
 #include "core/train/run/run.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,106 +30,96 @@ void run_send(struct run *r, struct event e) {
     mem_guard_resume(guard);
 }
 
+void run_say(struct run *r, const char *text) {
+    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+}
+
+bool run_fails(struct run *r, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->failure, sizeof r->failure, format, args);
+    va_end(args);
+    return false;
+}
+
 void run_set_state(struct run *r, enum run_state state, const char *text) {
     struct run_clock *t = &r->clock;
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     bool run = state == RUN_RUNNING;
     if (t->running && !run) t->before += clock_seconds() - t->span;
     if (run && !t->running) t->span = clock_seconds();
     t->running = run;
     r->control.state = state;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     run_send(r, (struct event){ .kind = EVENT_STATE, .state = state, .text = text });
 }
 
 static void set_phase(struct run *r, enum phase phase, int count) {
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     r->control.phase = phase;
     r->control.next = r->control.done = 0;
     r->control.count = count;
-    pthread_mutex_unlock(&r->lock);
-}
-
-bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), void *self) {
-    pthread_mutex_lock(&r->lock);
-    size_t lacks = r->control.lacks;
-    pthread_mutex_unlock(&r->lock);
-    if (lacks) return false; /* the run fails when the phase ends */
-    if (!(lacks = mem_guard(call, self))) return true;
-    if (memory) arena_drop(memory);
-    pthread_mutex_lock(&r->lock);
-    if (!r->control.lacks) r->control.lacks = lacks;
-    pthread_mutex_unlock(&r->lock);
-    return false;
-}
-
-/* Whether a unit of the phase that has just ended ran out of memory; r->failure then says so. */
-static bool run_lacks(struct run *r) {
-    if (!r->control.lacks) return false;
-    snprintf(r->failure, sizeof r->failure,
-             "%s %lld: out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, a "
-             "smaller --max-length, a higher --gradient-accumulation-steps, or fewer --workers",
-             r->control.phase == PHASE_SCORE ? "evaluation after step" : "step",
-             (long long)r->step + (r->control.phase != PHASE_SCORE), r->control.lacks);
-    return true;
+    run_unlock(r);
 }
 
 /* ---- calls inside the guard ---- */
 
-/* What a worker does for a run, and whether the run goes on. */
+/* What a worker does for a run: a unit, or what comes after all units of a phase, by the worker that holds the
+ * run alone. */
 struct call {
     struct run *run;
+    void (*unit)(struct run *r, int index, struct worker *w); /* or NULL */
+    int (*alone)(struct run *r);
     int index;
     struct worker *worker;
-    int units;
-    bool good;
+    int result; /* of alone */
 };
 
-static void call_step_prepare(void *self) { step_prepare(((struct call *)self)->run); }
-static void call_evaluation_prepare(void *self) {
+static void make_call(void *self) {
     struct call *x = self;
-    x->units = evaluation_prepare(x->run);
-}
-static void call_step_forward(void *self) {
-    struct call *x = self;
-    step_forward(x->run, x->index, x->worker);
-}
-static void call_step_join(void *self) { step_join(((struct call *)self)->run); }
-static void call_step_part(void *self) {
-    struct call *x = self;
-    step_part(x->run, x->index, x->worker);
-}
-static void call_step_finish(void *self) {
-    struct call *x = self;
-    x->good = step_finish(x->run);
-}
-static void call_evaluation_chunk(void *self) {
-    struct call *x = self;
-    evaluation_chunk(x->run, x->index, x->worker);
-}
-static void call_evaluation_finish(void *self) {
-    struct call *x = self;
-    x->good = evaluation_finish(x->run);
+    if (x->unit) x->unit(x->run, x->index, x->worker);
+    else x->result = x->alone(x->run);
 }
 
-/* A call by the worker that holds the run alone, after all units of a phase: true when the run goes on. */
-static bool run_close(struct run *r, void (*call)(void *self)) {
-    struct call x = { .run = r, .good = true };
-    run_guarded(r, r->values.prologue_arena, call, &x);
-    return !run_lacks(r) && x.good;
+/* Makes the call inside mem_guard().  When a block cannot be allocated, frees the blocks of `memory` (or NULL)
+ * and notes what is lacking, with which the run fails when the phase ends; then no further call is made. */
+static void guarded(struct call *x, struct arena *memory) {
+    struct run *r = x->run;
+    run_lock(r);
+    size_t lacks = r->control.lacks;
+    run_unlock(r);
+    if (lacks || !(lacks = mem_guard(make_call, x))) return;
+    if (memory) arena_drop(memory);
+    run_lock(r);
+    if (!r->control.lacks) r->control.lacks = lacks;
+    run_unlock(r);
+}
+
+/* Returns what the call does; 0 when the run fails, as it does where the phase that has just ended ran out of
+ * memory. */
+static int run_close(struct run *r, int (*alone)(struct run *r)) {
+    struct call x = { .run = r, .alone = alone };
+    struct err e;
+    guarded(&x, r->values.prologue_arena);
+    if (!r->control.lacks) return x.result;
+    bool score = r->control.phase == PHASE_SCORE;
+    err_memory(&e, r->control.lacks,
+               "use a smaller --batch, a smaller --max-length, a higher --gradient-accumulation-steps, or fewer "
+               "--workers");
+    return run_fails(r, "%s %lld: %.470s", score ? "evaluation after step" : "step",
+                     (long long)r->step + !score, e.text);
 }
 
 static bool score_begin(struct run *r) {
-    struct call x = { .run = r };
-    if (!run_guarded(r, r->values.prologue_arena, call_evaluation_prepare, &x)) return !run_lacks(r);
+    int units = run_close(r, evaluation_prepare);
     int64_t rows = 0;
-    for (int i = 0; i < x.units; i++) rows += evaluation_rows(r, i);
-    pthread_mutex_lock(&r->lock);
+    for (int i = 0; i < units; i++) rows += evaluation_rows(r, i);
+    run_lock(r);
     r->evaluation.scored = 0;
     r->evaluation.to_score = rows;
-    pthread_mutex_unlock(&r->lock);
-    set_phase(r, PHASE_SCORE, x.units);
-    return true;
+    run_unlock(r);
+    if (units) set_phase(r, PHASE_SCORE, units);
+    return units;
 }
 
 /* ---- what comes next ---- */
@@ -136,9 +127,9 @@ static bool score_begin(struct run *r) {
 static void pause_here(struct run *r, enum phase resume, const char *why) {
     r->control.resume_phase = resume;
     run_set_state(r, RUN_PAUSED, why);
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     if (resume == PHASE_SCORE) r->control.phase = PHASE_PAUSED; /* chunks done stay done */
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     if (resume != PHASE_SCORE) set_phase(r, PHASE_PAUSED, 0);
 }
 
@@ -155,10 +146,7 @@ static bool run_save(struct run *r, int which) {
     if (!r->folder) return true;
     double began = clock_seconds();
     if (which == CHECKPOINT_LAST) run_send(r, (struct event){ .kind = EVENT_SAVING });
-    if (checkpoint_save(r, which, &e)) {
-        snprintf(r->failure, sizeof r->failure, "no checkpoint: %.480s", e.text);
-        return false;
-    }
+    if (checkpoint_save(r, which, &e)) return run_fails(r, "no checkpoint: %.480s", e.text);
     if (which == CHECKPOINT_LAST) {
         r->clock.saved_at = run_seconds(r);
         r->clock.save_seconds = clock_seconds() - began;
@@ -214,7 +202,7 @@ static void run_finish(struct run *r) {
         char text[160];
         snprintf(text, sizeof text, "stopped early: no better %s for %d evaluations",
                  r->c.metric, r->c.early_stop);
-        run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+        run_say(r, text);
     }
     end(r, RUN_FINISHED, NULL);
 }
@@ -233,18 +221,18 @@ static bool run_is_there(const struct run *r) {
 
 void run_advance(struct run *r) {
     share_tell(r);
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     bool stop = r->control.want_stop, pause = r->control.want_pause;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     bool evaluate = evaluation_due(r) || watch_due(r) || samples_due(r);
     bool stopping = (stop && (evaluate || test_due(r) || !run_is_done(r))) || (!evaluate && run_is_there(r));
     bool saved = save_due(r, stopping, evaluate || test_due(r));
     if (!saved && stop) {
         end(r, RUN_STOPPED, r->failure);
     } else if (!saved) {
-        pthread_mutex_lock(&r->lock);
+        run_lock(r);
         r->control.want_pause = true;
-        pthread_mutex_unlock(&r->lock);
+        run_unlock(r);
         pause_here(r, PHASE_BEGIN, r->failure);
     } else if (stopping) {
         end(r, RUN_STOPPED, NULL);
@@ -255,7 +243,7 @@ void run_advance(struct run *r) {
     } else if (evaluate || r->final.on) {
         keep_running(r);
         if (!score_begin(r)) run_fail(r);
-    } else if (keep_running(r), (stage_is_over(r) && !stage_next(r)) || !run_close(r, call_step_prepare)) {
+    } else if (keep_running(r), (stage_is_over(r) && !stage_next(r)) || !run_close(r, step_prepare)) {
         run_fail(r);
     } else {
         set_phase(r, r->join.on ? PHASE_FORWARD : PHASE_STEP, r->batch.cut.parts);
@@ -274,43 +262,43 @@ static enum run_take take_alone(struct run *r, struct unit *u) {
     return r->control.in_hand ? RUN_BUSY : take_next(r, u, UNIT_BEGIN);
 }
 
-enum run_take run_take(struct run *r, struct unit *u) {
-    enum run_take got = RUN_BUSY;
-    pthread_mutex_lock(&r->lock);
-    switch (r->control.phase) {
-    case PHASE_BEGIN: got = take_alone(r, u); break;
-    case PHASE_FORWARD:
-        if (r->control.next < r->control.count) got = take_next(r, u, UNIT_FORWARD);
-        break;
-    case PHASE_STEP:
-        if (r->control.next < r->control.count) got = take_next(r, u, UNIT_PART);
-        break;
+static enum run_take take_locked(struct run *r, struct unit *u) {
+    static const enum unit_kind kind[] = {
+        [PHASE_FORWARD] = UNIT_FORWARD, [PHASE_STEP] = UNIT_PART, [PHASE_SCORE] = UNIT_CHUNK
+    };
+    const struct run_control *k = &r->control;
+    switch (k->phase) {
+    case PHASE_BEGIN: return take_alone(r, u);
     case PHASE_SCORE:
-        if (r->control.want_stop || r->control.want_pause) got = take_alone(r, u);
-        else if (r->control.next < r->control.count) got = take_next(r, u, UNIT_CHUNK);
-        break;
-    case PHASE_PAUSED:
-        got = r->control.want_stop || !r->control.want_pause ? take_alone(r, u) : RUN_IDLE;
-        break;
-    case PHASE_OVER: got = RUN_OVER; break;
+        if (k->want_stop || k->want_pause) return take_alone(r, u); /* fall through */
+    case PHASE_FORWARD: case PHASE_STEP:
+        return k->next < k->count ? take_next(r, u, kind[k->phase]) : RUN_BUSY;
+    case PHASE_PAUSED: return k->want_stop || !k->want_pause ? take_alone(r, u) : RUN_IDLE;
+    case PHASE_OVER: break;
     }
-    pthread_mutex_unlock(&r->lock);
+    return RUN_OVER;
+}
+
+enum run_take run_take(struct run *r, struct unit *u) {
+    run_lock(r);
+    enum run_take got = take_locked(r, u);
+    run_unlock(r);
     return got;
 }
 
 /* Start, end of a pause, or a request that came during an evaluation. */
 static void train_run_begin(struct run *r) {
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     enum phase phase = r->control.phase;
     bool stop = r->control.want_stop, pause = r->control.want_pause;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     if (phase == PHASE_SCORE && !stop) {
         if (pause) pause_here(r, PHASE_SCORE, NULL);
     } else if (phase == PHASE_PAUSED && !stop && r->control.resume_phase == PHASE_SCORE) {
         run_set_state(r, RUN_RUNNING, NULL);
-        pthread_mutex_lock(&r->lock);
+        run_lock(r);
         r->control.phase = PHASE_SCORE;
-        pthread_mutex_unlock(&r->lock);
+        run_unlock(r);
     } else {
         run_advance(r);
     }
@@ -319,58 +307,58 @@ static void train_run_begin(struct run *r) {
 /* Waits for the parts before it, then adds this one's gradients; true for the last. */
 static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     struct run_control *k = &r->control;
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     while (k->done != index) pthread_cond_wait(&k->turn, &r->lock);
     bool lacks = k->lacks;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     if (index && !lacks)
         kernel_add_to(r->plan->trained + r->plan->made_size, 1, w->grads, r->values.sum);
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     bool last = ++k->done == k->count;
     pthread_cond_broadcast(&k->turn);
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     return last;
 }
 
 /* `scored`: rows of an evaluation. */
 static bool count_unit(struct run *r, int64_t scored) {
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     r->evaluation.scored += scored;
     bool last = ++r->control.done == r->control.count;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     return last;
 }
 
 void run_work(struct unit *u, struct worker *w) {
+    static void (*const unit[])(struct run *, int, struct worker *) = {
+        [UNIT_FORWARD] = step_forward, [UNIT_PART] = step_part, [UNIT_CHUNK] = evaluation_chunk
+    };
     struct run *r = u->run;
-    int index = (int)u->index;
-    struct call x = { r, index, w, 0, true };
+    struct call x = { .run = r, .unit = unit[u->kind], .index = (int)u->index, .worker = w };
     bool good = true, advance = false;
     footprint_begin(w);
+    if (x.unit) {
+        guarded(&x, w->arena);
+        footprint_end(r, w);
+    }
     switch ((enum unit_kind)u->kind) {
     case UNIT_BEGIN: train_run_begin(r); break;
     case UNIT_FORWARD:
-        run_guarded(r, w->arena, call_step_forward, &x);
-        footprint_end(r, w);
         if (!count_unit(r, 0)) break;
-        if ((good = run_close(r, call_step_join))) set_phase(r, PHASE_STEP, r->batch.cut.parts);
+        if ((good = run_close(r, step_join))) set_phase(r, PHASE_STEP, r->batch.cut.parts);
         break;
     case UNIT_PART:
-        run_guarded(r, w->arena, call_step_part, &x);
-        footprint_end(r, w);
-        if ((advance = add_in_turn(r, index, w))) good = run_close(r, call_step_finish);
+        if ((advance = add_in_turn(r, x.index, w))) good = run_close(r, step_finish);
         break;
     case UNIT_CHUNK:
-        run_guarded(r, w->arena, call_evaluation_chunk, &x);
-        footprint_end(r, w);
-        if ((advance = count_unit(r, evaluation_rows(r, index)))) good = run_close(r, call_evaluation_finish);
+        if ((advance = count_unit(r, evaluation_rows(r, x.index)))) good = run_close(r, evaluation_finish);
         break;
     }
     if (!good) run_fail(r);
     else if (advance) run_advance(r);
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     r->control.in_hand--;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
 }
 
 struct attach *run_attach(struct run *r, struct worker *w) {
@@ -383,29 +371,21 @@ struct attach *run_attach(struct run *r, struct worker *w) {
 
 /* ---- requests and answers ---- */
 
-void run_pause(struct run *r) {
-    pthread_mutex_lock(&r->lock);
-    r->control.want_pause = true;
-    pthread_mutex_unlock(&r->lock);
+static void want(struct run *r, bool *which, bool value) {
+    run_lock(r);
+    *which = value;
+    run_unlock(r);
 }
 
-void run_unpause(struct run *r) {
-    pthread_mutex_lock(&r->lock);
-    r->control.want_pause = false;
-    pthread_mutex_unlock(&r->lock);
-}
+void run_pause(struct run *r) { want(r, &r->control.want_pause, true); }
+void run_unpause(struct run *r) { want(r, &r->control.want_pause, false); }
+void run_stop(struct run *r) { want(r, &r->control.want_stop, true); }
 
 bool run_wants_stop(struct run *r) {
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     bool wants = r->control.want_stop;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     return wants;
-}
-
-void run_stop(struct run *r) {
-    pthread_mutex_lock(&r->lock);
-    r->control.want_stop = true;
-    pthread_mutex_unlock(&r->lock);
 }
 
 void run_stop_at(struct run *r, int64_t step) { r->control.stop_at = step; }
@@ -419,7 +399,7 @@ static double evaluation_seconds_left(const struct run *r) {
 
 void run_progress(struct run *r, struct run_progress *out) {
     struct run_clock *t = &r->clock;
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     *out = (struct run_progress){
         .state = r->control.state, .step = r->step, .steps = r->c.steps, .loss = r->control.loss,
         .seconds = run_seconds(r),
@@ -433,7 +413,7 @@ void run_progress(struct run *r, struct run_progress *out) {
         out->seconds_left = (double)(r->c.steps - r->step) * t->rate_seconds / t->rate_steps +
                             evaluation_seconds_left(r);
     if (r->control.phase == PHASE_OVER) out->seconds_left = 0;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
 }
 
 const struct plan *run_plan(const struct run *r) { return r->plan; }

@@ -122,13 +122,8 @@ static void setup_allocate(void *self) {
 static int setup_memory(struct run *r, struct err *e) {
     struct setup_call x = { r, e, 0 };
     size_t lacks = mem_guard(setup_allocate, &x);
-    return lacks
-               ? err_set(
-                     e, ERR_SYSTEM,
-                     "out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, or "
-                     "fewer evaluation examples (--eval-rows)",
-                     lacks)
-               : x.rc;
+    return lacks ? err_memory(e, lacks, "use a smaller --batch, or fewer evaluation examples (--eval-rows)")
+                 : x.rc;
 }
 
 /* What a run over episodes cannot be made of is known before it begins. */

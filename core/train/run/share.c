@@ -42,7 +42,7 @@ void share_init(struct run *r) {
     if (!r->c.share_frozen) return;
     int layers = method_untouched(r->plan, &r->m->arch, why);
     char *text = share_text(r, layers, why);
-    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+    run_say(r, text);
     free(text);
     for (int i = 0; i < r->tasks && layers; i++)
         r->of[i].frozen = share_add(r, layers, &r->of[i].task->train);
@@ -61,7 +61,7 @@ void share_tell(struct run *r) {
         if (!frozen_trouble(r->share.of[i], &e) || r->share.told) continue;
         char *text = xprintf("--share-frozen on: no further rows are kept, the numbers stay the same: %.400s",
                              e.text);
-        run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+        run_say(r, text);
         free(text);
         r->share.told = true;
     }

@@ -45,7 +45,7 @@ static void stage_say(struct run *r, size_t taken, size_t left) {
     char *line = xprintf("stage %d of %d begins: %s; it takes over %s values%s%s%s", r->stages.now + 1,
                          r->stages.of->count, text, number, left ? ", and has no place for " : "",
                          left ? rest : "", left ? " others that were trained" : "");
-    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = line });
+    run_say(r, line);
     free(text);
     free(line);
 }
@@ -76,20 +76,16 @@ bool stage_next(struct run *r) {
     struct err e = ERR_INIT;
     struct plan *from = r->plan, *p = stage_plan(r, r->stages.now + 1, &e);
     real *values = r->values.params;
-    if (!p) {
-        snprintf(r->failure, sizeof r->failure, "%.500s", e.text);
-        return false;
-    }
+    if (!p) return run_fails(r, "%.500s", e.text);
     if (r->moved) moved_tell(r->moved, r);
     r->values.params = NULL; /* held until they were taken over */
     run_values_release(r);
     r->plan = p;
     stage_span_take(r, r->stages.now + 1);
     if (run_values_init(r, &e)) {
-        snprintf(r->failure, sizeof r->failure, "stage %d: %.480s", r->stages.now + 1, e.text);
         plan_free(from);
         free(values);
-        return false;
+        return run_fails(r, "stage %d: %.480s", r->stages.now + 1, e.text);
     }
     run_values_start(r);
     enum stage_parts carry = r->stages.of->stage[r->stages.now].carry;

@@ -101,7 +101,7 @@ static bool start_take_words(struct run *r, const struct predictor *from) {
 static void start_say(struct run *r, size_t taken, int runs, const char *of_head) {
     char *others = runs > 1 ? xprintf("%d other runs", runs) : xstrdup("another run");
     char *text = xprintf("begins with %zu values of %s%s", taken, others, of_head);
-    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+    run_say(r, text);
     free(others);
     free(text);
 }

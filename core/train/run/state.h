@@ -297,10 +297,10 @@ struct run {
 /* run.c */
 double run_seconds(const struct run *r);
 void run_send(struct run *r, struct event e); /* fills in run, step, seconds */
+void run_say(struct run *r, const char *text); /* sends a message */
+/* Sets r->failure; returns false. */
+bool run_fails(struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void run_set_state(struct run *r, enum run_state state, const char *text);
-/* Runs call(self) inside mem_guard().  When a block cannot be allocated, frees the blocks of `memory` (or
- * NULL), sets r->lacks and returns false; returns false at once when r->lacks is set already. */
-bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), void *self);
 /* Decides what comes after a step, an evaluation, a begin; called by the worker that holds
  * the run alone. */
 void run_advance(struct run *r);
@@ -333,10 +333,10 @@ int run_task_of(const struct run *r, uint32_t row, uint32_t *own);
 double run_task_share(const struct run *r, const struct run_task *of);
 void step_init(struct run *r); /* the batch */
 void step_release(struct run *r);
-void step_prepare(struct run *r);
+int step_prepare(struct run *r); /* returns how many parts it has */
 /* Adds up, goes backward through the prologue, clips, updates, tells.  False when the run
  * failed (r->failure says why). */
-bool step_finish(struct run *r);
+int step_finish(struct run *r);
 /* Makes the made values of the present parameters, without gradients. */
 void step_make(struct run *r);
 
@@ -345,7 +345,7 @@ void join_init(struct run *r);
 void join_release(struct run *r);
 void join_prepare(struct run *r); /* whether tapes are held in this step */
 void step_forward(struct run *r, int index, struct worker *w);
-void step_join(struct run *r);
+int step_join(struct run *r); /* returns how many parts are left to do */
 void step_part(struct run *r, int index, struct worker *w);
 
 /* footprint.c: around a worker's unit, and when the parameters were made. */
@@ -365,7 +365,7 @@ int evaluation_prepare(struct run *r);
 void evaluation_chunk(struct run *r, int index, struct worker *w);
 /* Rows that are done with this chunk; a row whose text is written and whose loss is taken counts once. */
 int64_t evaluation_rows(const struct run *r, int index);
-bool evaluation_finish(struct run *r);
+int evaluation_finish(struct run *r); /* false when the run failed */
 
 /* evaluate_final.c */
 void test_init(struct run *r, int task, const struct generate_options *how); /* of a task that has one */
@@ -395,6 +395,8 @@ int64_t samples_rows(const struct run *r, int index);
 void samples_unit(struct run *r, int index, struct worker *w);
 void samples_finish(struct run *r); /* tells them */
 
+static inline void run_lock(struct run *r) { pthread_mutex_lock(&r->lock); }
+static inline void run_unlock(struct run *r) { pthread_mutex_unlock(&r->lock); }
 /* Whether the run is of one task, whose rows and results stand without its name. */
 static inline bool run_is_single(const struct run *r) { return r->tasks == 1; }
 /* Whether no step is to come: all are done, or it ends early. */

@@ -95,9 +95,10 @@ void examples_prepare(struct run *r) {
     join_prepare(r);
 }
 
-void step_prepare(struct run *r) {
+int step_prepare(struct run *r) {
     r->batch.began = clock_seconds();
     r->objective.source->prepare(r);
+    return r->batch.cut.parts;
 }
 
 /* ---- after the parts ---- */
@@ -147,38 +148,29 @@ static void update(struct run *r, double lr) {
  * stay finite for long (saturated layers pass no gradient). */
 static const double loss_most = 1e25;
 
-/* Says why a step is no step, and returns false. */
+/* Reports why a step diverged, and returns false. */
 static bool diverged(struct run *r, double loss, double norm) {
     const char *kind = isnan(loss) || (isfinite(loss) && isnan(norm)) ? "not a number" : "infinite";
-    if (!isfinite(loss)) {
-        for (int i = 0; i < r->batch.cut.parts; i++) {
-            const struct part *part = &r->batch.part[i];
-            if (isfinite(part->loss)) continue;
-            snprintf(r->failure, sizeof r->failure,
-                     "step %lld: the loss is %s; the first op to make such a number is %s%s%s%s",
-                     (long long)r->step, kind, part->op ? part->op : "not known",
-                     part->site[0] ? " (" : "", part->site, part->site[0] ? ")" : "");
-            return false;
-        }
-        snprintf(r->failure, sizeof r->failure, "step %lld: the loss is %s: the sum over its parts",
-                 (long long)r->step, kind);
-        return false;
+    const char *op = r->objective.row->loss_op;
+    long long step = r->step;
+    for (int i = 0; i < r->batch.cut.parts && !isfinite(loss); i++) {
+        const struct part *part = &r->batch.part[i];
+        if (!isfinite(part->loss))
+            return run_fails(r, "step %lld: the loss is %s; the first op to make such a number is %s%s%s%s", step,
+                             kind, part->op ? part->op : "not known", part->site[0] ? " (" : "", part->site,
+                             part->site[0] ? ")" : "");
     }
-    if (isfinite(norm)) {
-        const char *op = r->objective.row->loss_op;
-        snprintf(r->failure, sizeof r->failure,
-                 "step %lld: the loss is %.4g: the run has diverged (every value is still finite; "
-                 "the op is %s)",
-                 (long long)r->step, loss,
-                 op                                         ? op
-                 : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"
-                                                          : "cross_entropy");
-        return false;
-    }
-    snprintf(r->failure, sizeof r->failure,
-             "step %lld: the gradient is %s though the loss is finite: in the backward pass",
-             (long long)r->step, kind);
-    return false;
+    if (!isfinite(loss)) return run_fails(r, "step %lld: the loss is %s: the sum over its parts", step, kind);
+    if (!isfinite(norm))
+        return run_fails(r, "step %lld: the gradient is %s though the loss is finite: in the backward pass", step,
+                         kind);
+    return run_fails(r,
+                     "step %lld: the loss is %.4g: the run has diverged (every value is still finite; the op is "
+                     "%s)",
+                     step, loss,
+                     op                                         ? op
+                     : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"
+                                                              : "cross_entropy");
 }
 
 /* Each task's own loss in this step, where it has rows in it. */
@@ -306,7 +298,7 @@ static int added_terms(const struct run *r, double examples, const struct added_
     return n;
 }
 
-bool step_finish(struct run *r) {
+int step_finish(struct run *r) {
     struct run_clock *t = &r->clock;
     double examples = 0, tokens = 0;
     for (int i = 0; i < r->batch.cut.parts; i++) {
@@ -323,13 +315,13 @@ bool step_finish(struct run *r) {
     if (r->batch.stop_loss > 0) watch_loss(r, loss);
     if (good && r->objective.source->updated) r->objective.source->updated(r);
     double took = clock_seconds() - r->batch.began;
-    pthread_mutex_lock(&r->lock);
+    run_lock(r);
     r->step++;
     r->control.loss = loss;
     t->rate_steps = 0.9 * t->rate_steps + 1;
     t->rate_tokens = 0.9 * t->rate_tokens + tokens;
     t->rate_seconds = 0.9 * t->rate_seconds + took;
-    pthread_mutex_unlock(&r->lock);
+    run_unlock(r);
     struct event_term term[STEP_TERMS];
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };

@@ -98,10 +98,9 @@ static bool watch_all_finite(struct run *r, const real *v, size_t width, const c
         if (isfinite(v[i])) continue;
         const struct watch_part *p = w->part;
         while (i / width >= p->first + p->rows.rows) p++;
-        snprintf(r->failure, sizeof r->failure, "step %lld: the %svector of %s%sdev row %llu is not finite",
-                 (long long)r->step, whose, p->name, *p->name ? " " : "",
-                 (unsigned long long)p->rows.row[i / width - p->first].id + 1);
-        return false;
+        return run_fails(r, "step %lld: the %svector of %s%sdev row %llu is not finite", (long long)r->step,
+                         whose, p->name, *p->name ? " " : "",
+                         (unsigned long long)p->rows.row[i / width - p->first].id + 1);
     }
     return true;
 }

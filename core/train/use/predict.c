@@ -400,12 +400,10 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
     }
     int bad = atomic_load(&j.bad_unit);
     size_t lacks = atomic_load(&j.lacks);
-    if (!rc && lacks)
-        rc = err_set(
-            e, ERR_SYSTEM,
-            "%s: out of memory: a block of %zu bytes could not be allocated; use a smaller --max-length or "
-            "fewer --workers",
-            work->path ? work->path : "text", lacks);
+    if (!rc && lacks) {
+        err_memory(e, lacks, "use a smaller --max-length or fewer --workers");
+        rc = err_prefix(e, "%s", work->path ? work->path : "text");
+    }
     if (!rc && bad < work->units)
         rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite",
                      work->path ? work->path : "text", (unsigned long long)j.bad_row[bad] + 1);
