@@ -12,9 +12,10 @@
 #include "core/train/config/option.h"
 #include "core/train/config/regime.h"
 #include "views/compose_edit.h"
+#include "views/ui_parts.h"
 
-void compose_init(struct compose_view *v) {
-    memset(v, 0, sizeof *v);
+void compose_init(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
     config_init(&v->config);
     v->config.lr = config_default_lr(&v->config.method, NULL);
     v->note = -1;
@@ -32,7 +33,8 @@ static void clear_facts(struct compose_facts *f) {
     memset(f, 0, sizeof *f);
 }
 
-void compose_release(struct compose_view *v) {
+void compose_release(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
     clear_facts(&v->facts);
     config_release(&v->config);
     free(v->start_of), free(v->start);

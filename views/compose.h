@@ -145,8 +145,6 @@ struct compose_view {
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
 };
 
-void compose_init(struct compose_view *v);
-void compose_release(struct compose_view *v);
 /* Facts, choices and options anew, cursor put inside; after any change from outside. */
 void compose_changed(struct compose_view *v);
 /* Estimates a run of this description on the view's model, examples and machine; false: not known (the model

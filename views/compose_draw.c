@@ -546,9 +546,6 @@ static void compose_draw_readout(const struct ui *ui, struct buf *out) {
     }
 }
 
-static void compose_draw_init(struct ui *ui) { compose_init(&ui->compose); }
-static void compose_draw_release(struct ui *ui) { compose_release(&ui->compose); }
-
 static void compose_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
     (void)run;
     if (runs) out->kind = EFFECT_CLONE;
@@ -611,8 +608,8 @@ const struct screen screen_compose = {
     .keys = compose_draw_keys,
     .tab = "1 Compose",
     .to = REQ_TO_COMPOSE,
-    .init = compose_draw_init,
-    .release = compose_draw_release,
+    .init = compose_init,
+    .release = compose_release,
     .taught = compose_taught,
     .request = compose_request,
     .panes = layout_compose,

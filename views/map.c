@@ -9,8 +9,8 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-void map_init(struct map_view *v) {
-    memset(v, 0, sizeof *v);
+void map_init(struct ui *ui) {
+    struct map_view *v = &ui->map;
     v->chosen = -1;
     v->fresh = true;
     for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);

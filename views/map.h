@@ -94,7 +94,6 @@ struct map_view {
     struct rect pane[MAP_PANELS];
 };
 
-void map_init(struct map_view *v);
 /* The panel under the cursor (of the legend: the last one). */
 int map_focus(const struct map_view *v);
 

@@ -297,7 +297,6 @@ static void map_draw_readout(const struct ui *ui, struct buf *out) {
     buf_release(&rest);
 }
 
-static void map_draw_init(struct ui *ui) { map_init(&ui->map); }
 static void map_draw_show(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_MAP, out); }
 
 static void map_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
@@ -390,7 +389,7 @@ const struct screen screen_map = {
     .to = REQ_TO_MAP,
     .inside = INSIDE_POINTS,
     .show = map_draw_show,
-    .init = map_draw_init,
+    .init = map_init,
     .changed = map_place,
     .request = map_request,
     .panes = layout_map,

@@ -11,14 +11,15 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-void runs_init(struct runs_view *v) {
-    memset(v, 0, sizeof *v);
+void runs_init(struct ui *ui) {
+    struct runs_view *v = &ui->runs;
     v->page = 20;
     v->sort = COL_ID;
     v->reverse = true; /* the newest first */
 }
 
-void runs_release(struct runs_view *v) {
+void runs_release(struct ui *ui) {
+    struct runs_view *v = &ui->runs;
     free(v->order);
     free(v->marked);
     free(v->chosen);

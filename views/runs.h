@@ -128,8 +128,6 @@ struct runs_view {
     char filter[128];         /* as the command line's; a change is an EFFECT_FILTER */
 };
 
-void runs_init(struct runs_view *v);
-void runs_release(struct runs_view *v);
 /* Order anew after rows, sort or filter changed; the cursor stays on its run. */
 void runs_changed(struct runs_view *v);
 /* The row under the cursor, or NULL. */

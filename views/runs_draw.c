@@ -205,9 +205,6 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
     }
 }
 
-static void runs_draw_init(struct ui *ui) { runs_init(&ui->runs); }
-static void runs_draw_release(struct ui *ui) { runs_release(&ui->runs); }
-
 static void runs_draw_changed(struct ui *ui) {
     struct panes p = ui_panes(ui, SCREEN_RUNS);
     ui->runs.width = p.at[PANE_TABLE].w;
@@ -305,8 +302,8 @@ const struct screen screen_runs = {
     .keys = runs_draw_keys,
     .tab = "3 Runs",
     .to = REQ_TO_RUNS,
-    .init = runs_draw_init,
-    .release = runs_draw_release,
+    .init = runs_init,
+    .release = runs_release,
     .changed = runs_draw_changed,
     .taught = runs_taught,
     .request = runs_request,

@@ -8,8 +8,8 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-void train_init(struct train_view *v) {
-    memset(v, 0, sizeof *v);
+void train_init(struct ui *ui) {
+    struct train_view *v = &ui->train;
     v->cursor = -1;
     v->look.smooth = 3;
     v->look.raw = v->look.follow = true;

@@ -130,7 +130,6 @@ struct train_view {
     int64_t chosen[1];     /* the run an effect is about */
 };
 
-void train_init(struct train_view *v);
 /* The focused job, or NULL. */
 const struct job_row *train_focused(const struct train_view *v);
 /* Whether the list has the run as one that is queued or trains, here or elsewhere. */

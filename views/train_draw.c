@@ -350,8 +350,6 @@ static void train_draw_readout(const struct ui *ui, struct buf *out) {
     if (job) put_flags(job, out);
 }
 
-static void train_draw_init(struct ui *ui) { train_init(&ui->train); }
-
 static void train_draw_release(struct ui *ui) { free(ui->train.asked); }
 
 static void train_draw_changed(struct ui *ui) {
@@ -419,7 +417,7 @@ const struct screen screen_train = {
     .keys = train_draw_keys,
     .tab = "2 Train",
     .to = REQ_TO_TRAIN,
-    .init = train_draw_init,
+    .init = train_init,
     .release = train_draw_release,
     .changed = train_draw_changed,
     .point = train_point,

@@ -46,7 +46,14 @@ bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const c
 void ui_watch(struct ui *ui, struct effect *out);
 /* Leaves, asking when runs go. */
 void ui_quit(struct ui *ui, struct effect *out);
-/* What the screens do when asked, and draw where it is a file of its own. */
+/* The screens' states from zero and at their end; what the screens do when asked, and draw where it is a file
+ * of its own. */
+void train_init(struct ui *ui);
+void runs_init(struct ui *ui);
+void runs_release(struct ui *ui);
+void map_init(struct ui *ui);
+void compose_init(struct ui *ui);
+void compose_release(struct ui *ui);
 bool train_request(struct ui *ui, enum request r, struct effect *out);
 bool runs_request(struct ui *ui, enum request r, struct effect *out);
 bool compose_request(struct ui *ui, enum request r, struct effect *out);
