@@ -42,12 +42,6 @@ char *run_table_title(const struct store_run *r) {
     return title;
 }
 
-enum { RUN_TABLE_NAME = 12, RUN_TABLE_COLUMNS = 14 };
-static const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",     "state",   "method", "task",
-                                                                  "metric", "best",    "rows",   "step",
-                                                                  "lr",     "trained", "time s", "seed",
-                                                                  "name",   "" };
-
 /* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
  * worth. */
 static const char *run_table_remark(const struct store_run *r) {
@@ -61,56 +55,45 @@ void run_table_value(const struct store_value *v, char out[RUN_VALUE_ROOM]) {
     else snprintf(out, RUN_VALUE_ROOM, "%.4f", v->v);
 }
 
-/* The cells of a run; those without a text of their own point into it. */
-struct run_table_cells {
-    char text[RUN_TABLE_COLUMNS][48];
-    const char *cell[RUN_TABLE_COLUMNS];
+/* A line of the list. */
+struct run_line {
+    struct store_run r; /* as it is, owned elsewhere */
+    const char *state, *remark, *texts[3];
+    char best[RUN_VALUE_ROOM], rows[32], step[48];
 };
-static void run_table_cells(const struct store_run *r, struct run_table_cells *out) {
-    char(*t)[48] = out->text, number[32];
-    const char *cell[RUN_TABLE_COLUMNS] = { t[0],
-                                            store_state_name(r->state),
-                                            r->method,
-                                            r->task,
-                                            r->metric,
-                                            t[5],
-                                            t[6],
-                                            t[7],
-                                            t[8],
-                                            t[9],
-                                            t[10],
-                                            t[11],
-                                            r->name ? r->name : "",
-                                            run_table_remark(r) };
-    memcpy(out->cell, cell, sizeof cell);
-    snprintf(t[0], 48, "%lld", (long long)r->id);
-    run_table_value(&r->best, t[5]);
-    if (r->rows) text_thousands(r->rows, number);
-    snprintf(t[6], 48, "%s", r->rows ? number : "-");
-    snprintf(t[7], 48, "%lld/%lld", (long long)r->step, (long long)r->steps);
-    snprintf(t[8], 48, isnan(r->lr) ? "-" : "%g", r->lr);
-    text_thousands(r->trained, number);
-    snprintf(t[9], 48, "%s", number);
-    snprintf(t[10], 48, "%.1f", r->seconds);
-    snprintf(t[11], 48, "%llu", (unsigned long long)r->seed);
-}
 
 void run_table_report(const struct store_run *run, size_t n, enum report_form form, struct buf *b) {
-    size_t columns = RUN_TABLE_COLUMNS, cells = 0;
     bool names = form != REPORT_TABLE;
     for (size_t i = 0; i < n; i++) names = names || run[i].name;
-    char **cell = xcalloc((n + 1) * columns, sizeof *cell);
-    for (size_t i = 0; i <= n; i++) {
-        struct run_table_cells line;
-        if (i) run_table_cells(&run[i - 1], &line);
-        for (size_t k = 0; k < columns; k++) {
-            const char *s = i ? line.cell[k] : run_table_heading[k];
-            if (names || k != RUN_TABLE_NAME) cell[cells++] = text_visible(s, strlen(s));
-        }
+    const struct report_column column[] = {
+        { "id", REPORT_LONG, .offset = offsetof(struct run_line, r.id) },
+        { "state", REPORT_TEXT, .offset = offsetof(struct run_line, state) },
+        { "method", REPORT_TEXT, .offset = offsetof(struct run_line, r.method) },
+        { "task", REPORT_TEXT, .offset = offsetof(struct run_line, r.task) },
+        { "metric", REPORT_TEXT, .offset = offsetof(struct run_line, r.metric) },
+        { "best", REPORT_TEXT, offsetof(struct run_line, texts[0]), .right = true },
+        { "rows", REPORT_TEXT, offsetof(struct run_line, texts[1]), .right = true },
+        { "step", REPORT_TEXT, offsetof(struct run_line, texts[2]), .right = true },
+        { "lr", REPORT_DOUBLE, offsetof(struct run_line, r.lr), .none = "-" },
+        { "trained", REPORT_COUNT, .offset = offsetof(struct run_line, r.trained) },
+        { "time s", REPORT_DOUBLE, offsetof(struct run_line, r.seconds), .decimals = 1 },
+        { "seed", REPORT_SEED, .offset = offsetof(struct run_line, r.seed) },
+        { "name", REPORT_TEXT, offsetof(struct run_line, r.name), .none = "",
+          .forms = names ? 0 : REPORT_JSON },
+        { "", REPORT_TEXT, .offset = offsetof(struct run_line, remark) },
+        { 0 },
+    };
+    struct run_line *line = xcalloc(n + 1, sizeof *line);
+    for (size_t i = 0; i < n; i++) {
+        struct run_line *l = &line[i];
+        *l = (struct run_line){ run[i], store_state_name(run[i].state), run_table_remark(&run[i]),
+                                { l->best, l->rows, l->step }, .rows = "-" };
+        run_table_value(&run[i].best, l->best);
+        if (run[i].rows) text_thousands(run[i].rows, l->rows);
+        snprintf(l->step, sizeof l->step, "%lld/%lld", (long long)run[i].step, (long long)run[i].steps);
     }
-    report_cells(form, cell, n + 1, cells / (n + 1), names ? "rlllrrrrrrrrll" : "rlllrrrrrrrrl", b);
-    while (cells) free(cell[--cells]);
-    free(cell);
+    report_rows(column, form, line, n, sizeof *line, b);
+    free(line);
 }
 
 static int markdown(struct store *s, const int64_t *id, size_t runs, struct store_sink sink, struct err *e) {

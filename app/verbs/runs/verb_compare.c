@@ -26,23 +26,23 @@ void verb_compared_print(const struct args *a, const struct side_by_side *c) {
 }
 
 /* What the groups differ in, behind the results. */
-static void print_differences(const struct args *a, const struct grouping *g) {
+static void print_differences(const struct grouping *g) {
     struct grouping_difference *d;
     struct buf b = BUF_INIT;
-    size_t n = grouping_differences(g, &d);
-    if (n) buf_puts(&b, "\nThe groups differ in:\n\n| |");
-    for (int i = 0; n && i < g->of.groups; i++) text_markdown_cell(&b, g->of.group[i].name);
-    for (int i = 0; n && i <= g->of.groups; i++) buf_puts(&b, i ? "---|" : "\n|---|");
-    for (size_t k = 0; k < n; k++) {
-        buf_puts(&b, "\n|");
-        text_markdown_cell(&b, d[k].key);
-        for (int i = 0; i < g->of.groups; i++)
-            text_markdown_cell(&b, d[k].value[i] ? d[k].value[i] : "\u2013");
-        free(d[k].value);
+    size_t n = grouping_differences(g, &d), columns = (size_t)g->of.groups + 1;
+    const char **cell = xcalloc((n + 1) * columns, sizeof *cell);
+    for (size_t i = 0; i < (n + 1) * columns; i++) {
+        size_t line = i / columns, group = i % columns;
+        const char *value = !line ? group ? g->of.group[group - 1].name : ""
+                            : group ? d[line - 1].value[group - 1]
+                                    : d[line - 1].key;
+        cell[i] = value ? value : "\u2013";
     }
-    if (n) buf_putc(&b, '\n');
-    free(d);
-    if (!a->csv) out_lines(buf_text(&b));
+    if (n) buf_puts(&b, "\nThe groups differ in:\n\n");
+    if (n) report_cells(REPORT_MARKDOWN, (char *const *)cell, n + 1, columns, NULL, &b);
+    while (n) free(d[--n].value);
+    free(d), free(cell);
+    out_lines(buf_text(&b));
     buf_release(&b);
 }
 
@@ -62,7 +62,7 @@ static void json_differences(const struct grouping *g, struct buf *b) {
 static void verb_compare_print(const struct args *a, const struct grouping *g) {
     if (!a->json) {
         verb_compared_print(a, &g->of);
-        print_differences(a, g);
+        if (!a->csv) print_differences(g);
         return;
     }
     const struct compared_options o = options(a);
