@@ -314,14 +314,6 @@ static int measured(const struct replicate *how, int64_t id, const struct experi
     return 0;
 }
 
-static int keep_measure(const struct replicate *how, int64_t run, const struct experiment_cell *c,
-                        double value, struct err *e) {
-    char *name = measure_name(c);
-    int rc = store_measure(how->store, run, name, value, e);
-    free(name);
-    return rc;
-}
-
 static int do_measure(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
                       int cell, int s, int *lacking, struct err *e) {
     const struct experiment_cell *c = &x->cell[cell];
@@ -341,7 +333,9 @@ static int do_measure(const struct replicate *how, const struct experiment *x, s
         bool late = clock_seconds() >= how->until;
         if (!rc && status && !late) rc = err_set(e, ERR_FAILED, "petri %s: ended with %d", line, status);
         if (!rc && !status) rc = number_at(buf_text(&out), out.size, c->path, &value, e);
-        if (!rc && !status) rc = keep_measure(how, run, c, value, e);
+        char *name = measure_name(c);
+        if (!rc && !status) rc = store_measure(how->store, run, name, value, e);
+        free(name);
         free(line);
         spoken_release(&w);
         buf_release(&out);

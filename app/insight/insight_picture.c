@@ -178,11 +178,6 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
     }
 }
 
-static double perplexity_of(const struct inside *in) {
-    const struct inside_panel *p = &in->panel[0];
-    return in->training ? p->moments->used : p->tsne ? tsne_perplexity(p->tsne) : 0;
-}
-
 struct insight_map *picture_of(struct inside *in, struct shared_rows *rows, bool playing, const char *busy,
                                const char *failed) {
     struct insight_map *m = xcalloc(1, sizeof *m);
@@ -212,7 +207,7 @@ struct insight_map *picture_of(struct inside *in, struct shared_rows *rows, bool
     d->run_tasks = in->run_tasks;
     d->pool = first->moments && strcmp(first->moments->pool, "mean") ? "first token" : "mean of tokens";
     d->asked = in->perplexity;
-    d->perplexity = perplexity_of(in);
+    d->perplexity = in->training ? first->moments->used : first->tsne ? tsne_perplexity(first->tsne) : 0;
     d->iteration = first->tsne ? tsne_iteration(first->tsne) : 0;
     d->iterations = o.iterations;
     d->seed = INSIGHT_SEED;

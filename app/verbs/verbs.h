@@ -34,6 +34,8 @@ int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, stru
 int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
 /* A run that was just made: with --json as verb_run_json, else "run N: METHOD on MODEL, ENDING" on a line. */
 int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
+/* Prints that a Hugging Face folder was written; `worst`: the largest logit difference from the run, or NaN. */
+void verb_tell_folder(const struct args *a, int64_t run, const char *folder, double worst);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */
 int verb_close(struct store *s, int rc, struct err *e);
 /* The name that --name gives a run, NULL: none; ERR_USAGE where a run cannot be called so. */

@@ -132,9 +132,7 @@ bool json_get_string(const json_t *o, const char *file, const char *key, const c
     return true;
 }
 
-void json_add_string(struct buf *b, const char *s) { json_add_bytes(b, s, strlen(s)); }
-
-void json_add_bytes(struct buf *b, const char *s, size_t n) {
+static void json_add_bytes(struct buf *b, const char *s, size_t n) {
     buf_putc(b, '"');
     while (n) {
         uint32_t cp;
@@ -148,6 +146,8 @@ void json_add_bytes(struct buf *b, const char *s, size_t n) {
     }
     buf_putc(b, '"');
 }
+
+void json_add_string(struct buf *b, const char *s) { json_add_bytes(b, s, strlen(s)); }
 
 static void add_number(struct buf *b, const char *text, bool finite) {
     if (finite) buf_puts(b, text);

@@ -29,7 +29,6 @@ bool json_get_string(const json_t *o, const char *file, const char *key, const c
 /* Writers for JSON built as text.  Numbers are shortest-exact; NaN and infinities are written as the strings
  * "nan", "inf" or "-inf". */
 void json_add_string(struct buf *b, const char *s);
-void json_add_bytes(struct buf *b, const char *s, size_t n); /* a string that may contain NULs */
 void json_add_double(struct buf *b, double v);
 void json_add_float(struct buf *b, float v);
 

@@ -115,6 +115,19 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     return rc;
 }
 
+void verb_tell_folder(const struct args *a, int64_t run, const char *folder, double worst) {
+    if (a->json) {
+        struct buf b = BUF_INIT;
+        json_put(&b, "{run:%jd,folder:%s,largest_logit_difference:%1g}", run, folder, worst);
+        out_line(&b);
+        return;
+    }
+    out_text(folder);
+    if (isnan(worst))
+        puts(": written; not compared with the run: the rows that it was trained on are not there");
+    else printf(": written; largest logit difference from the run on 20 rows: %.2g\n", worst);
+}
+
 static int write_folder(const struct args *a, struct store *s, int64_t run, const char *folder,
                         struct err *e) {
     double worst;
@@ -122,18 +135,8 @@ static int write_folder(const struct args *a, struct store *s, int64_t run, cons
     int rc = export_hf(s, run, a->task, a->model, folder, a->half > 0, NULL, &worst, &said, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
-    if (rc) return rc;
-    if (a->json) {
-        struct buf b = BUF_INIT;
-        json_put(&b, "{run:%jd,folder:%s,largest_logit_difference:%1g}", run, folder, worst);
-        out_line(&b);
-        return 0;
-    }
-    out_text(folder);
-    if (isnan(worst))
-        puts(": written; not compared with the run: the rows that it was trained on are not there");
-    else printf(": written; largest logit difference from the run on 20 rows: %.2g\n", worst);
-    return 0;
+    if (!rc) verb_tell_folder(a, run, folder, worst);
+    return rc;
 }
 
 static int write_to(const struct args *a, const struct outfile_guard *g, struct store *s, int64_t id,

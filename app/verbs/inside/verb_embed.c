@@ -94,20 +94,19 @@ int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int6
     return rc;
 }
 
-static int verb_embed_embed(const struct args *a, struct asked *q, struct store *s, struct err *e) {
-    int64_t set;
-    bool new;
-    int rc = verb_embed_rows(a, q, s, &set, &new, e);
-    return rc ? rc : print_set(a, s, set, new, e);
-}
-
 int verb_embed(const struct args *a, struct err *e) {
     struct asked q;
     struct store *s;
     if (a->list) return verb_embed_list(a, e);
     int rc = asked_read(&q, a, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
-    if (!rc) rc = verb_close(s, verb_embed_embed(a, &q, s, e), e);
+    if (!rc) {
+        int64_t set;
+        bool new;
+        rc = verb_embed_rows(a, &q, s, &set, &new, e);
+        if (!rc) rc = print_set(a, s, set, new, e);
+        rc = verb_close(s, rc, e);
+    }
     asked_release(&q);
     return rc;
 }

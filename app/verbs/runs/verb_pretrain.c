@@ -50,17 +50,8 @@ static int pretrain_write(const struct args *a, struct store *s, int64_t run, st
     int rc = export_hf(s, run, NULL, NULL, out, a->half > 0, NULL, &worst, &said, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
-    if (rc) return rc;
-    if (a->json) {
-        struct buf b = BUF_INIT;
-        json_put(&b, "{run:%jd,folder:%s,largest_logit_difference:%1g}", run, out, worst);
-        out_line(&b);
-        return 0;
-    }
-    out_text(out);
-    printf(": written from run %lld; largest logit difference from the run on 20 rows: %.2g\n",
-           (long long)run, worst);
-    return 0;
+    if (!rc) verb_tell_folder(a, run, out, worst);
+    return rc;
 }
 
 /* The run in the open store, to its end, and the folder. */

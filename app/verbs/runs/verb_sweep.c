@@ -252,12 +252,6 @@ static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, st
     return sweep_plan_extend(p, more, n, j, e);
 }
 
-static int verb_sweep_stop(const struct sweep_plan *p, struct store *s, struct err *e) {
-    if (store_sweep_stop(s, p->id, e)) return e->code;
-    printf("all who work on sweep %lld were asked to stop; each run keeps a checkpoint\n", (long long)p->id);
-    return 0;
-}
-
 /* That results, resume and stop are given nothing which they would pass over. */
 static int check_of_history(const struct args *a, const char *word, int64_t id, struct err *e) {
     for (int i = 0; strcmp(word, "extend") && i < a->given; i++) {
@@ -291,8 +285,10 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
         if (!rc) rc = halving_check(&p.spec, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
-    if (!rc)
-        rc = strcmp(word, "stop") ? verb_sweep_carry_out(a, &p, s, j, workers, e) : verb_sweep_stop(&p, s, e);
+    bool stops = !strcmp(word, "stop");
+    if (!rc) rc = stops ? store_sweep_stop(s, id, e) : verb_sweep_carry_out(a, &p, s, j, workers, e);
+    if (!rc && stops)
+        printf("all who work on sweep %lld were asked to stop; each run keeps a checkpoint\n", (long long)id);
     sweep_plan_release(&p);
     return rc;
 }
