@@ -27,14 +27,14 @@ static void replace(struct buf *b, const char *from, const char *to) {
 
 static bool bleu_digit(char c) { return c >= '0' && c <= '9'; }
 static bool point(char c) { return c == '.' || c == ','; }
-/* ASCII punctuation that always stands alone: all but the apostrophe, comma, hyphen, point. */
+/* ASCII punctuation that is always a token: all but apostrophe, comma, hyphen and period. */
 static bool alone(char c) {
     return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-/* The 13a rules that look at two characters; each takes both, so that the second cannot begin
- * the next place.  Bytes do as well as characters, as all that is looked for is ASCII. */
+/* The 13a rules for pairs of characters; each consumes both, so that the second cannot start the next pair.
+ * Bytes suffice, as all patterns are ASCII. */
 enum rule { POINT_AFTER_OTHER, POINT_BEFORE_OTHER, HYPHEN_AFTER_DIGIT };
 
 static void bleu_apply(struct buf *b, enum rule rule) {
@@ -84,7 +84,7 @@ static void bleu_split(const struct buf *b, struct words *w) {
     if (at > from) words_add(w, b->data + from, at - from);
 }
 
-/* Adds a text's words by the 13a rules. */
+/* Appends the words of a text by the 13a rules. */
 static void bleu_words(const char *s, size_t n, struct words *w) {
     static const char *const change[][2] = {
         { "<skipped>", "" }, { "-\n", "" },    { "\n", " " },   { "&quot;", "\"" },
@@ -93,7 +93,7 @@ static void bleu_words(const char *s, size_t n, struct words *w) {
     struct buf b = BUF_INIT;
     buf_add(&b, s, unicode_rstrip(s, n));
     for (size_t i = 0; i < COUNT_OF(change); i++) replace(&b, change[i][0], change[i][1]);
-    /* a blank at either end, so that every character has neighbours */
+    /* a blank at both ends, so that every character has neighbors */
     struct buf line = BUF_INIT;
     buf_putc(&line, ' ');
     if (b.size) buf_add(&line, b.data, b.size);

@@ -1,7 +1,7 @@
-/* BLEU of a corpus (Papineni et al. 2002) with one reference a text, as sacrebleu computes it:
- * words by mteval's 13a rules, case kept, n-grams to 4, exponential smoothing.
+/* Corpus BLEU (Papineni et al. 2002) with one reference per text, as computed by sacrebleu: words by mteval's
+ * 13a rules, case-sensitive, n-grams up to 4, exponential smoothing.
  *
- * A struct bleu, zeroed, gathers counts text by text; it owns nothing. */
+ * A struct bleu, zeroed, accumulates counts text by text; it owns nothing. */
 #ifndef CORE_DATA_BLEU_H
 #define CORE_DATA_BLEU_H
 
@@ -13,14 +13,14 @@
 enum { BLEU_ORDER = 4 };
 
 struct bleu {
-    uint64_t right[BLEU_ORDER]; /* n-grams of the texts that their references have too */
+    uint64_t right[BLEU_ORDER]; /* n-grams of the texts that also occur in their references */
     uint64_t given[BLEU_ORDER]; /* n-grams of the texts */
     uint64_t length, gold_length; /* words */
 };
 
-/* Counts one text beside its reference; sizes in bytes of UTF-8. */
+/* Adds the counts of one text and its reference; sizes in bytes of UTF-8. */
 void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *text, size_t size);
-/* 0 … 100; 0 when no word is right or the texts are too short for any 4-gram. */
+/* Returns the score, 0 … 100; 0 when no word matches or the texts are too short for any 4-gram. */
 double bleu_value(const struct bleu *b);
 
 #endif

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-/* Names under which source and target texts are found in the wild. */
+/* Common names of source and target columns. */
 static const char *const columns_pair[][2] = {
     { "source", "target" }, { "document", "summary" }, { "article", "highlights" },
     { "input", "output" },  { "text", "summary" },
@@ -34,12 +34,12 @@ static bool has(const struct dataset *d, const char *name) {
 static int ambiguous(const struct dataset *d, const char *const *x, const char *const *y,
                      struct err *e) {
     return err_set(e, ERR_USAGE,
-                   "%s: \"%s\" and \"%s\" could be the source and target texts, and so could "
-                   "\"%s\" and \"%s\"; say which with --source and --target",
+                   "%s: ambiguous source and target columns: \"%s\" and \"%s\", or \"%s\" and \"%s\"; "
+                   "choose with --source and --target",
                    d->path, x[0], x[1], y[0], y[1]);
 }
 
-/* Sets *found to the one pair of names that the split has, or NULL. */
+/* Sets *found to the only pair of names in the split, or NULL. */
 static int columns_find_pair(const struct dataset *d, const char *const **found, struct err *e) {
     *found = NULL;
     for (size_t i = 0; i < COUNT_OF(columns_pair); i++) {
@@ -54,7 +54,7 @@ static const char *either(const struct dataset *d, const char *name, const char 
     return name && other && !has(d, name) && has(d, other) ? other : name;
 }
 
-/* Where texts alone are read, a column under a name that source texts have will do. */
+/* Without labels, a column with a common source name is accepted as the text. */
 static const char *columns_usual(const struct dataset *d, bool alone) {
     if (has(d, "sentence")) return "sentence";
     for (size_t i = 0; alone && !has(d, "text") && i < COUNT_OF(columns_pair); i++)
@@ -84,12 +84,12 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
     if (!texts) return labelled(d, c, o);
     if (labels) {
         text_line(&d->report.notes,
-                  "the column \"%s\" is read as labels; \"%s\" and \"%s\" would be read as source "
-                  "and target texts with --source and --target",
+                  "the column \"%s\" is used as label; use --source and --target to read \"%s\" and "
+                  "\"%s\" as source and target texts",
                   o->label, texts[0], texts[1]);
         return labelled(d, c, o);
     }
-    text_line(&d->report.notes, "\"%s\" and \"%s\" are read as source and target texts", texts[0],
+    text_line(&d->report.notes, "\"%s\" and \"%s\" are used as source and target texts", texts[0],
               texts[1]);
     *c = (struct columns){ .a = texts[0], .target = texts[1] };
     return 0;
@@ -111,7 +111,7 @@ static bool same_folded(const char *a, const char *b) {
     return same;
 }
 
-/* A column whose name is the same but for what label_fold takes away, or else begins so ("Labels"). */
+/* A column whose name is equal after label_fold, or starts that way ("Labels"). */
 static const char *columns_like(const struct dataset *d, const char *name) {
     for (int i = 0; i < d->columns; i++)
         if (same_folded(d->column[i], name)) return d->column[i];
@@ -141,8 +141,8 @@ bool columns_missing(const struct dataset_options *o, struct dataset *d, struct 
         struct buf advice = BUF_INIT;
         char *found = names_text(d->column, d->columns, 8);
         columns_advise(d, name[k], columns_option(o, k), &advice);
-        err_set(e, ERR_USAGE, "%s: no column \"%s\": the keys of the first lines are %s%s", d->path, name[k],
-                found, buf_text(&advice));
+        err_set(e, ERR_USAGE, "%s: column \"%s\" not found: the keys of the first lines are %s%s", d->path,
+                name[k], found, buf_text(&advice));
         buf_release(&advice);
         free(found);
         return true;

@@ -13,7 +13,7 @@
 #include "core/data/import.h"
 #include "core/data/sample.h"
 
-/* Allocates n bytes and a NUL that live as long as the dataset. */
+/* Allocates n bytes and a NUL with the lifetime of the dataset. */
 static char *memory_room(struct dataset_memory *m, size_t n) {
     enum { BLOCK = 1 << 20 };
     if (m->used + n + 1 > m->size) {
@@ -40,7 +40,7 @@ static bool blank(const struct field *f) {
     return i == f->n;
 }
 
-/* Notes a row whose bytes are not as they seem. */
+/* Records an example whose bytes are not valid text. */
 static void look_at_bytes(struct import_report *r, size_t line, const struct fields *f) {
     const struct field *const all[] = { &f->a, &f->b, &f->c, &f->label, &f->target };
     bool odd = false, nul = false;
@@ -53,7 +53,7 @@ static void look_at_bytes(struct import_report *r, size_t line, const struct fie
     if (nul) report_line(&r->nul, line);
 }
 
-/* A label as a text is read: what is not UTF-8 is U+FFFD. */
+/* Returns a label as valid text: invalid UTF-8 becomes U+FFFD. */
 static struct field dataset_label_text(struct import *m, const struct field *f) {
     if (!f->s || utf8_valid(f->s, f->n)) return *f;
     struct buf b = BUF_INIT;
@@ -81,7 +81,7 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
     struct dataset *d = m->d;
     struct import_report *r = &d->report;
     if (f->label.s && strlen(f->label.s) != f->label.n) {
-        report_skip(r, line, "the label holds a NUL byte");
+        report_skip(r, line, "the label contains a NUL byte");
         return;
     }
     if (f->target.s && blank(&f->target)) {
@@ -89,7 +89,7 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
         return;
     }
     if (f->label.n > DATASET_NAME) {
-        report_skip(r, line, "the label is longer than %d bytes; is it the right column?",
+        report_skip(r, line, "the label is longer than %d bytes; check the label column",
                     DATASET_NAME);
         return;
     }
@@ -121,7 +121,7 @@ int format_by_name(const char *path) {
     return -1;
 }
 
-/* A .txt may be either; the first byte tells. */
+/* A .txt may be a table or JSON Lines; the first byte decides. */
 static bool txt_of_json(const struct dataset *d) {
     const struct buf *file = &d->memory->file;
     const char *dot = strrchr(d->path, '.');
@@ -136,32 +136,33 @@ static int open_file(struct dataset *d, struct err *e) {
     if (encoding_check(d->path, s, file->size, e)) return e->code;
     d->report.bom = text_starts(s, "\xEF\xBB\xBF");
     if (file->size == (d->report.bom ? 3u : 0u))
-        return err_set(e, ERR_INPUT, "%s: the file is empty", d->path);
+        return err_set(e, ERR_INPUT, "%s: empty file", d->path);
     return 0;
 }
 
-/* No line of the file could be read: why, and what there is. */
+/* Reports that no line of the file could be read, and the first reason. */
 static int no_rows(const struct import *m, struct err *e) {
     struct dataset *d = m->d;
     const struct report_skip *first = &d->report.first[0];
     const struct buf *file = &d->memory->file;
     size_t bom = d->report.bom ? 3 : 0;
     if (d->format != DATA_JSONL)
-        return err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s", d->path, first->line,
+        return err_set(e, ERR_INPUT, "%s: no examples could be read; line %zu: %s", d->path, first->line,
                        first->why);
     json_t *whole = json_parse("", buf_text(file) + bom, file->size - bom, NULL);
     if (whole && (d->report.lines > 1 || json_is_object(json_array_get(whole, 0))))
         err_set(e, ERR_INPUT,
-                "%s: the file is one JSON document, %s of %zu; what is read has an object a line",
+                "%s: a single JSON document, %s of %zu; expected JSON Lines with one object per line",
                 d->path, json_kind(whole),
                 json_is_array(whole) ? json_array_size(whole) : json_object_size(whole));
     else if (!d->columns || !columns_missing(m->o, d, e))
-        err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s", d->path, first->line, first->why);
+        err_set(e, ERR_INPUT, "%s: no examples could be read; line %zu: %s", d->path, first->line,
+                first->why);
     json_decref(whole);
     return e->code;
 }
 
-/* The format by option or name; a table under any name where its delimiter is given. */
+/* Determines the format by option or name; with --delimiter any name is a table. */
 static int find_format(struct import *m, struct err *e) {
     const struct dataset_options *o = m->o;
     struct dataset *d = m->d;
@@ -169,16 +170,16 @@ static int find_format(struct import *m, struct err *e) {
     if (format < 0 && o->delimiter) format = DATA_CSV;
     if (format < 0)
         return err_set(e, ERR_USAGE,
-                       "%s: the name does not tell the format; .tsv, .csv and .jsonl are read, any table "
-                       "with --delimiter",
+                       "%s: unknown format; supported are .tsv, .csv and .jsonl, and any table with "
+                       "--delimiter",
                        d->path);
     d->format = (enum data_format)format;
     if (!o->format && txt_of_json(d)) {
         d->format = DATA_JSONL;
-        text_line(&d->report.notes, "read as JSON Lines, as it begins with an object");
+        text_line(&d->report.notes, "read as JSON Lines, because the file starts with an object");
     }
     if (d->format == DATA_JSONL && (o->delimiter || o->header == DATA_HEADER_NO))
-        text_line(&d->report.notes, "JSON Lines have neither delimiter nor header: %s says nothing here",
+        text_line(&d->report.notes, "JSON Lines have neither delimiter nor header; %s is ignored",
                   o->delimiter ? "--delimiter" : "--no-header");
     return 0;
 }
@@ -195,7 +196,7 @@ static int dataset_read_all(struct import *m, struct err *e) {
     if (!rc) rc = labels_read(m, e);
     if (rc) return rc;
     if (!d->rows && d->report.first_count) return no_rows(m, e);
-    if (!d->rows) return err_set(e, ERR_INPUT, "%s: the file has no rows", d->path);
+    if (!d->rows) return err_set(e, ERR_INPUT, "%s: the file has no examples", d->path);
     d->report.rows = d->split_rows = d->rows;
     repeats_digest(d);
     repeats_count(d);
@@ -250,8 +251,7 @@ static int past_embedding(const struct dataset *d, const struct tokenizer *t, si
                           int embedding_rows, struct err *e) {
     const struct dataset_row *r = &d->row[i];
     return err_set(e, ERR_INPUT,
-                   "%s: row %llu (line %zu): token \"%s\" has id %d, and the embedding has "
-                   "%d rows",
+                   "%s: example %llu (line %zu): token \"%s\" has id %d, but the embedding has %d rows",
                    d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id,
                    embedding_rows);
 }
@@ -286,7 +286,7 @@ static void forget_tokens(struct dataset *d) {
     d->types = NULL;
 }
 
-/* Room of the arrays of ids while a split is encoded. */
+/* Capacity of the id arrays while a split is encoded. */
 struct rooms {
     size_t ids, types, target;
 };
@@ -367,6 +367,6 @@ void dataset_draw(struct dataset *d, size_t n) {
     sample_rows(all, n, 0, "dataset", drawn);
     dataset_keep_chosen(d, drawn, true);
     d->split_rows = all;
-    text_line(&d->report.notes, "a fixed draw (seed 0) of %zu of the %zu rows", d->rows, all);
+    text_line(&d->report.notes, "a random sample (seed 0) of %zu of the %zu examples", d->rows, all);
     free(drawn);
 }

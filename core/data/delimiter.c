@@ -1,4 +1,4 @@
-/* What stands between the columns of a table. */
+/* Column delimiters of tables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ int delimiter_parse(const char *text, char *out, struct err *e) {
         return 0;
     }
     char *shown = text_visible(text, strlen(text));
-    err_set(e, ERR_USAGE, "--delimiter \"%.40s\": must be one ASCII character that is no quote, or tab",
+    err_set(e, ERR_USAGE, "--delimiter \"%.40s\": must be one ASCII character other than a quote, or tab",
             shown);
     free(shown);
     return e->code;
@@ -46,7 +46,7 @@ const char *delimiter_name(char c) {
     return NULL;
 }
 
-/* Whether one of the parts between c, without blanks and quotes at its ends, is `name`. */
+/* Returns whether one of the fields separated by c, without blanks and quotes at its ends, is `name`. */
 static bool has_part(const struct field *f, char c, const char *name) {
     size_t size = strlen(name);
     const char *s = f->s, *end = f->s + f->n;

@@ -11,23 +11,23 @@ struct mark {
     const char *what;
 };
 
-/* The longer marks first: UTF-32's begins as UTF-16's does. */
+/* The longer marks first: that of UTF-32 starts like that of UTF-16. */
 static const struct mark marks[] = {
-    { "\xFF\xFE\0\0", 4, "the file is UTF-32; UTF-8 is read" },
-    { "\0\0\xFE\xFF", 4, "the file is UTF-32; UTF-8 is read" },
-    { "\xFF\xFE", 2, "the file is UTF-16; UTF-8 is read" },
-    { "\xFE\xFF", 2, "the file is UTF-16; UTF-8 is read" },
-    { "version https://git-lfs", 23, "a Git LFS pointer; the data was not downloaded" },
+    { "\xFF\xFE\0\0", 4, "the file is UTF-32; convert it to UTF-8" },
+    { "\0\0\xFE\xFF", 4, "the file is UTF-32; convert it to UTF-8" },
+    { "\xFF\xFE", 2, "the file is UTF-16; convert it to UTF-8" },
+    { "\xFE\xFF", 2, "the file is UTF-16; convert it to UTF-8" },
+    { "version https://git-lfs", 23, "a Git LFS pointer; the data was not downloaded; run git lfs pull" },
     { "\x1F\x8B", 2, "the file is compressed (gzip); unpack it first" },
     { "BZh", 3, "the file is compressed (bzip2); unpack it first" },
     { "\xFD\x37zXZ\0", 6, "the file is compressed (xz); unpack it first" },
     { "\x28\xB5\x2F\xFD", 4, "the file is compressed (zstd); unpack it first" },
-    { "\xD0\xCF\x11\xE0", 4, "the file is a spreadsheet or document of an office; save it as CSV" },
-    { "PAR1", 4, "the file is Parquet; tables of text are read" },
+    { "\xD0\xCF\x11\xE0", 4, "the file is an office document; save it as CSV" },
+    { "PAR1", 4, "the file is Parquet; convert it to CSV or JSON Lines" },
     { "PK\x03\x04", 4, "the file is a ZIP archive or a spreadsheet (.xlsx, .ods); save it as CSV" },
 };
 
-/* Text of wide units without a mark: ASCII among it leaves NULs at every other byte, or at three of four. */
+/* Detects wide text without a byte order mark: ASCII leaves NULs at every other byte, or at three of four. */
 static const char *wide_units(const char *s, size_t n) {
     enum { LOOK = 4096 };
     size_t nul[2] = { 0, 0 };
@@ -36,8 +36,8 @@ static const char *wide_units(const char *s, size_t n) {
     size_t half = n / 2;
     bool even = 5 * nul[0] >= 2 * half, odd = 5 * nul[1] >= 2 * half;
     if (half < 2 || (!even && !odd)) return NULL;
-    if (even && odd) return "the file seems to be UTF-32; UTF-8 is read";
-    return 10 * nul[even] < half ? "the file seems to be UTF-16; UTF-8 is read" : NULL;
+    if (even && odd) return "the file seems to be UTF-32; convert it to UTF-8";
+    return 10 * nul[even] < half ? "the file seems to be UTF-16; convert it to UTF-8" : NULL;
 }
 
 int encoding_check(const char *path, const char *s, size_t n, struct err *e) {

@@ -7,19 +7,19 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-/* A parser's words for a damaged line, in ours. */
+/* Messages for parser errors of a damaged line. */
 static const char *reason(const struct err *e) {
     static const struct {
         const char *part, *why;
     } known[] = {
-        { "duplicate", "a key is there twice" },
-        { "\\u0000", "holds the character U+0000" },
-        { "NUL byte", "holds a NUL byte" },
-        { "Unicode", "half a surrogate pair" },
+        { "duplicate", "duplicate key" },
+        { "\\u0000", "contains the character U+0000" },
+        { "NUL byte", "contains a NUL byte" },
+        { "Unicode", "an unpaired surrogate" },
         { "nested deeper", "nested deeper than 64 levels" },
-        { "premature end", "cut off" },
-        { "near end of file", "cut off" },
-        { "near EOF", "cut off" },
+        { "premature end", "truncated" },
+        { "near end of file", "truncated" },
+        { "near EOF", "truncated" },
     };
     for (size_t i = 0; i < COUNT_OF(known); i++)
         if (strstr(e->text, known[i].part)) return known[i].why;
@@ -33,7 +33,7 @@ const char *json_kind(const json_t *v) {
     case JSON_NULL: return "null";
     case JSON_STRING: return "a text";
     case JSON_TRUE:
-    case JSON_FALSE: return "a truth value";
+    case JSON_FALSE: return "a boolean";
     default: return "a number";
     }
 }
@@ -42,7 +42,7 @@ bool json_text(struct import *m, size_t line, const json_t *o, const char *key,
                struct field *out) {
     const json_t *v = json_object_get(o, key);
     char *shown = text_visible(key, strlen(key));
-    if (!v) report_skip(&m->d->report, line, "no \"%s\"", shown);
+    if (!v) report_skip(&m->d->report, line, "\"%s\" is missing", shown);
     else if (!json_is_string(v))
         report_skip(&m->d->report, line, "\"%s\" is %s", shown, json_kind(v));
     free(shown);
@@ -66,7 +66,7 @@ bool json_label(struct import *m, size_t line, const json_t *o, const char *key,
     else if (json_is_string(v)) s = json_string_value(v);
     else s = "";
     if (!v || json_is_null(v) || (json_is_string(v) && !*s)) {
-        report_skip(&m->d->report, line, "no label");
+        report_skip(&m->d->report, line, "unlabeled");
         return false;
     }
     if (!*s) {
@@ -78,8 +78,8 @@ bool json_label(struct import *m, size_t line, const json_t *o, const char *key,
     return true;
 }
 
-/* A source may come as a list of texts, which are joined by blanks; of a list of targets the
- * first is taken.  Both are counted, and said in the end. */
+/* A source may be a list of texts, which are joined with blanks; of a list of targets the first is used.
+ * Both are counted and reported at the end. */
 static bool jsonl_joined(struct import *m, size_t line, const json_t *o, const char *key, bool target,
                          struct field *out) {
     const json_t *v = json_object_get(o, key);
@@ -155,7 +155,7 @@ static void add_columns(struct dataset *d, json_t *o) {
     }
 }
 
-/* The keys of the first objects are the columns' names. */
+/* The keys of the first objects are the column names. */
 enum { NAMING_OBJECTS = 16, NAMING_KEYS = 256 };
 
 static void jsonl_name_columns(struct dataset *d, const char *s, size_t n) {
@@ -173,13 +173,13 @@ static void jsonl_name_columns(struct dataset *d, const char *s, size_t n) {
 static void say_lists(const struct import *m) {
     struct buf *notes = &m->d->report.notes;
     if (m->lists)
-        text_line(notes, "%zu sources are lists of texts, joined by blanks", m->lists);
+        text_line(notes, "%zu sources are lists of texts, joined with blanks", m->lists);
     if (m->more_targets)
-        text_line(notes, "warning: %zu rows have several target texts; the first of each is read",
+        text_line(notes, "warning: %zu examples have several target texts; the first of each is used",
                   m->more_targets);
     if (m->unmarked)
         text_line(notes,
-                  "warning: in %zu rows a span is not at the word that its index says, and is not "
+                  "warning: in %zu examples a span does not match the word of its index and is not "
                   "marked; the first is line %zu",
                   m->unmarked, m->unmarked_first);
 }
@@ -194,7 +194,7 @@ int jsonl_read(struct import *m, struct err *e) {
     if (columns_choose(m->o, d, &c, e)) return ERR_USAGE;
     columns_keep(d, &c);
     while (n) {
-        /* only LF ends a line: U+2028 and U+0085 may stand inside a string */
+        /* only LF ends a line: U+2028 and U+0085 may occur in a string */
         const char *end = memchr(s, '\n', n);
         size_t size = end ? (size_t)(end - s) : n, text = size;
         if (text && s[text - 1] == '\r') text--;
@@ -222,7 +222,7 @@ int json_list_read(struct import *m, struct err *e) {
     if (!all) return e->code;
     int rc = json_is_array(all)
                  ? 0
-                 : err_set(e, ERR_INPUT, "%s: is %s, not a list of objects", d->path, json_kind(all));
+                 : err_set(e, ERR_INPUT, "%s: %s, expected a list of objects", d->path, json_kind(all));
     for (i = 0; i < NAMING_OBJECTS && i < n && d->columns < NAMING_KEYS; i++)
         add_columns(d, json_array_get(all, i));
     if (!rc && n && columns_choose(m->o, d, &c, e)) rc = ERR_USAGE;

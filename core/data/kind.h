@@ -1,14 +1,14 @@
-/* What the rows of a split are labelled with. */
+/* The kinds of labels of a split. */
 #ifndef CORE_DATA_KIND_H
 #define CORE_DATA_KIND_H
 
 enum data_kind {
     DATA_CLASSES,
     DATA_REGRESSION,
-    DATA_TEXT, /* a target text to be written */
-    DATA_MASKED, /* nothing: words of the text itself are masked and guessed */
+    DATA_TEXT, /* a target text to generate */
+    DATA_MASKED, /* none: words of the text are masked and predicted */
 };
-/* What the label column holds; DATA_KIND_AUTO decides and says why in the report. */
+/* The content of the label column; DATA_KIND_AUTO infers it and reports the reason. */
 enum data_choice { DATA_KIND_AUTO, DATA_KIND_CLASSES, DATA_KIND_REGRESSION };
 
 #endif

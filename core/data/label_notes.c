@@ -1,4 +1,4 @@
-/* What is said about the classes of a split beside their names (labels.c). */
+/* Remarks on the classes of a split besides their names (labels.c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-/* ---- names that people would take for one ---- */
+/* ---- nearly equal names ---- */
 struct folded {
     char *text;
     const char *name;
@@ -19,8 +19,8 @@ static int by_folded(const void *a, const void *b) {
     return strcmp(((const struct folded *)a)->text, ((const struct folded *)b)->text);
 }
 
-/* What nobody sees of a label: a mark of format, a control, or what the Unicode standard lets fonts leave
- * out. */
+/* Invisible characters of a label: format characters, controls, and those that the Unicode standard allows
+ * fonts to omit. */
 static bool is_invisible(uint32_t cp) {
     utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
     return c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CC ||
@@ -82,7 +82,7 @@ char *label_fold(const char *s, bool as_number) {
     char text[32];
     double v;
     if (as_number && text_to_double(s, &v) &&
-        fabs(v) < 1LL << 53) { /* beyond it, unlike digits may be one double */
+        fabs(v) < 1LL << 53) { /* above it, different digits may be the same double */
         text_from_double(v, text);
         return xstrdup(text);
     }
@@ -120,7 +120,7 @@ static int label_notes_by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Whether `name` is two or more others of the n sorted names with c between them. */
+/* Returns whether `name` consists of two or more other names of the n sorted ones, separated by c. */
 static bool is_joined(const char *name, char c, char **sorted, size_t n) {
     char *copy = xstrdup(name), *rest = copy, *part, between[2] = { c, '\0' };
     int parts = 0;
@@ -148,8 +148,8 @@ static void warn_joined(struct dataset *d) {
         }
         if (joined)
             text_line(&d->report.notes,
-                      "warning: %zu labels are others put together, as \"%.60s\": a row has one class here, "
-                      "so each combination is a class of its own",
+                      "warning: %zu labels combine others, such as \"%.60s\": an example has one class, "
+                      "so each combination is a separate class",
                       joined, d->class_name[first]);
     }
     free(sorted);
@@ -159,7 +159,7 @@ void labels_warn_rare(struct dataset *d) {
     size_t once = 0;
     for (int c = 0; c < d->classes; c++) once += d->class_rows[c] == 1;
     if (once >= 5 && 4 * once >= (size_t)d->classes)
-        text_line(&d->report.notes, "warning: %zu of %d classes have one row each", once, d->classes);
+        text_line(&d->report.notes, "warning: %zu of %d classes have one example each", once, d->classes);
 }
 
 /* Names with whitespace or invisible characters at their ends. */

@@ -8,13 +8,13 @@
 #include "core/data/import.h"
 #include "core/text/vocab.h"
 
-/* The distinct labels of a split, in the order in which they come. */
+/* The distinct labels of a split, in order of appearance. */
 struct distinct {
     struct vocab vocab;
-    size_t *first; /* row that has it first */
-    size_t *rows;  /* and how many have it */
+    size_t *first; /* first example */
+    size_t *rows;  /* number of examples */
     size_t room, rows_room;
-    int32_t *of;   /* each row's */
+    int32_t *of;   /* of each example */
 };
 
 static const char *known_from(const struct dataset_options *o) {
@@ -26,7 +26,7 @@ static bool labels_whole(const char *s) {
     return text_to_int(s, &v);
 }
 
-/* A number with a comma for a point, as "2,6". */
+/* A number with a decimal comma, such as "2,6". */
 static bool comma_number(const char *s) {
     s += *s == '-' || *s == '+';
     size_t head = strspn(s, "0123456789");
@@ -35,7 +35,7 @@ static bool comma_number(const char *s) {
     return tail && !s[head + 1 + tail];
 }
 
-/* Two labels that are one only as what is not UTF-8 is read alike. */
+/* Two labels that are equal only because invalid UTF-8 is replaced. */
 static bool other_bytes(const struct import *m, size_t i, size_t k) {
     const struct field *a = &m->raw_label[i], *b = &m->raw_label[k];
     return a->n != b->n || memcmp(a->s, b->s, a->n) != 0;
@@ -44,14 +44,14 @@ static bool other_bytes(const struct import *m, size_t i, size_t k) {
 static int odd_labels(const struct import *m, size_t i, size_t k, struct err *e) {
     char *shown = text_visible(m->label[i].s, m->label[i].n);
     err_set(e, ERR_INPUT,
-            "%s: the labels of lines %zu and %zu differ only in bytes that are not UTF-8 (\"%.60s\"); "
-            "save the file as UTF-8",
+            "%s: the labels of lines %zu and %zu differ only in invalid UTF-8 (\"%.60s\"); save the file "
+            "as UTF-8",
             m->d->path, m->d->row[i].line, m->d->row[k].line, shown);
     free(shown);
     return e->code;
 }
 
-/* A number with whitespace around it is read as the number; other labels stay as they are. */
+/* A number surrounded by whitespace is read as the number; other labels are unchanged. */
 static bool trim_number(struct import *m, size_t i) {
     struct field *l = &m->label[i];
     size_t begin = 0, end = l->n;
@@ -105,14 +105,14 @@ static void labels_release(struct distinct *x) {
     free(x->of);
 }
 
-/* ---- the label that stands for none ---- */
+/* ---- the label that marks unlabeled examples ---- */
 static bool among_names(const struct dataset_options *o, const char *s) {
     for (int i = 0; i < o->name_count; i++)
         if (!strcmp(o->names[i], s)) return true;
     return false;
 }
 
-/* -1 among labels that are no whole numbers, beside other negative ones, or with 1 alone. */
+/* -1 among labels that are not integers, or next to other negative ones, or with 1 alone. */
 static bool minus_is_class(const struct distinct *x) {
     bool one = false, others = false;
     for (size_t i = 0; i < x->vocab.count; i++) {
@@ -126,7 +126,7 @@ static bool minus_is_class(const struct distinct *x) {
     return one && !others;
 }
 
-/* Rows to train on whose label -1 or - could be either. */
+/* Training examples whose label -1 or - is ambiguous. */
 static int mark_is_unclear(const struct import *m, const struct distinct *x, int32_t mark, struct err *e) {
     enum { OTHERS = 4 };
     const char *s = vocab_text(&x->vocab, mark);
@@ -144,8 +144,8 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
         named++;
     }
     err_set(e, ERR_INPUT,
-            "%s: %zu row%s the label %s%s%s: it may be a class or mark unlabeled rows; use --kind classes to "
-            "take %s as a class, --unlabeled %s to leave these rows out",
+            "%s: %zu example%s the label %s%s%s: it may be a class or mark unlabeled examples; use --kind "
+            "classes to read %s as a class, or --unlabeled %s to ignore these examples",
             m->d->path, at.rows, at.rows == 1 ? " has" : "s have", s, buf_text(&others), buf_text(&lines), s,
             s);
     buf_release(&lines);
@@ -153,8 +153,8 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
     return e->code;
 }
 
-/* Sets m->none where the label `mark` marks unlabeled rows: where the known classes have no such name, or
- * where nothing is trained on and the other labels do not make it a class. */
+/* Sets m->none if the label `mark` marks unlabeled examples: if the known classes do not contain it, or,
+ * without training, if the other labels do not make it a class. */
 static int find_mark(struct import *m, const struct distinct *x, const char *mark, struct err *e) {
     const struct dataset_options *o = m->o;
     int32_t id = vocab_find(&x->vocab, mark, strlen(mark));
@@ -169,22 +169,23 @@ static int find_mark(struct import *m, const struct distinct *x, const char *mar
     return 0;
 }
 
-/* Sets m->none to the label that marks unlabeled rows, or leaves it NULL: --unlabeled's, else -1 or -
- * (find_mark). */
+/* Sets m->none to the label that marks unlabeled examples, or leaves it NULL: that of --unlabeled, otherwise
+ * -1 or - (find_mark). */
 static int find_none(struct import *m, const struct distinct *x, struct err *e) {
     const struct dataset_options *o = m->o;
     static const char *const marks[] = { "-1", "-" };
     if (o->no_gold && vocab_find(&x->vocab, o->no_gold, strlen(o->no_gold)) >= 0) {
         m->none = o->no_gold;
         if (o->names && among_names(o, m->none)) {
-            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it is no missing one",
+            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it does not mark "
+                                           "unlabeled examples",
                       m->none, known_from(o));
             m->none = NULL;
         }
     }
     for (size_t i = 0; !o->no_gold && !m->none && i < COUNT_OF(marks); i++)
         if (find_mark(m, x, marks[i], e)) return e->code;
-    if (m->none) text_line(&m->d->report.notes, "the label %s stands for no gold label", m->none);
+    if (m->none) text_line(&m->d->report.notes, "the label %s marks unlabeled examples", m->none);
     return 0;
 }
 
@@ -193,8 +194,7 @@ static int32_t none_id(const struct import *m, const struct distinct *x) {
 }
 
 /* ---- classes or scores ---- */
-/* A label that is not a number where scores are read, or where all but a few labels are numbers: the cell,
- * and what to do. */
+/* Reports a label that is not a number among scores, or among labels that are numbers with few exceptions. */
 static int odd_cell(const struct import *m, size_t row, const char *more, struct err *e) {
     const struct field *l = &m->label[row];
     struct buf shown = BUF_INIT, mark = BUF_INIT;
@@ -203,26 +203,26 @@ static int odd_cell(const struct import *m, size_t row, const char *more, struct
     text_shell_word(&mark, l->s);
     if (comma_number(l->s))
         err_set(e, ERR_INPUT,
-                "%s: line %zu: the %.60s\" is not a number; it needs a point, not a comma (and where these "
-                "are two labels in a cell, --kind classes takes each combination as a class)",
+                "%s: line %zu: the %.60s\" is not a number; use a decimal point instead of a comma (or, "
+                "for two labels in a cell, --kind classes, where each combination is a class)",
                 m->d->path, m->d->row[row].line, buf_text(&shown));
     else if (m->o->no_gold)
         err_set(e, ERR_INPUT,
-                "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s (--unlabeled) "
-                "where there is no score",
+                "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s "
+                "(--unlabeled) if the score is missing",
                 m->d->path, m->d->row[row].line, buf_text(&shown), more, m->o->no_gold);
     else
         err_set(
             e, ERR_INPUT,
-            "%s: line %zu: the %.60s\" is not a finite number%s; use --unlabeled %.60s to treat such rows as "
-            "unlabeled, or --kind classes to treat every label as a class",
+            "%s: line %zu: the %.60s\" is not a finite number%s; use --unlabeled %.60s to treat such "
+            "examples as unlabeled, or --kind classes to read every label as a class",
             m->d->path, m->d->row[row].line, buf_text(&shown), more, buf_text(&mark));
     buf_release(&shown);
     buf_release(&mark);
     return e->code;
 }
 
-/* A usual spelling of a missing value. */
+/* A common spelling of a missing value. */
 static bool is_missing(const char *s) {
     static const char *const known[] = { "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "none", "null" };
     char *folded = label_fold(s, false);
@@ -232,10 +232,10 @@ static bool is_missing(const char *s) {
     return i < COUNT_OF(known);
 }
 
-/* Rows by what their labels look like. */
+/* Examples by the form of their labels. */
 struct looks {
     size_t all, whole, fractions, commas, odd, missing; /* missing: of the odd ones */
-    size_t first_odd;                                   /* a row */
+    size_t first_odd;                                   /* an example */
 };
 
 static struct looks look_at_labels(const struct import *m, const struct distinct *x) {
@@ -256,8 +256,8 @@ static struct looks look_at_labels(const struct import *m, const struct distinct
     return k;
 }
 
-/* Decides what the labels are.  ERR_INPUT where all but a few are fractions, or where missing values stand
- * among numbers: such a cell says nothing about the others. */
+/* Infers the kind of the labels.  ERR_INPUT if all but a few are fractions, or if numbers are mixed with
+ * missing values, whose meaning is then unknown. */
 static int decide(const struct import *m, const struct distinct *x, enum data_kind *kind, struct err *e) {
     struct import_report *r = &m->d->report;
     *kind = m->o->kind == DATA_KIND_REGRESSION ? DATA_REGRESSION : DATA_CLASSES;
@@ -273,16 +273,16 @@ static int decide(const struct import *m, const struct distinct *x, enum data_ki
     if (numbers && !k.odd && (k.fractions || k.commas)) {
         *kind = DATA_REGRESSION;
         text_line(&r->notes,
-                  "scores, as every label is a number and some are not whole; --kind classes "
-                  "takes them as names");
+                  "scores, because every label is a number and some are not integers; --kind classes "
+                  "reads them as names");
         return 0;
     }
     text_line(&r->notes, !k.odd && numbers
-                             ? "classes, as every label is a whole number; --kind scores takes "
-                               "them as scores"
-                             : "classes, as some labels are no numbers");
+                             ? "classes, because every label is an integer; --kind scores reads them as "
+                               "scores"
+                             : "classes, because some labels are not numbers");
     if (!k.odd && x->vocab.count > 20)
-        text_line(&r->notes, "warning: %zu different whole numbers as classes", x->vocab.count);
+        text_line(&r->notes, "warning: %zu different integers as classes", x->vocab.count);
     return 0;
 }
 
@@ -320,8 +320,7 @@ static int own_classes(struct import *m, const struct distinct *x, int32_t none,
         if ((int32_t)i == none) continue;
         if (d->classes == DATASET_CLASSES)
             return err_set(e, ERR_INPUT,
-                           "%s: more than %d different labels; is it the right column, or "
-                           "are they scores (--kind scores)?",
+                           "%s: more than %d different labels; check the label column, or use --kind scores",
                            d->path, DATASET_CLASSES);
         numbers = numbers && labels_whole(s);
         d->class_name[d->classes++] = xstrdup(s);
@@ -331,14 +330,14 @@ static int own_classes(struct import *m, const struct distinct *x, int32_t none,
     return 0;
 }
 
-/* ---- names known beforehand ---- */
+/* ---- known classes ---- */
 static int32_t labels_class_of(const char *const *names, int n, const char *s, bool number) {
     int64_t v;
     int32_t found = -1;
     if (number) return text_to_int(s, &v) && v >= 0 && v < n ? (int32_t)v : -1;
     for (int i = 0; i < n; i++) {
         if (strcmp(names[i], s)) continue;
-        if (found >= 0) return -1; /* two would do */
+        if (found >= 0) return -1; /* two suffice */
         found = i;
     }
     return found;
@@ -385,7 +384,7 @@ enum label_match labels_match(const char *const *names, int n, bool numbers, con
     return LABELS_BY_ORDER;
 }
 
-/* A label of the file by the name that the classes have. */
+/* The name of the class for a label of the file. */
 static const char *labels_name_of(const struct dataset_options *o, const char *s) {
     return o->alias && !strcmp(s, o->alias) ? o->alias_of : s;
 }
@@ -407,17 +406,17 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
         free(known);
         return e->code;
     }
-    BUG("no label was unknown");
+    BUG("an unknown label was expected");
 }
 
-/* A distinct label as it is matched, and its number. */
+/* A distinct label in normalized form, and its index. */
 struct spelled {
     const char *s;
     int32_t id;
 };
 
-/* The distinct labels of a split but for `none`, whole numbers in numeric order, else in byte order.  Caller
- * frees. */
+/* Returns the distinct labels of a split except `none`, integers in numeric order, others in byte order.
+ * Caller frees. */
 static struct spelled *labels_in_order(const struct dataset_options *o, const struct distinct *x,
                                        int32_t none, size_t *n) {
     struct spelled *l = xcalloc(x->vocab.count + 1, sizeof *l);
@@ -429,11 +428,12 @@ static struct spelled *labels_in_order(const struct dataset_options *o, const st
         whole = labels_whole(l[(*n)++].s) && whole;
     }
     qsort(l, *n, sizeof *l,
-          whole ? labels_by_number : labels_by_bytes); /* its first member is what they compare */
+          whole ? labels_by_number : labels_by_bytes); /* compared by its first member */
     return l;
 }
 
-/* Whether all labels are a known task's, whose order then is that of the outputs of a head without names. */
+/* Returns whether all labels belong to a known task, whose order is then that of the outputs of a head with
+ * default names. */
 static bool labels_of_task(const struct dataset_options *o, const struct spelled *l, size_t n) {
     size_t known = 0;
     for (size_t i = 0; i < n && o->order; i++)
@@ -445,15 +445,16 @@ static void labels_say_match(const struct dataset_options *o, enum label_match h
                              struct buf *notes) {
     const char *from = known_from(o);
     if (how == LABELS_BY_NUMBER) {
-        text_line(notes, "the labels are numbers; they are taken as the class numbers of %s:", from);
+        text_line(notes, "the labels are numbers and are used as the class indices of %s:", from);
         for (int i = 0; i < o->name_count; i++) text_line(notes, "  %d is \"%s\"", i, o->names[i]);
     } else if (how == LABELS_BY_FOLDED) {
-        text_line(notes, "the labels match %s but for case, whitespace, invisible characters or Unicode form",
+        text_line(notes, "the labels match %s, ignoring case, whitespace, invisible characters or Unicode "
+                         "form",
                   from);
     } else if (how == LABELS_BY_ORDER) {
         text_line(
             notes,
-            "warning: nothing names the classes of %s; the labels are assigned to its outputs in order:",
+            "warning: the classes of %s have no names; the labels are assigned to its outputs in order:",
             from);
         for (int i = 0; i < o->name_count; i++) text_line(notes, "  %s is \"%s\"", o->names[i], label[i]);
     }
@@ -508,14 +509,14 @@ static int labels_read_classes(struct import *m, struct distinct *x, struct err 
     return 0;
 }
 
-/* A train split cannot use rows without gold labels: they are named and left out. */
+/* Unlabeled examples cannot be used for training: they are reported and skipped. */
 static void drop_unlabelled(struct import *m) {
     struct dataset *d = m->d;
     size_t kept = 0;
     for (size_t i = 0; i < d->rows; i++) {
         if (d->row[i].gold) d->row[kept++] = d->row[i];
         else if (d->kind == DATA_TEXT) report_skip(&d->report, d->row[i].line, "no target text");
-        else report_skip(&d->report, d->row[i].line, "no gold label%s%.60s%s", m->none ? " (" : "",
+        else report_skip(&d->report, d->row[i].line, "unlabeled%s%.60s%s", m->none ? " (" : "",
                          m->none ? m->none : "", m->none ? ")" : "");
     }
     d->rows = kept;

@@ -53,7 +53,7 @@ static const struct layout layouts_known[] = {
      .prefix = "scitail", .field = { "sentence1", "sentence2" } },
 };
 
-/* Other spellings of folders. */
+/* Alternative spellings of folders. */
 static const char *const spelling[][2] = {
     { "stsbenchmark", "stsb" }, { "wscfixed", "wsc" }, { "scitailv1", "scitail" },
     { "scitailv11", "scitail" },

@@ -1,5 +1,4 @@
-/* The layouts of GLUE, SuperGLUE and SciTail, by the name of the folder or the keys of a row.
- * Constant tables. */
+/* The layouts of GLUE, SuperGLUE and SciTail, by folder name or keys of an example.  Constant tables. */
 #ifndef CORE_DATA_LAYOUTS_H
 #define CORE_DATA_LAYOUTS_H
 
@@ -10,17 +9,17 @@
 #include "core/data/metrics.h"
 
 struct layout {
-    const char *name;        /* as its makers spell it */
+    const char *name;        /* original spelling */
     const char *key;         /* lower case, without "-", "_" and "." */
-    const char *prefix;      /* its and its texts' names in text form (core/data/text_form.h) */
+    const char *prefix;      /* names of the task and its texts in text form (core/data/text_form.h) */
     const char *field[DATASET_FIELDS];
     enum data_choice kind;
     int classes;
-    const char *class_name[3]; /* in the order in which its makers number them */
+    const char *class_name[3]; /* in the original numbering */
     const char *positive;
     enum metric_id metric;
-    bool superglue;          /* labels may be names or numbers, and absent in test files */
-    bool scitail;            /* the files have SciTail's own names */
+    bool superglue;          /* labels may be names or numbers, and are absent in test files */
+    bool scitail;            /* file names as in SciTail */
     /* As in struct dataset_options. */
     bool no_header;
     enum data_shape shape;
@@ -30,9 +29,9 @@ struct layout {
     const char *alias, *alias_of;
 };
 
-/* The layout that a folder's name means ("SST-2", "sst2", "sst_2"), or NULL. */
+/* Returns the layout of a folder name ("SST-2", "sst2", "sst_2"), or NULL. */
 const struct layout *layout_find(const char *folder_name);
-/* The SuperGLUE task whose rows alone have such keys, or NULL. */
+/* Returns the SuperGLUE task with these distinctive keys, or NULL. */
 const struct layout *layout_of_keys(const json_t *row);
 
 #endif

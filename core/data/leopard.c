@@ -12,7 +12,7 @@
 
 static const char leopard_mark[] = "_train_";
 
-/* "PREFIX_train_D_K.json": the prefix's length, or 0. */
+/* "PREFIX_train_D_K.json": returns the length of the prefix, or 0. */
 static size_t prefix_of(const char *name) {
     size_t found = 0;
     for (const char *s = name; (s = strstr(s, leopard_mark)); s++) found = (size_t)(s - name);
@@ -47,7 +47,7 @@ static void leopard_add(struct leopard *l, const char *folder, const char *prefi
     l->of[l->count++] = (struct leopard_task){ file_base_name(folder), file_join(folder, prefix) };
 }
 
-/* The prefix of the draws in a folder, or NULL. */
+/* Returns the prefix of the draws in a folder, or NULL. */
 static int find_prefix(const char *folder, char **prefix, struct err *e) {
     DIR *d = opendir(folder);
     int rc = 0;
@@ -58,7 +58,8 @@ static int find_prefix(const char *folder, char **prefix, struct err *e) {
         if (!n) continue;
         if (!*prefix) *prefix = xstrndup(x->d_name, n);
         else if (strlen(*prefix) != n || memcmp(*prefix, x->d_name, n))
-            rc = err_set(e, ERR_INPUT, "%s: has draws of two tasks, %s and %.*s; a folder holds those of one",
+            rc = err_set(e, ERR_INPUT, "%s: support sets of two tasks, %s and %.*s; expected one task per "
+                                       "folder",
                          folder, *prefix, (int)n, x->d_name);
     }
     closedir(d);
@@ -117,7 +118,7 @@ int leopard_classes(const char *prefix, bool *pair, size_t *rows, char ***names,
         .path = path, .format = DATA_LIST, .text_a = "sentence1", .label = "label", .kind = DATA_KIND_CLASSES
     };
     int rc = file_exists(path) ? dataset_read(&d, &o, e)
-                               : err_set(e, ERR_NOT_FOUND, "%s: is not there", path);
+                               : err_set(e, ERR_NOT_FOUND, "%s: does not exist", path);
     free(path);
     if (rc) return rc;
     *rows = d.rows;
@@ -130,7 +131,7 @@ int leopard_classes(const char *prefix, bool *pair, size_t *rows, char ***names,
     return 0;
 }
 
-/* ---- what was published ---- */
+/* ---- published results ---- */
 
 static const struct leopard_cell cells[] = {
     { "conll", 4, "Adapter", 53.4, 7.8, NULL },
@@ -150,7 +151,7 @@ static const struct leopard_cell cells[] = {
     { "political_message", 4, "Hybrid-SMLMT", 17.5, NAN, NULL },
     { "political_message", 4, "Meta-Adapters", 18.0, NAN, NULL },
     { NULL, 4, "Adapter", 48.4, NAN, NULL },
-    { NULL, 4, "AdapterFusion", 56.8, NAN, "a misprint: the cells of its table give 54.4" },
+    { NULL, 4, "AdapterFusion", 56.8, NAN, "a misprint: the cells of its table average 54.4" },
     { NULL, 4, "Hybrid-SMLMT", 59.9, NAN, NULL },
     { NULL, 4, "Meta-Adapters", 60.0, NAN, NULL },
     { NULL, 8, "Adapter", 54.2, NAN, NULL },

@@ -1,10 +1,10 @@
-/* A file of texts, one a line, without columns and labels. */
+/* A file with one text per line, without columns and labels. */
 #include <string.h>
 
 #include "core/base/mem.h"
 #include "core/data/import.h"
 
-/* Whether there is nothing but blanks. */
+/* Returns whether there are only blanks. */
 static bool lines_is_blank(const char *s, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (!strchr(" \t\r\f\v", s[i]) || !s[i]) return false;
@@ -25,7 +25,7 @@ int lines_read(struct import *m, struct err *e) {
         size_t n = (size_t)(last - at);
         r->lines++;
         if (n > DATASET_LINE)
-            return err_set(e, ERR_INPUT, "%s: line %zu: longer than %d MB; is it a text with a line a row?",
+            return err_set(e, ERR_INPUT, "%s: line %zu: longer than %d MB; expected one text per line",
                            d->path, r->lines, DATASET_LINE >> 20);
         *last = '\0'; /* the file's buffer ends with one */
         if (lines_is_blank(at, n)) r->blank++;

@@ -73,9 +73,9 @@ static struct metric_value undefined(const char *why) {
     return (struct metric_value){ 0, false, why };
 }
 
-/* A loss that is infinite or not a number is reported as such, not hidden. */
+/* An infinite or NaN loss is reported as such, not hidden. */
 static struct metric_value mean_loss(const double *loss, const bool *counts, size_t n) {
-    if (!loss) return undefined("no losses were given");
+    if (!loss) return undefined("no losses available");
     double sum = 0;
     size_t used = 0;
     for (size_t i = 0; i < n; i++)
@@ -83,8 +83,8 @@ static struct metric_value mean_loss(const double *loss, const bool *counts, siz
             sum += loss[i];
             used++;
         }
-    if (!used) return undefined("no gold labels");
-    if (isnan(sum)) return undefined("a row's loss is not a number");
+    if (!used) return undefined("unlabeled");
+    if (isnan(sum)) return undefined("the loss of an example is NaN");
     return defined(sum / (double)used);
 }
 
@@ -99,15 +99,15 @@ static void class_scores(struct metrics *m, int c) {
     gold += m->unanswered[c];
     if (k == 2) given += m->unanswered[1 - c];
     m->recall[c] = gold ? defined((double)tp / (double)gold)
-                        : undefined("no row has this class");
+                        : undefined("no examples of this class");
     m->precision[c] = given ? defined((double)tp / (double)given)
-                            : undefined("no row was given this class");
+                            : undefined("no predictions of this class");
     m->f1[c] = gold + given ? defined(2.0 * (double)tp / (double)(gold + given))
-                            : undefined("no row has or was given this class");
+                            : undefined("neither examples nor predictions of this class");
 }
 
-/* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)).  Invalid answers
- * are a class that is given and never gold. */
+/* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)).  Invalid answers are a class
+ * that is predicted and never a label. */
 static struct metric_value matthews(const struct metrics *m) {
     size_t k = (size_t)m->classes;
     double s = 0, right = 0, cross = 0, pp = 0, tt = 0, invalid = 0;
@@ -127,7 +127,7 @@ static struct metric_value matthews(const struct metrics *m) {
     }
     pp += invalid * invalid;
     if (s * s - pp == 0) return undefined("constant predictions");
-    if (s * s - tt == 0) return undefined("only one class among the gold labels");
+    if (s * s - tt == 0) return undefined("only one class among the labels");
     return defined((right * s - cross) / sqrt(s * s - pp) / sqrt(s * s - tt));
 }
 
@@ -144,8 +144,8 @@ static void majority(struct metrics *m) {
     m->majority = defined((double)best / (double)m->gold);
 }
 
-/* Rows that would be right if predictions of class i counted as its best partner; classes
- * before `c` have one already (bits of `taken`). */
+/* Counts examples that would be correct if predictions of class i counted as its best partner; classes before
+ * `c` already have one (bits of `taken`). */
 static size_t best_renaming(const struct metrics *m, int c, unsigned taken) {
     size_t best = 0;
     if (c == m->classes) return 0;
@@ -204,7 +204,7 @@ void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *p
     m->precision = xcalloc(k, sizeof *m->precision);
     m->recall = xcalloc(k, sizeof *m->recall);
     bool *counts = xcalloc(n + 1, sizeof *counts);
-    m->constant = n > 1 && pred[0] >= 0; /* answers that name no class are no prediction */
+    m->constant = n > 1 && pred[0] >= 0; /* answers that do not name a class are not predictions */
     for (size_t i = 0; i < n; i++) {
         BUG_IF(pred[i] < -1 || pred[i] >= classes || gold[i] >= classes);
         if (pred[i] != pred[0]) m->constant = false;
@@ -215,29 +215,29 @@ void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *p
         if (pred[i] < 0) m->unanswered[gold[i]]++;
         else m->confusion[(size_t)gold[i] * k + (size_t)pred[i]]++;
     }
-    undefine_all(m, m->gold ? "the labels are classes" : "no gold labels");
+    undefine_all(m, m->gold ? "the labels are classes" : "unlabeled");
     for (size_t c = 0; c < k; c++)
-        m->f1[c] = m->precision[c] = m->recall[c] = undefined("no gold labels");
+        m->f1[c] = m->precision[c] = m->recall[c] = undefined("unlabeled");
     if (m->gold) score_classes(m);
     m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
     free(counts);
 }
 
-/* Pearson's r with the means taken off first and both sides scaled to unit length, as the
- * sums of a long split would lose digits otherwise. */
+/* Pearson's r with means subtracted first and both sides scaled to unit length, since the sums of a long
+ * split would lose digits otherwise. */
 static struct metric_value pearson(const double *x, const double *y, size_t n) {
-    if (n < 2) return undefined("fewer than two rows");
+    if (n < 2) return undefined("fewer than two examples");
     double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
     bool same_x = true, same_y = true;
     for (size_t i = 0; i < n; i++) {
-        if (!isfinite(x[i]) || !isfinite(y[i])) return undefined("a value is not finite");
+        if (!isfinite(x[i]) || !isfinite(y[i])) return undefined("a value is NaN or infinite");
         if (x[i] != x[0]) same_x = false;
         if (y[i] != y[0]) same_y = false;
         mx += x[i] / (double)n;
         my += y[i] / (double)n;
     }
     if (same_y) return undefined("constant predictions");
-    if (same_x) return undefined("all gold scores are equal");
+    if (same_x) return undefined("all labels are equal");
     for (size_t i = 0; i < n; i++) {
         xx += (x[i] - mx) * (x[i] - mx);
         yy += (y[i] - my) * (y[i] - my);
@@ -257,7 +257,7 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* rank[i]: place of v[i] in ascending order from 1; ties share the mean of theirs. */
+/* rank[i]: rank of v[i] in ascending order from 1; ties get their mean rank. */
 static void ranks(const double *v, double *rank, size_t n) {
     struct ranked_value *order = xmalloc((n + 1) * sizeof *order);
     for (size_t i = 0; i < n; i++) order[i] = (struct ranked_value){ v[i], i };
@@ -298,7 +298,7 @@ void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, c
         x[m->gold] = gold[i];
         y[m->gold++] = pred[i];
     }
-    if (!m->gold) undefine_all(m, "no gold labels");
+    if (!m->gold) undefine_all(m, "unlabeled");
     else {
         m->value[METRIC_PEARSON] = pearson(x, y, m->gold);
         m->value[METRIC_SPEARMAN] = spearman(x, y, m->gold);
@@ -309,7 +309,7 @@ void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, c
     free(counts);
 }
 
-/* Whether the texts are equal after Python's str.strip(). */
+/* Returns whether the texts are equal after Python's str.strip(). */
 static bool metrics_same_text(struct metric_text a, struct metric_text b) {
     unicode_strip(&a.s, &a.n);
     unicode_strip(&b.s, &b.n);
@@ -355,7 +355,7 @@ void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, 
     memset(m, 0, sizeof *m);
     m->rows = m->gold = n;
     m->positive = -1;
-    undefine_all(m, masks ? "words are guessed, not classes" : "no token could be masked");
+    undefine_all(m, masks ? "masked words are predicted, not classes" : "no token could be masked");
     if (!masks) return;
     m->value[METRIC_ACCURACY] = defined((double)right / (double)masks);
     m->value[METRIC_LOSS] = defined(loss / (double)masks);

@@ -22,9 +22,9 @@ const char *peek_role_name(enum peek_role r) {
     return names[r];
 }
 
-/* What the rows looked at tell of a column. */
+/* Properties of a column in the examined lines. */
 struct looked_column {
-    size_t rows, bytes, spaced, longest, different; /* different: unlike all before, of at most LOOKED_ROWS */
+    size_t rows, bytes, spaced, longest, different; /* different values, of at most LOOKED_ROWS */
     char *value[LOOKED_ROWS];
 };
 
@@ -81,12 +81,12 @@ static void first_record(struct peek_at *k, const struct records *r, const struc
 
 static void add_record(struct peek_at *k, const struct records *r) {
     if (r->fields != (size_t)k->p->columns + (size_t)k->p->more_columns)
-        return; /* the import leaves it out, and says so */
+        return; /* skipped and reported by the import */
     for (int i = 0; i < k->p->columns; i++) look_add(k, i, r->field[i].s, r->field[i].n);
     k->rows++;
 }
 
-/* Without a word on it, what most separates the first line. */
+/* Without an option, the delimiter that splits the first line into most fields. */
 static char likely_separator(enum data_format format, const char *s, const char *end) {
     static const char all[] = "\t,;|";
     char best = format == DATA_CSV ? ',' : '\t';
@@ -110,7 +110,7 @@ static int look_at_table(struct peek_at *k, const char *path, struct buf *file, 
     struct records r = { .path = path, .at = file->data + skip, .end = file->data + file->size };
     enum record_kind kind = RECORD_BLANK;
     struct err cut = ERR_INIT;
-    bool names = false; /* the last record was the first, and names the columns */
+    bool names = false; /* the last record was the first, and is the header */
     char usual = p->format == DATA_CSV ? ',' : '\t';
     r.separator = likely_separator(p->format, r.at, r.end);
     if (r.separator != usual) p->delimiter = delimiter_name(r.separator);
@@ -118,7 +118,7 @@ static int look_at_table(struct peek_at *k, const char *path, struct buf *file, 
     while (!rc && kind != RECORD_END && k->rows < LOOKED_ROWS) {
         rc = records_next(&r, &kind, &cut);
         if (rc && (p->whole || !k->rows)) err_set(e, cut.code, "%s", cut.text);
-        else if (rc) kind = RECORD_END, rc = 0; /* the last record goes on beyond what was looked at */
+        else if (rc) kind = RECORD_END, rc = 0; /* the last record extends beyond the examined bytes */
         if (rc || kind != RECORD_FIELDS) continue;
         names = !p->columns;
         if (names) first_record(k, &r, how);
@@ -169,7 +169,7 @@ static int look_at_lines(struct peek_at *k, const char *path, const struct buf *
     return 0;
 }
 
-/* ---- what a column probably is ---- */
+/* ---- probable roles of columns ---- */
 
 static bool is_among(const char *name, const char *const *list) {
     for (; *list; list++)
@@ -187,7 +187,7 @@ static const char *const peek_names[PEEK_ROLES][16] = {
     [PEEK_TARGET] = { "target", "summary", "highlights", "output", NULL },
 };
 
-/* The first column that such a name has and nothing else. */
+/* Returns the first column with such a name and no other role. */
 static int peek_named(const struct peek *p, enum peek_role role) {
     for (int n = 0; peek_names[role][n]; n++)
         for (int i = 0; i < p->columns; i++)
@@ -196,7 +196,7 @@ static int peek_named(const struct peek *p, enum peek_role role) {
     return -1;
 }
 
-/* The longest column of words that nothing else is, a text where values are not all the same. */
+/* Returns the longest column of words without a role, a text whose values are not all equal. */
 static int longest_text(const struct peek_at *k, int but) {
     int best = -1;
     double most = 0;
@@ -212,8 +212,7 @@ static int longest_text(const struct peek_at *k, int but) {
     return best;
 }
 
-/* The column of fewest values, each short and there more than once on average; of equal ones that of the
- * shortest. */
+/* Returns the column with the fewest values, short and repeated on average; of equal ones the shortest. */
 static int fewest_values(const struct peek_at *k) {
     int best = -1;
     for (int i = 0; i < k->p->columns; i++) {
@@ -253,7 +252,7 @@ static void guess(struct peek_at *k) {
         return;
     }
     int other = longest_text(k, text);
-    if (text < 0 || other < 0) { /* what is there of either */
+    if (text < 0 || other < 0) { /* which of them exist */
         give(p, text, PEEK_TEXT);
         return;
     }
@@ -270,7 +269,7 @@ static int peek_open(struct peek *p, const char *path, const struct peek_how *ho
     int format = format_by_name(path);
     if (format < 0 && how->delimiter) format = DATA_CSV;
     if (format < 0)
-        return err_set(e, ERR_USAGE, "%s: the name does not tell the format; .tsv, .csv and .jsonl are read",
+        return err_set(e, ERR_USAGE, "%s: unknown format; supported are .tsv, .csv and .jsonl",
                        path);
     if (file_read_start(path, LOOKED_BYTES, file, &p->whole, e) ||
         encoding_check(path, buf_text(file), file->size, e))
@@ -279,7 +278,7 @@ static int peek_open(struct peek *p, const char *path, const struct peek_how *ho
         while (file->size && file->data[file->size - 1] != '\n') file->size--;
         if (file->data) file->data[file->size] = '\0';
     }
-    if (!file->size) return err_set(e, ERR_INPUT, "%s: the file is empty", path);
+    if (!file->size) return err_set(e, ERR_INPUT, "%s: empty file", path);
     p->format = (enum data_format)format;
     if (p->format == DATA_TSV && text_starts(buf_text(file), "{\"")) p->format = DATA_JSONL;
     return 0;

@@ -37,7 +37,7 @@ static void split_plain(struct records *r, char *s, char *end) {
     records_add_field(r, s, end);
 }
 
-/* The quote that closes the field which the quote at s opens, or NULL. */
+/* Returns the quote that closes the field opened by the quote at s, or NULL. */
 static char *records_closing(const struct records *r, char *s) {
     for (char *in = s + 1;;) {
         char *quote = memchr(in, '"', (size_t)(r->end - in));
@@ -46,9 +46,8 @@ static char *records_closing(const struct records *r, char *s) {
     }
 }
 
-/* The byte behind the field that begins at s: a separator, a CR or LF that ends the record, the
- * end of the file, or what should not be there; *quote: its closing quote, or NULL.  NULL when a
- * quote is never closed. */
+/* Returns the byte after the field at s: a separator, a CR or LF that ends the record, the end of the file,
+ * or an unexpected byte; *quote: its closing quote, or NULL.  NULL when a quote is never closed. */
 static char *field_end(const struct records *r, char *s, char **quote) {
     *quote = NULL;
     if (s < r->end && *s == '"') {
@@ -72,23 +71,22 @@ static size_t lines_between(const char *s, const char *end) {
     return n;
 }
 
-/* Text behind the closing quote of the field that `open` begins.  Where that quote begins a field
- * of a later line, the first was never closed: its line alone is bad, and the lines after it are
- * read as what they are. */
+/* Text after the closing quote of the field opened at `open`.  If that quote opens a field of a later line,
+ * the first was never closed: only its line is bad, and the following lines are read normally. */
 static void bad_quote(struct records *r, char *open, char *quote, char *at) {
     size_t further = lines_between(open, at);
     bool unclosed = further && (quote[-1] == '\n' || quote[-1] == r->separator);
     struct buf b = BUF_INIT;
     r->bad = r->line + 1 + lines_between(r->at, open);
     r->line = r->bad - 1 + (unclosed ? 0 : further);
-    if (unclosed) buf_puts(&b, "a quote that opens a field is not closed");
+    if (unclosed) buf_puts(&b, "unclosed quote at the start of a field");
     else if (!delimiter_option(*at)) buf_puts(&b, "text after a closing quote");
     else
         buf_printf(&b,
-                   "text after a closing quote; it begins as if something else stood between the columns: %s",
+                   "text after a closing quote; possibly another delimiter: %s",
                    delimiter_option(*at));
     if (further && !unclosed)
-        buf_printf(&b, " (the quote opened a field that goes on to line %zu)", r->line + 1);
+        buf_printf(&b, " (the quoted field extends to line %zu)", r->line + 1);
     snprintf(r->why, sizeof r->why, "%s", buf_text(&b));
     buf_release(&b);
     pass_line(r, line_end(r, unclosed ? open : at));
@@ -104,12 +102,12 @@ static void add_quoted(struct records *r, char *open, char *quote) {
     records_add_field(r, open, out);
 }
 
-/* The record's end, or NULL: what is wrong is in *kind and r, or in *e.  Nothing is changed. */
+/* Returns the end of the record, or NULL with the error in *kind and r, or in *e.  Changes nothing. */
 static char *csv_end(struct records *r, enum record_kind *kind, struct err *e) {
     for (char *s = r->at;;) {
         char *quote, *next = field_end(r, s, &quote);
         if (!next) {
-            err_set(e, ERR_INPUT, "%s: line %zu: a quote that opens a field is never closed", r->path,
+            err_set(e, ERR_INPUT, "%s: line %zu: unclosed quote at the start of a field", r->path,
                     r->line + 1 + lines_between(r->at, s));
             return NULL;
         }
@@ -133,7 +131,7 @@ static int csv_record(struct records *r, enum record_kind *kind, struct err *e) 
         if (quote) add_quoted(r, s, quote);
         else records_add_field(r, s, next);
         struct field *f = &r->field[r->fields - 1];
-        f->s[f->n] = '\0'; /* of a quoted field at most the closing quote's place */
+        f->s[f->n] = '\0'; /* of a quoted field at most up to the closing quote */
         if (next >= end) break;
         s = next + 1;
     }
@@ -147,7 +145,7 @@ int records_start(struct records *r, const char *delimiter, struct buf *notes, s
     if (delimiter && delimiter_parse(delimiter, &r->separator, e)) return e->code;
     if (delimiter_declared(r->at, r->end, &declared, &next)) {
         if (!delimiter) r->separator = declared;
-        text_line(notes, "line 1 says that \"%c\" stands between the columns", declared);
+        text_line(notes, "line 1 sets the delimiter \"%c\"", declared);
         r->at = next;
         r->line = 1;
     }

@@ -12,7 +12,7 @@ static uint64_t repeats_mix(uint64_t h, uint64_t v, uint64_t by) {
 }
 
 static void digest_add(struct digest *x, const char *s, size_t n) {
-    /* the length first, so that "a" "bc" and "ab" "c" differ */
+    /* the length is included, so that "a" "bc" and "ab" "c" differ */
     for (size_t left = n, first = 1; first || left; first = 0) {
         uint64_t v = 0;
         if (first) v = n;
@@ -27,7 +27,7 @@ static void digest_add(struct digest *x, const char *s, size_t n) {
     }
 }
 
-/* Lower case, every run of blanks one space, none at the ends. */
+/* Lower case, each run of blanks as one space, none at the ends. */
 static void folded(const char *s, size_t n, struct buf *out) {
     bool gap = false;
     buf_clear(out);
@@ -74,10 +74,10 @@ static void digests(struct dataset *d, size_t i, struct buf *scratch) {
     d->memory->folded[i] = near;
 }
 
-/* A table of digests: which row had one first. */
+/* A hash table of digests with their first example. */
 struct seen {
     const struct digest *of;
-    uint32_t *slot; /* row + 1, or 0 */
+    uint32_t *slot; /* index + 1, or 0 */
     size_t slots;
 };
 

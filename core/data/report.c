@@ -44,18 +44,18 @@ void report_release(struct import_report *r) {
 }
 
 static void bytes_text(const struct import_report *r, struct buf *out) {
-    static const char *const what[] = { "bytes that are not UTF-8, each read as U+FFFD", "a NUL byte" };
+    static const char *const what[] = { "invalid UTF-8, replaced by U+FFFD", "a NUL byte" };
     const struct report_lines *const lines[] = { &r->not_utf8, &r->nul };
     for (int i = 0; i < 2; i++) {
         if (!lines[i]->rows) continue;
-        buf_printf(out, "warning: %zu row%s with %s", lines[i]->rows, plural(lines[i]->rows), what[i]);
+        buf_printf(out, "warning: %zu example%s with %s", lines[i]->rows, plural(lines[i]->rows), what[i]);
         report_lines_text(lines[i], out);
         buf_putc(out, '\n');
     }
 }
 
 static void lines_text(const struct import_report *r, struct buf *out) {
-    buf_printf(out, "%zu row%s from %zu line%s", r->rows, plural(r->rows), r->lines,
+    buf_printf(out, "%zu example%s from %zu line%s", r->rows, plural(r->rows), r->lines,
                plural(r->lines));
     if (r->header) buf_printf(out, ", %zu of them the header", r->header);
     buf_puts(out, "\n");
@@ -64,31 +64,31 @@ static void lines_text(const struct import_report *r, struct buf *out) {
     if (r->continued)
         buf_printf(out, "%zu line%s within quoted fields\n", r->continued, plural(r->continued));
     if (r->spread)
-        buf_printf(out, "%zu row%s beyond the first of a line that holds several\n", r->spread,
+        buf_printf(out, "%zu example%s beyond the first of a line with several\n", r->spread,
                    plural(r->spread));
-    if (r->skipped) buf_printf(out, "%zu row%s skipped:\n", r->skipped, plural(r->skipped));
+    if (r->skipped) buf_printf(out, "%zu line%s skipped:\n", r->skipped, plural(r->skipped));
     for (int i = 0; i < r->first_count; i++)
         buf_printf(out, "  line %zu: %s\n", r->first[i].line, r->first[i].why);
     if (r->skipped > (size_t)r->first_count)
         buf_printf(out, "  and %zu more\n", r->skipped - (size_t)r->first_count);
     if (r->empty_a + r->empty_b)
-        buf_printf(out, "%zu empty text%s, kept\n", r->empty_a + r->empty_b,
+        buf_printf(out, "%zu empty text%s, included\n", r->empty_a + r->empty_b,
                    plural(r->empty_a + r->empty_b));
     bytes_text(r, out);
 }
 
-/* How many of the file's rows the split has; what follows in the report counts these. */
+/* Examples of the file in the split; the rest of the report counts these. */
 static void part_text(const struct dataset *d, struct buf *out) {
     const struct import_report *r = &d->report;
     if (d->split_rows != r->rows) buf_printf(out, "split: %zu of %zu examples\n", d->split_rows, r->rows);
     if (r->unlabelled)
-        buf_printf(out, "%zu row%s without a gold label\n", r->unlabelled, plural(r->unlabelled));
+        buf_printf(out, "%zu example%s without a label\n", r->unlabelled, plural(r->unlabelled));
 }
 
 static void repeats_text(const struct import_report *r, bool texts, struct buf *out) {
     if (r->same || r->near) {
-        buf_printf(out, "%zu row%s repeat an earlier one, %zu more but for case and blanks", r->same,
-                   plural(r->same), r->near);
+        buf_printf(out, "%zu example%s repeat an earlier one, %zu more differ only in case or whitespace",
+                   r->same, plural(r->same), r->near);
         report_lines_text(&r->repeat_at, out);
         buf_putc(out, '\n');
     }
@@ -99,7 +99,7 @@ static void repeats_text(const struct import_report *r, bool texts, struct buf *
         buf_putc(out, '\n');
     }
     if (r->across && (r->across_same || r->across_near)) {
-        buf_printf(out, "warning: %zu row%s also in %s, %zu more but for case and blanks",
+        buf_printf(out, "warning: %zu example%s also in %s, %zu more differ only in case or whitespace",
                    r->across_same, plural(r->across_same), r->across, r->across_near);
         report_lines_text(&r->across_at, out);
         buf_putc(out, '\n');
@@ -108,31 +108,31 @@ static void repeats_text(const struct import_report *r, bool texts, struct buf *
 
 static void targets_text(const struct import_report *r, size_t rows, struct buf *out) {
     if (!r->max_target) return;
-    buf_printf(out, "%zu target tokens, %.2f %% unknown; the longest target has %zu\n",
+    buf_printf(out, "%zu target tokens, %.2f%% unknown; the longest target has %zu\n",
                r->target_tokens,
                r->target_tokens ? 100.0 * (double)r->target_unknown / (double)r->target_tokens : 0,
                r->target_longest);
     if (r->cut_targets)
-        buf_printf(out, "warning: %zu target%s cut to %zu tokens: %zu tokens\n", r->cut_targets,
+        buf_printf(out, "warning: %zu target%s truncated to %zu tokens: %zu tokens\n", r->cut_targets,
                    plural(r->cut_targets), r->max_target, r->cut_tokens_target);
     if (r->unwritten) unwritten_text(r, rows, out);
 }
 
 static void tokens_text(const struct import_report *r, bool pair, struct buf *out) {
     if (!r->max_len) return;
-    buf_printf(out, "%zu tokens, %.2f %% unknown\n", r->tokens,
+    buf_printf(out, "%zu tokens, %.2f%% unknown\n", r->tokens,
                r->tokens ? 100.0 * (double)r->unknown / (double)r->tokens : 0);
-    buf_printf(out, "%zu row%s cut to %zu tokens", r->cut_rows, plural(r->cut_rows), r->max_len);
+    buf_printf(out, "%zu example%s truncated to %zu tokens", r->cut_rows, plural(r->cut_rows), r->max_len);
     if (pair)
-        buf_printf(out, ": %zu tokens of the first text in %zu rows, %zu of the second in %zu",
+        buf_printf(out, ": %zu tokens of the first text in %zu examples, %zu of the second in %zu",
                    r->cut_tokens_a, r->cut_rows_a, r->cut_tokens_b, r->cut_rows_b);
     else if (r->cut_rows) buf_printf(out, ": %zu tokens", r->cut_tokens_a);
     buf_puts(out, "\n");
     if (r->vanished)
-        buf_printf(out, "warning: in %zu row%s a whole text was cut away\n", r->vanished,
+        buf_printf(out, "warning: in %zu example%s a whole text was truncated\n", r->vanished,
                    plural(r->vanished));
     if (!r->special.rows) return;
-    buf_printf(out, "%zu row%s contain%s the text of a special token", r->special.rows,
+    buf_printf(out, "%zu example%s contain%s the text of a special token", r->special.rows,
                plural(r->special.rows), r->special.rows == 1 ? "s" : "");
     report_lines_text(&r->special, out);
     buf_putc(out, '\n');
@@ -148,9 +148,9 @@ void report_text(const struct dataset *d, struct buf *out) {
     for (int i = 0; i < d->classes; i++) {
         char *name = text_visible(d->class_name[i], strlen(d->class_name[i]));
         size_t n = strlen(name);
-        /* a blank at either end would not be seen */
+        /* a blank at either end would be invisible */
         bool edge = n && (name[0] == ' ' || name[n - 1] == ' ');
-        buf_printf(out, "class %d: %s%s%s, %zu row%s\n", i, edge ? "\"" : "", name,
+        buf_printf(out, "class %d: %s%s%s, %zu example%s\n", i, edge ? "\"" : "", name,
                    edge ? "\"" : "", d->class_rows[i], plural(d->class_rows[i]));
         free(name);
     }

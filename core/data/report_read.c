@@ -4,16 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* "class 0: name, 12 rows"; the name may hold commas. */
+/* "class 0: name, 12 examples"; the name may contain commas. */
 static void read_class(const char *line, struct report_facts *f) {
     int number, at = 0;
     size_t rows;
+    char word[16];
     const char *comma = strrchr(line, ',');
     if (sscanf(line, "class %d: %n", &number, &at) < 1 || !at || !comma || comma < line + at ||
-        number != f->classes || sscanf(comma, ", %zu row", &rows) != 1)
+        number != f->classes || sscanf(comma, ", %zu %15[a-z]", &rows, word) != 2 ||
+        (!text_starts(word, "row") && !text_starts(word, "example")))
         return;
     f->class_rows = xrealloc(f->class_rows, (size_t)f->classes + 1, sizeof *f->class_rows);
     f->class_name = xrealloc(f->class_name, (size_t)f->classes + 1, sizeof *f->class_name);
@@ -21,8 +24,8 @@ static void read_class(const char *line, struct report_facts *f) {
     f->class_name[f->classes++] = xstrndup(line + at, (size_t)(comma - line - at));
 }
 
-/* "32 rows also in train.tsv, 4 more but for case and blanks (lines …)": the split's name may hold anything,
- * so that the second number is the one before the last such words. */
+/* "32 rows also in train.tsv, 4 more but for case and blanks (lines …)": the split's name may contain
+ * anything, so the second number is the one before the last occurrence. */
 static void read_across(const char *line, struct report_facts *f) {
     size_t same;
     static const char tail[] = " more but for case and blanks";
@@ -45,26 +48,48 @@ static void read_signs(const char *line, struct report_facts *f) {
     f->signs = xstrndup(at, (size_t)(end - at));
 }
 
-static void report_read_line(const char *line, struct report_facts *f) {
+/* Replaces the words of today by those of earlier versions, in which all lines are parsed; caller frees. */
+static char *in_older_words(const char *line) {
+    static const char *const words[][2] = {
+        { " differ only in case or whitespace", " but for case and blanks" },
+        { " truncated", " cut" },
+        { " cannot encode (", " cannot write (" },
+        { "random sample", "fixed draw" },
+        { " examples", " rows" },
+        { " example", " row" },
+    };
+    struct buf b = BUF_INIT;
+    while (*line) {
+        size_t i = 0;
+        while (i < COUNT_OF(words) && !text_starts(line, words[i][0])) i++;
+        if (i < COUNT_OF(words)) buf_puts(&b, words[i][1]);
+        else buf_putc(&b, *line);
+        line += i < COUNT_OF(words) ? strlen(words[i][0]) : 1;
+    }
+    return buf_take(&b);
+}
+
+/* `line` in older words; `original` as it is. */
+static void report_read_line(const char *line, const char *original, struct report_facts *f) {
     size_t a, b;
     double percent;
     char word[16];
-    const char *sha = strstr(line, " (sha256 ");
+    const char *sha = strstr(original, " (sha256 ");
     if (sha && !*f->path) {
         free(f->path);
-        f->path = xstrndup(line, (size_t)(sha - line));
+        f->path = xstrndup(original, (size_t)(sha - original));
     } else if (sscanf(line, "%zu row%*[s] from %zu line", &a, &b) == 2 ||
                sscanf(line, "%zu row from %zu line", &a, &b) == 2) {
         f->rows = f->split_rows = a;
-    } else if (sscanf(line, "split: %zu of %zu examples", &a, &b) == 2) {
+    } else if (sscanf(line, "split: %zu of %zu rows", &a, &b) == 2) {
         f->rows = f->split_rows = a;
     } else if (sscanf(line, "a fixed draw (seed 0) of %zu of the %zu rows", &a, &b) == 2) {
         f->rows = a;
         f->split_rows = b;
-    } else if (sscanf(line, "%zu row%15s", &a, word) == 2 && strstr(line, " without a gold label")) {
+    } else if (sscanf(line, "%zu row%15s", &a, word) == 2 && strstr(line, " without a ")) {
         f->unlabelled = a;
     } else if (text_starts(line, "class ")) {
-        read_class(line, f);
+        read_class(original, f);
     } else if (sscanf(line, "%zu row%*[s] repeat an earlier one, %zu more", &a, &b) == 2 ||
                sscanf(line, "%zu row repeat an earlier one, %zu more", &a, &b) == 2) {
         f->same = a;
@@ -80,7 +105,7 @@ static void report_read_line(const char *line, struct report_facts *f) {
                sscanf(line, "%zu row cut to %zu tokens", &a, &b) == 2) {
         f->cut_rows = a;
         f->max_len = b;
-    } else if (strstr(line, " a whole text was cut away") && sscanf(line, "warning: in %zu row", &a) == 1) {
+    } else if (strstr(line, " a whole text was cut") && sscanf(line, "warning: in %zu row", &a) == 1) {
         f->vanished = a;
     } else if (sscanf(line, "warning: %zu of %zu targets have characters", &a, &b) == 2) {
         f->unwritten = a;
@@ -93,8 +118,7 @@ static void report_read_line(const char *line, struct report_facts *f) {
     }
 }
 
-/* A report without a line "split:" (an older petri's) has a part of its file's rows where the classes have
- * fewer. */
+/* An old report without a line "split:" covers a part of the file if the classes have fewer examples. */
 static void parts_by_class(struct report_facts *f) {
     size_t labelled = 0;
     for (int i = 0; i < f->classes; i++) labelled += f->class_rows[i];
@@ -106,7 +130,9 @@ void report_read(const char *text, struct report_facts *out) {
     for (const char *end; *text; text = end + (*end == '\n')) {
         end = text + strcspn(text, "\n");
         char *line = xstrndup(text, (size_t)(end - text));
-        report_read_line(line, out);
+        char *older = in_older_words(line);
+        report_read_line(older, line, out);
+        free(older);
         free(line);
     }
     parts_by_class(out);

@@ -1,14 +1,14 @@
-/* The numbers of an import report that was kept as text (report_text), as every run keeps it. */
+/* Parses the numbers of an import report stored as text (report_text), as in every run. */
 #ifndef CORE_DATA_REPORT_READ_H
 #define CORE_DATA_REPORT_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the text has no line for is 0.  The file's rows are not among them: nothing is trained or scored on
- * those. */
+/* Facts without a line in the text are 0.  Counts of the whole file are not included: only the split
+ * matters. */
 struct report_facts {
-    char *path;               /* of the file; "" where no line names one */
+    char *path;               /* of the file; "" if absent */
     size_t
         rows; /* examples of the split that are used: its counts of classes, repeats and tokens are of them */
     size_t split_rows;        /* of the split before a draw for evaluation */
@@ -17,15 +17,16 @@ struct report_facts {
     size_t *class_rows;       /* of each class */
     char **class_name;
     size_t same, near, same_other_label;
-    size_t across_same, across_near; /* rows that stand in an earlier split too */
+    size_t across_same, across_near; /* examples that are also in an earlier split */
     size_t max_len, cut_rows, vanished;
     size_t tokens;
     double unknown;           /* of the tokens, in percent with two decimals */
     size_t max_target, cut_targets;
-    size_t unwritten;         /* targets that the tokenizer cannot write */
-    char *signs; /* characters of theirs that it lacks, with blanks between; NULL: none is named */
+    size_t unwritten;         /* targets that the tokenizer cannot encode */
+    char *signs; /* their characters without a token, separated by blanks; NULL: none */
 };
-/* Lines that are none of report_text's are passed over.  report_facts_release frees. */
+/* Parses a report, including those of earlier versions; other lines are ignored.  Released with
+ * report_facts_release. */
 void report_read(const char *text, struct report_facts *out);
 void report_facts_release(struct report_facts *f);
 

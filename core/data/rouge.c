@@ -6,9 +6,9 @@
 #include "core/base/text.h"
 #include "core/data/words.h"
 
-/* The letter or digit of a code point after lower-casing, or 0.  Two characters beyond ASCII
- * have an ASCII letter as (the first part of) their lower case: the Kelvin sign and the capital
- * I with a dot, whose dot then parts words. */
+/* Returns the letter or digit of a code point after lower-casing, or 0.  Two characters beyond ASCII have an
+ * ASCII letter as (the first part of) their lower case: the Kelvin sign, and the capital I with a dot, whose
+ * dot then separates words. */
 static char letter(uint32_t cp) {
     if ((cp >= 'a' && cp <= 'z') || (cp >= '0' && cp <= '9')) return (char)cp;
     if (cp >= 'A' && cp <= 'Z') return (char)(cp + 32);

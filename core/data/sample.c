@@ -8,7 +8,7 @@
 #include "core/base/rng.h"
 #include "core/data/import.h"
 
-/* The most that one group of rows may give so that all together give at most `most`. */
+/* Returns the maximum per group such that all together give at most `most`. */
 static size_t share_of(const size_t *count, int groups, size_t most) {
     size_t lo = 0, hi = most;
     while (lo < hi) {
@@ -34,7 +34,7 @@ int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t s
         int at = (int)order[i], c = label[at] < 0 ? classes : label[at];
         if (count[c] < share) in[at] = true;
         else if (count[c] == share && left > 0) {
-            in[at] = true; /* what does not divide goes to whoever comes first */
+            in[at] = true; /* the remainder goes to the first groups */
             left--;
         }
         count[c]++;

@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/data/sample.h"
 
-/* What the train split decided holds for the others. */
+/* Decisions on the training set apply to the other splits. */
 static void splits_follow(struct dataset_options *o, const struct dataset *train) {
     o->guess_texts = false;
     if (train->kind == DATA_MASKED) return;
@@ -24,22 +24,22 @@ static void splits_follow(struct dataset_options *o, const struct dataset *train
     o->names_from = "the train split";
 }
 
-/* Draws what --limit leaves of the train rows, before other splits are compared with them. */
+/* Samples the --limit of the training examples, before other splits are compared with them. */
 static int limit(struct task *t, const struct task_source *s, struct err *e) {
     struct dataset *d = &t->train;
     size_t all = d->rows;
     if (!(s->limit > 0) || s->no_train) return 0;
     double n = s->limit < 1 ? floor(s->limit * (double)all + 0.5) : s->limit;
     if (n < 1)
-        return err_set(e, ERR_USAGE, "--limit %.10g%%: that is none of the %zu rows of %s", 100 * s->limit,
-                       all, d->path);
+        return err_set(e, ERR_USAGE, "--limit %.10g%%: selects none of the %zu examples of %s",
+                       100 * s->limit, all, d->path);
     bool *drawn = xcalloc(all + 1, sizeof *drawn);
     if (n < (double)all) {
         sample_rows(all, (size_t)n, s->limit_seed, "limit", drawn);
         dataset_keep_chosen(d, drawn, true);
     }
     free(drawn);
-    text_line(&d->report.notes, "--limit: a draw (seed %llu) of %zu of the %zu rows",
+    text_line(&d->report.notes, "--limit: a random sample (seed %llu) of %zu of the %zu examples",
               (unsigned long long)s->limit_seed, d->rows, all);
     return 0;
 }
@@ -49,13 +49,13 @@ static struct dataset *splits_add_dev(struct task *t, const char *name) {
     return &t->dev[t->devs++];
 }
 
-/* Reads a file again whose rows are shared out. */
+/* Reads a file again whose examples are split. */
 static int read_again(struct dataset *d, const struct dataset_options *o, size_t rows, struct err *e) {
     if (dataset_read(d, o, e)) return e->code;
     return d->rows == rows ? 0 : err_set(e, ERR_INPUT, "%s: changed while it was read", o->path);
 }
 
-/* The train rows that are held become the dev split. */
+/* Moves the held-out training examples to the validation set. */
 static int hold_out(struct task *t, const struct dataset_options *o, const bool *held, struct err *e) {
     struct dataset *dev = splits_add_dev(t, "dev");
     if (read_again(dev, o, t->train.rows, e)) return e->code;
@@ -69,18 +69,20 @@ static int split_train(struct task *t, const struct task_source *s, const struct
     size_t all = t->train.rows;
     bool *held = xcalloc(all + 1, sizeof *held);
     size_t n = dataset_hold_out(&t->train, s->split, s->split_seed, held);
-    int rc = n == 0 || n == all ? err_set(e, ERR_USAGE, "--split %.10g%%: that is %zu of the %zu rows of %s",
+    int rc = n == 0 || n == all ? err_set(e, ERR_USAGE, "--split %.10g%%: holds out %zu of the %zu "
+                                                        "examples of %s",
                                           100 * s->split, n, all, t->train.path)
                                 : hold_out(t, o, held, e);
     free(held);
     if (!rc)
         text_line(&t->dev[0].report.notes,
-                  "%zu of the %zu train rows, held out by --split %.10g%% (seed %llu)", n, all,
+                  "%zu of the %zu training examples, held out by --split %.10g%% (seed %llu)", n, all,
                   100 * s->split, (unsigned long long)s->split_seed);
     return rc;
 }
 
-/* A large task: its dev rows test, and some of its train rows are dev. */
+/* A large task: its validation set becomes the test set, and some training examples become the validation
+ * set. */
 static int hold_some(struct task *t, const struct task_files *p, const struct task_source *s,
                      struct dataset_options *o, struct err *e) {
     size_t all = t->train.rows;
@@ -93,13 +95,13 @@ static int hold_some(struct task *t, const struct task_files *p, const struct ta
     if (!rc) rc = dataset_read(&t->test, o, e);
     if (!rc)
         text_line(&t->dev[0].report.notes,
-                  "%d of the %zu train rows, held out by --split-validation (seed %llu); %s is the test "
-                  "split",
+                  "%d of the %zu training examples, held out by --split-validation (seed %llu); %s is the "
+                  "test set",
                   TASK_HELD, all, (unsigned long long)s->split_seed, p->dev_name[0]);
     return rc;
 }
 
-/* A small one: half of its dev rows are dev, the others test. */
+/* A small task: one half of its validation set remains, the other becomes the test set. */
 static int halve(struct task *t, const struct task_files *p, const struct task_source *s,
                  struct dataset_options *o, struct err *e) {
     struct dataset *dev = splits_add_dev(t, "dev");
@@ -108,7 +110,8 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
     if (dataset_read(dev, o, e)) return e->code;
     size_t all = dev->rows;
     if (all < 2)
-        return err_set(e, ERR_INPUT, "--split-validation: %s has one row, which is not halved", dev->path);
+        return err_set(e, ERR_INPUT, "--split-validation: %s has one example and cannot be divided",
+                       dev->path);
     int rc = read_again(&t->test, o, all, e);
     bool *first = xcalloc(all + 1, sizeof *first);
     sample_rows(all, all / 2, s->split_seed, "validation", first);
@@ -116,8 +119,8 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
         dataset_keep_chosen(dev, first, true);
         dataset_keep_chosen(&t->test, first, false);
         text_line(&dev->report.notes,
-                  "%zu of the %zu rows, drawn by --split-validation (seed %llu); the others are the test "
-                  "split",
+                  "%zu of the %zu examples, sampled by --split-validation (seed %llu); the others are the "
+                  "test set",
                   dev->rows, all, (unsigned long long)s->split_seed);
     }
     free(first);
@@ -130,7 +133,7 @@ static int take_both(struct task *t, const struct task_files *p, struct dataset_
     if (dataset_read(splits_add_dev(t, p->dev_name[1]), o, e)) return e->code;
     o->path = p->dev[0];
     if (dataset_read(&t->test, o, e)) return e->code;
-    text_line(&t->dev[0].report.notes, "--split-validation: %s is the test split", p->dev_name[0]);
+    text_line(&t->dev[0].report.notes, "--split-validation: %s is the test set", p->dev_name[0]);
     return 0;
 }
 
@@ -141,7 +144,7 @@ static int split_validation(struct task *t, const struct task_files *p, const st
              : t->train.rows < TASK_LARGE ? halve(t, p, s, o, e)
                                           : hold_some(t, p, s, o, e);
     if (!rc)
-        text_line(&t->test.report.notes, "the test split: %zu rows, scored once, when a run ends",
+        text_line(&t->test.report.notes, "the test set: %zu examples, evaluated once, at the end of a run",
                   t->test.rows);
     return rc;
 }
@@ -154,7 +157,7 @@ static int read_devs(struct task *t, const struct task_files *p, struct dataset_
         if (dataset_read(dev, o, e)) return e->code;
         if (i == 0 && !t->has_train) splits_follow(o, dev);
         if (t->has_train && !strcmp(dev->sha256, t->train.sha256))
-            text_line(&t->report, "warning: %s is the same file as the train split", t->dev_name[i]);
+            text_line(&t->report, "warning: %s is the same file as the training set", t->dev_name[i]);
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Rows of SuperGLUE that are more than texts under keys: WSC and MultiRC. */
+/* SuperGLUE examples with more than texts under keys: WSC and MultiRC. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@
 /* ---- WSC ---- */
 struct word_span {
     const char *s;
-    json_int_t word; /* number of the word at which it begins */
+    json_int_t word; /* index of its first word */
 };
 
-/* Members stand under "target", or beside the text in files made by the datasets library. */
+/* Members are under "target", or next to the text in files written by the datasets library. */
 static bool span_of(struct import *m, size_t line, const json_t *o, int number, struct word_span *out) {
     const json_t *from = json_object_get(o, "target");
     char text[16], index[16];
@@ -21,11 +21,11 @@ static bool span_of(struct import *m, size_t line, const json_t *o, int number, 
     snprintf(index, sizeof index, "span%d_index", number);
     if (!json_is_object(from)) from = o;
     const json_t *s = json_object_get(from, text), *i = json_object_get(from, index);
-    if (!s || !i) report_skip(&m->d->report, line, "no \"%s\"", s ? index : text);
+    if (!s || !i) report_skip(&m->d->report, line, "\"%s\" is missing", s ? index : text);
     else if (!json_is_string(s))
         report_skip(&m->d->report, line, "\"%s\" is %s", text, json_kind(s));
     else if (!json_is_integer(i) || json_integer_value(i) < 0)
-        report_skip(&m->d->report, line, "\"%s\" is not a word's number", index);
+        report_skip(&m->d->report, line, "\"%s\" is not a word index", index);
     else {
         *out = (struct word_span){ json_string_value(s), json_integer_value(i) };
         return true;
@@ -33,8 +33,8 @@ static bool span_of(struct import *m, size_t line, const json_t *o, int number, 
     return false;
 }
 
-/* Where word `number` begins: words are parted by one white space each.  n when there are not
- * so many. */
+/* Returns the start of word `number`: words are separated by single white space.  n when there are not so
+ * many. */
 static size_t word_start(const char *s, size_t n, json_int_t number) {
     size_t at = 0;
     bool inside = false;
@@ -49,7 +49,7 @@ static size_t word_start(const char *s, size_t n, json_int_t number) {
     return number ? n : at;
 }
 
-/* Puts `mark` around a span; false when it is not at its word. */
+/* Puts `mark` around a span; false when it does not match its word. */
 static bool superglue_mark(struct buf *text, const struct word_span *x, const char *sign) {
     size_t at = word_start(text->data, text->size, x->word), n = strlen(x->s);
     if (!n || text->size - at < n || memcmp(text->data + at, x->s, n)) return false;
@@ -72,7 +72,7 @@ bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *labe
     struct buf b = BUF_INIT;
     buf_add(&b, text.s, text.n);
     bool both = superglue_mark(&b, &one, "*");
-    /* the marks of the first are two words more before what follows it */
+    /* the marks of the first add two words before what follows it */
     if (one.word < two.word) two.word += both ? 2 : 0;
     both = superglue_mark(&b, &two, "#") && both;
     if (!both && !m->unmarked++) m->unmarked_first = line;
@@ -82,7 +82,7 @@ bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *labe
 }
 
 /* ---- MultiRC ---- */
-/* A text without the mark-up that MultiRC's have: line breaks become blanks, bold is dropped. */
+/* Removes the markup of MultiRC texts: line breaks become blanks, bold is dropped. */
 static bool plain_text(struct import *m, size_t line, const json_t *o, const char *key,
                        struct field *out) {
     static const char *const tag[] = { "<br>", "<b>", "</b>" };
@@ -103,7 +103,7 @@ static bool plain_text(struct import *m, size_t line, const json_t *o, const cha
 static json_t *superglue_list_of(struct import *m, size_t line, const json_t *o, const char *key) {
     json_t *v = json_object_get(o, key);
     if (json_is_array(v) && json_array_size(v)) return v;
-    if (!v) report_skip(&m->d->report, line, "no \"%s\"", key);
+    if (!v) report_skip(&m->d->report, line, "\"%s\" is missing", key);
     else
         report_skip(&m->d->report, line, "\"%s\" is %s", key,
                     json_is_array(v) ? "an empty list" : json_kind(v));
@@ -128,7 +128,7 @@ void multirc_rows(struct import *m, size_t line, const json_t *o, const char *la
     const json_t *passage = json_object_get(o, "passage");
     size_t before = m->d->rows + r->skipped;
     struct field paragraph;
-    if (!passage) report_skip(r, line, "no \"passage\"");
+    if (!passage) report_skip(r, line, "\"passage\" is missing");
     else if (!json_is_object(passage))
         report_skip(r, line, "\"passage\" is %s", json_kind(passage));
     else if (plain_text(m, line, passage, "text", &paragraph)) {
@@ -136,6 +136,6 @@ void multirc_rows(struct import *m, size_t line, const json_t *o, const char *la
         for (size_t i = 0; i < json_array_size(questions); i++)
             answers_of(m, line, json_array_get(questions, i), label, paragraph);
     }
-    /* each row or reason beyond the line's first */
+    /* each example or reason beyond the first of the line */
     r->spread += m->d->rows + r->skipped - before - 1;
 }

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-/* "#3" → 2; -1 when s is no position. */
+/* "#3" → 2; -1 when s is not a position. */
 static int position(const char *s, int columns) {
     int64_t n;
     if (*s != '#' || !text_to_int(s + 1, &n) || n < 1 || n > columns) return -1;
@@ -24,20 +24,20 @@ static int missing(const struct import *m, const struct records *r, size_t k, co
     char *found = names_text(d->column, d->columns, 12);
     if (option)
         err_set(e, ERR_USAGE,
-                "%s: no column \"%s\"; line %zu gives the columns %s; something else may stand between them: "
-                "%s",
+                "%s: column \"%s\" not found; line %zu has the columns %s; possibly another delimiter: %s",
                 d->path, name, r->first, found, option);
     else if (is_position(name))
-        err_set(e, ERR_USAGE, "%s: no column \"%s\"; line %zu has %d", d->path, name, r->first, d->columns);
+        err_set(e, ERR_USAGE, "%s: column \"%s\" not found; line %zu has %d", d->path, name, r->first,
+                d->columns);
     else if (m->header == DATA_HEADER_NO)
-        err_set(e, ERR_USAGE, "%s: no column \"%s\": without a header the columns are %s", d->path, name,
-                found);
+        err_set(e, ERR_USAGE, "%s: column \"%s\" not found; without a header the columns are %s", d->path,
+                name, found);
     else {
         columns_advise(d, name, columns_option(m->o, k), &advice);
         err_set(
             e, ERR_USAGE,
-            "%s: no column \"%s\": the columns of the header (line %zu) are %s%s (no header? Choose every "
-            "column by its number, as \"#1\")",
+            "%s: column \"%s\" not found; the columns of the header (line %zu) are %s%s (without a "
+            "header, choose every column by number, such as \"#1\")",
             d->path, name, r->first, found, buf_text(&advice));
     }
     buf_release(&advice);
@@ -45,7 +45,7 @@ static int missing(const struct import *m, const struct records *r, size_t k, co
     return -1;
 }
 
-/* The index of column k of struct columns, or -1 with *e. */
+/* Returns the index of column k of struct columns, or -1 with *e. */
 static int table_column(const struct import *m, const struct records *r, size_t k, const char *name,
                         struct err *e) {
     const struct dataset *d = m->d;
@@ -54,8 +54,8 @@ static int table_column(const struct import *m, const struct records *r, size_t 
         if (strcmp(d->column[i], name)) continue;
         if (found >= 0) {
             err_set(e, ERR_USAGE,
-                    "%s: two columns are named \"%s\"; choose one by position: \"#%d\" or "
-                    "\"#%d\" (--header where every column is chosen so)",
+                    "%s: two columns are named \"%s\"; choose one by position: \"#%d\" or \"#%d\" (with "
+                    "--header if all are chosen so)",
                     d->path, name, found + 1, i + 1);
             return -1;
         }
@@ -71,7 +71,7 @@ static bool has_field(const struct records *r, const char *s) {
     return false;
 }
 
-/* Whether every column that is asked for is so by its number, and none is a name in r. */
+/* Returns whether all requested columns are given by number, and none is a name in r. */
 static bool all_by_position(const struct dataset_options *o, const struct records *r) {
     const char *const name[] = { o->text_a, o->text_b, o->text_c, o->label, o->target };
     bool any = false;
@@ -83,7 +83,7 @@ static bool all_by_position(const struct dataset_options *o, const struct record
     return any && o->text_a;
 }
 
-/* Whether the first record, r, names the columns. */
+/* Returns whether the first record, r, is a header. */
 static bool has_header(struct import *m, const struct records *r) {
     const struct dataset_options *o = m->o;
     m->header = o->header;
@@ -93,8 +93,8 @@ static bool has_header(struct import *m, const struct records *r) {
         m->header = all_by_position(o, r) ? DATA_HEADER_NO : DATA_HEADER_YES;
         if (m->header == DATA_HEADER_NO)
             text_line(&m->d->report.notes,
-                      "no header, as every column is chosen by its number: line %zu is read as a row "
-                      "(--header takes it as names)",
+                      "no header, because all columns are chosen by number: line %zu is read as an "
+                      "example (--header reads it as names)",
                       r->first);
     }
     return m->header != DATA_HEADER_NO;
@@ -132,7 +132,7 @@ static int table_choose(const struct import *m, const struct records *r, struct 
         *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
             if (*to[k] == *to[i])
-                return err_set(e, ERR_USAGE, "%s: one column is named for two things", d->path);
+                return err_set(e, ERR_USAGE, "%s: one column is chosen twice", d->path);
     }
     columns_keep(d, &name);
     return 0;
@@ -143,8 +143,8 @@ static void take_record(struct import *m, const struct records *r, const struct 
     if (r->fields != (size_t)m->d->columns) {
         char more[80] = "";
         if (r->line > r->first)
-            snprintf(more, sizeof more, " (with a quoted field that goes on to line %zu)", r->line);
-        report_skip(rep, r->first, "%zu fields, not %d%s", r->fields, m->d->columns, more);
+            snprintf(more, sizeof more, " (with a quoted field that extends to line %zu)", r->line);
+        report_skip(rep, r->first, "%zu fields, expected %d%s", r->fields, m->d->columns, more);
         return;
     }
     struct fields f = { .a = r->field[c->a] };
@@ -152,11 +152,11 @@ static void take_record(struct import *m, const struct records *r, const struct 
     if (c->c >= 0) f.c = r->field[c->c];
     if (c->label >= 0) f.label = r->field[c->label];
     if (c->target >= 0) f.target = r->field[c->target];
-    if (f.label.s && !f.label.n) report_skip(rep, r->first, "no label");
+    if (f.label.s && !f.label.n) report_skip(rep, r->first, "unlabeled");
     else import_row(m, r->first, &f);
 }
 
-/* Whether r is the header once more, as files that were joined have it.  One column could hold its own
+/* Returns whether r repeats the header, as in concatenated files.  A single column could contain its own
  * name. */
 static bool repeats_header(const struct import *m, const struct records *r) {
     const struct dataset *d = m->d;
@@ -190,12 +190,12 @@ int table_read(struct import *m, struct err *e) {
         if (first && ((rc = table_name_columns(m, &r, header, e)) || (rc = table_choose(m, &r, &c, e))))
             break;
         if (header) d->report.header++;
-        else if (repeats_header(m, &r)) report_skip(&d->report, r.first, "the header again");
+        else if (repeats_header(m, &r)) report_skip(&d->report, r.first, "repeated header");
         else take_record(m, &r, &c);
     }
     d->report.lines = r.line;
     records_release(&r);
     if (!rc && !d->columns && !d->report.skipped)
-        rc = err_set(e, ERR_INPUT, "%s: the file is empty", d->path);
+        rc = err_set(e, ERR_INPUT, "%s: empty file", d->path);
     return rc;
 }

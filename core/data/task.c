@@ -84,15 +84,15 @@ static int task_find_metric(struct task *t, const struct task_files *p, const st
     int id = metric_find(s->metric);
     if (id < 0)
         return err_set(e, ERR_USAGE,
-                       "no metric is called \"%s\"; there are loss, accuracy, f1, f1_macro, "
-                       "matthews, pearson, spearman, rouge1, rouge2, rougeL, bleu, exact",
+                       "unknown metric %s; must be loss, accuracy, f1, f1_macro, matthews, pearson, "
+                       "spearman, rouge1, rouge2, rougeL, bleu or exact",
                        s->metric);
     if (!metric_fits((enum metric_id)id, t->kind))
-        return err_set(e, ERR_USAGE, "%s is no metric for %s", metric_name((enum metric_id)id),
+        return err_set(e, ERR_USAGE, "%s: not a metric for %s", metric_name((enum metric_id)id),
                        task_kind_name(t->kind));
     if (id == METRIC_F1 && t->positive < 0)
         return err_set(e, ERR_USAGE,
-                       "f1 needs a positive class; name one of the %d classes, or take "
+                       "f1 needs a positive class; set one of the %d classes with --positive, or use "
                        "f1_macro",
                        t->classes);
     t->metric = (enum metric_id)id;
@@ -109,18 +109,18 @@ static int task_settle(struct task *t, const struct task_files *p, const struct 
     t->class_name = xcalloc((size_t)t->classes + 1, sizeof *t->class_name);
     for (int i = 0; i < t->classes; i++) t->class_name[i] = xstrdup(first->class_name[i]);
     if (find_positive(t, p, s, e) || task_find_metric(t, p, s, e)) return e->code;
-    text_line(&t->report, "%s: %s, %s, scored by %s", t->name,
+    text_line(&t->report, "%s: %s, %s, primary metric %s", t->name,
               t->pair ? "pairs of texts" : "single texts", task_kind_name(t->kind),
               metric_name(t->metric));
     if (t->layout && strcmp(t->layout->name, t->name))
-        text_line(&t->report, "its rows have the keys of %s and are read so", t->layout->name);
+        text_line(&t->report, "its examples have the keys of %s and are read accordingly", t->layout->name);
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
     if (t->has_train && !t->devs)
         text_line(&t->report,
-                  "warning: no dev rows, so nothing measures a run while it trains; --split 10%% holds out a "
-                  "part of the train rows");
+                  "warning: no validation set, so runs are not evaluated during training; --split 10%% "
+                  "holds out a part of the training set");
     if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)
-        text_line(&t->report, "warning: the train split has one class only");
+        text_line(&t->report, "warning: the training set has only one class");
     return 0;
 }
 
@@ -133,7 +133,7 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
         return err_set(e, ERR_USAGE, "give both --source and --target, the columns of the two texts");
     if (s->source && (s->text || s->text_b || s->label))
         return err_set(e, ERR_USAGE,
-                       "--source and --target stand in place of --text, --text-b and --label");
+                       "--source and --target replace --text, --text-b and --label; give only one kind");
     if (s->split > 0 && s->split_validation)
         return err_set(e, ERR_USAGE, "give --split or --split-validation, not both");
     int rc = task_files_find(&p, s, &t->name, e);

@@ -30,7 +30,7 @@ char *task_files_split(const char *folder, const char *stem) {
     return first_there(folder, "", stem, ending, COUNT_OF(ending));
 }
 
-/* SciTail comes as a folder of folders, each with the same rows in another form. */
+/* SciTail is a folder of folders, each with the same examples in another format. */
 static char *scitail_split(const char *folder, const char *stem) {
     static const char *const before[] = { "tsv_format/scitail_1.0_", "scitail_1.0_",
                                          "snli_format/scitail_1.0_",
@@ -63,7 +63,7 @@ static void add_devs(struct task_files *p, const char *folder) {
     for (size_t i = 0; i < COUNT_OF(usual) && !p->devs; i++) task_files_add_dev(p, folder, usual[i]);
 }
 
-/* The folder that `where` stands for; caller frees; NULL with *e. */
+/* Returns the folder of `where`; caller frees; NULL with *e. */
 static char *find_folder(const struct task_source *s, struct err *e) {
     if (file_is_folder(s->where)) return xstrdup(s->where);
     char *inside = xprintf("tasks/%s", s->where), *path = NULL;
@@ -72,25 +72,25 @@ static char *find_folder(const struct task_source *s, struct err *e) {
     if (path && file_is_folder(path)) return path;
     free(path);
     if (file_exists(s->where)) {
-        err_set(e, ERR_USAGE, "%s: a file; a task is a folder or a name, and --train takes a file", s->where);
+        err_set(e, ERR_USAGE, "%s: a file; a task is a folder or a name; use --train for a file", s->where);
         return NULL;
     }
     char **names;
     size_t n = task_names(s->assets, &names);
     const char *near = text_nearest(s->where, (const char *const *)names, n);
-    err_set(e, ERR_NOT_FOUND, "%s: no such folder, and no task of that name%s%s%s", s->where,
-            near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+    err_set(e, ERR_NOT_FOUND, "%s: task or folder not found%s%s%s", s->where,
+            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     for (size_t i = 0; i < n; i++) free(names[i]);
     free(names);
     return NULL;
 }
 
-/* Who names columns does not mean a known layout. */
+/* Explicit column names exclude a known layout. */
 static bool columns_named(const struct task_source *s) {
     return s->text || s->text_b || s->label || s->source;
 }
 
-/* Whether the train rows are read, be it for the dev rows among them. */
+/* Returns whether the training file is read, possibly only for held-out examples. */
 static bool wants_train(const struct task_source *s) {
     return !s->no_train || s->split > 0 || s->split_validation;
 }
@@ -98,11 +98,11 @@ static bool wants_train(const struct task_source *s) {
 static int files_of_folder(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
     if (s->no_dev && (s->official_dev || s->split_validation))
         return err_set(e, ERR_USAGE,
-                       "--no-dev leaves dev rows unread, and %s reads them; leave one of them out",
+                       "--no-dev ignores the validation set, but %s uses it; give only one of them",
                        s->split_validation ? "--split-validation" : "--official-dev");
     if (s->format == DATA_LINES)
         return err_set(e, ERR_USAGE,
-                       "--form masked: takes a file with a text a line (--train FILE), not the task %s",
+                       "--form masked: needs a file with one text per line (--train FILE), not the task %s",
                        s->where);
     char *folder = find_folder(s, e);
     if (!folder) return e->code;
@@ -117,36 +117,36 @@ static int files_of_folder(struct task_files *p, const struct task_source *s, ch
     if (!s->no_dev && !s->official_dev && !p->devs) add_devs(p, folder);
     int rc = 0;
     if (!p->train && wants_train(s))
-        rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
+        rc = err_set(e, ERR_NOT_FOUND, "%s: train.tsv, train.csv or train.jsonl is missing", folder);
     else if (p->devs && s->split > 0)
         rc = err_set(
             e, ERR_USAGE,
-            "--split: %s has dev rows of its own, %s; leave --split out, or these unread by --no-dev", folder,
-            p->dev[0]);
+            "--split: %s already has a validation set, %s; omit --split, or ignore that set with --no-dev",
+            folder, p->dev[0]);
     else if (!p->devs && !s->no_dev && !(s->split > 0))
-        rc = err_set(e, ERR_NOT_FOUND, "%s: no %s.tsv, .csv or .jsonl%s", folder,
+        rc = err_set(e, ERR_NOT_FOUND, "%s: %s.tsv, .csv or .jsonl is missing%s", folder,
                      s->official_dev ? "dev_official" : "dev",
                      s->official_dev
                          ? ""
-                         : " (val and validation are looked for too); --split 10% holds out a part of the "
-                           "train rows");
+                         : " (val and validation are searched as well); --split 10% holds out a part of "
+                           "the training set");
     free(folder);
     return rc;
 }
 
 static int files_named(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
-    if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "neither a task nor a file was given");
+    if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "a task or a file is required");
     *name = file_base_name(s->train ? s->train : s->dev);
     char *dot = strrchr(*name, '.');
     if (dot && dot != *name) *dot = '\0';
     if (s->dev && s->split > 0)
-        return err_set(e, ERR_USAGE, "--split: the dev rows are those of %s; leave one of them out", s->dev);
+        return err_set(e, ERR_USAGE, "--split: the validation set is %s; give only one of them", s->dev);
     if (!s->dev && s->split_validation)
         return err_set(e, ERR_USAGE,
-                       "--split-validation: needs dev rows to make test rows of; --dev names their file");
+                       "--split-validation: needs a validation set; give its file with --dev");
     if (!s->train && s->split_validation)
         return err_set(e, ERR_USAGE,
-                       "--split-validation: needs the train rows too, whose number decides how");
+                       "--split-validation: needs the training set as well, whose size decides how to split");
     if (s->train && wants_train(s)) p->train = xstrdup(s->train);
     if (s->dev) {
         p->dev[0] = xstrdup(s->dev);
@@ -155,7 +155,7 @@ static int files_named(struct task_files *p, const struct task_source *s, char *
     return 0;
 }
 
-/* The layout whose keys the first row of a JSON Lines file has, or NULL. */
+/* Returns the layout of a JSON Lines file by the keys of its first example, or NULL. */
 static const struct layout *layout_of_file(const char *path) {
     char *line = NULL;
     size_t room = 0;

@@ -11,13 +11,13 @@
 #include "core/data/layouts.h"
 #include "core/text/unicode.h"
 
-/* The names that a task's texts go by. */
+/* Names of a task and its texts. */
 struct field_names {
     const char *task; /* NULL: no prefix */
     const char *field[DATASET_FIELDS];
 };
 
-/* The known task's own names, else those of the columns; a position ("#2") is no name. */
+/* The names of a known task, otherwise those of the columns; a position ("#2") is not a name. */
 static struct field_names names_of(const struct task *t, const struct dataset *d,
                              const struct text_form *f) {
     static const char *const plain[2][DATASET_FIELDS] = { { "sentence" }, { "sentence1", "sentence2" } };
@@ -46,7 +46,7 @@ static void text_form_add_source(struct buf *b, const struct field_names *names,
     if (r->third) text_form_add_field(b, names->field[2], r->b + r->third, r->b_size - r->third);
 }
 
-/* Python's round() and T5's agree with printf on ties: to even, of the exact binary value. */
+/* The round() of Python and T5 agrees with printf on ties: to even, of the exact binary value. */
 static void add_target(struct buf *b, const struct dataset *d, const struct text_form *f,
                        const struct dataset_row *r) {
     buf_clear(b);
@@ -57,7 +57,7 @@ static void add_target(struct buf *b, const struct dataset *d, const struct text
 static void dataset_as_text(struct dataset *d, const struct field_names *names,
                             const struct text_form *f) {
     struct buf b = BUF_INIT;
-    if (!d->memory) d->memory = xcalloc(1, sizeof *d->memory); /* rows that no file gave */
+    if (!d->memory) d->memory = xcalloc(1, sizeof *d->memory); /* examples without a file */
     for (size_t i = 0; i < d->rows; i++) {
         struct dataset_row *r = &d->row[i];
         text_form_add_source(&b, names, r);
@@ -80,19 +80,19 @@ static void text_form_say(struct task *t, const struct field_names *names, const
     if (names->task) buf_puts(&b, names->task);
     for (int i = 0; i < DATASET_FIELDS && (!i || (t->pair && names->field[i])); i++)
         text_form_add_field(&b, names->field[i], "…", strlen("…"));
-    text_line(&t->report, "as text: \"%s\", %s the task's name before it", buf_text(&b),
+    text_line(&t->report, "as text: \"%s\", %s the task name prepended", buf_text(&b),
               names->task ? "with" : "without");
     for (int i = 0; i < t->classes; i++)
         text_line(&t->report, "  the target \"%d\" is %s", i, t->class_name[i]);
     if (t->kind == DATA_REGRESSION)
-        text_line(&t->report, "  the target is the score, rounded to %s and written with one decimal",
+        text_line(&t->report, "  the target is the score, rounded to %s and formatted with one decimal",
                   f->fifths ? "the nearest fifth" : "a tenth");
     buf_release(&b);
 }
 
 int task_as_text(struct task *t, const struct text_form *f, struct err *e) {
     if (t->kind == DATA_TEXT)
-        return err_set(e, ERR_USAGE, "%s: the rows are source and target texts already", t->name);
+        return err_set(e, ERR_USAGE, "%s: the task already has source and target texts", t->name);
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
     struct field_names names = names_of(t, first, f);
     text_form_say(t, &names, f);

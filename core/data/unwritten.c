@@ -1,4 +1,4 @@
-/* Targets that hold what the tokenizer has no tokens for, so that no model with it can write them. */
+/* Targets with characters that the tokenizer does not cover, so that no model with it can generate them. */
 #include <stdlib.h>
 
 #include "core/base/text.h"
@@ -10,7 +10,7 @@ static bool is_listed(const struct import_report *r, uint32_t cp) {
     return false;
 }
 
-/* Whether a character alone has no token. */
+/* Returns whether a character alone has no token. */
 static bool unwritten_alone(const struct tokenizer *t, const char *s, size_t n) {
     enum { ROOM = 16 };
     struct encoded x;
@@ -40,7 +40,7 @@ void unwritten_text(const struct import_report *r, size_t rows, struct buf *out)
     }
     char *shown = text_visible(buf_text(&signs), signs.size);
     buf_printf(out,
-               "warning: %zu of %zu targets have characters that the tokenizer cannot write%s%s%s: no "
+               "warning: %zu of %zu targets have characters that the tokenizer cannot encode%s%s%s: no "
                "generated text can equal them, so exact match cannot reach 1\n",
                r->unwritten, rows, signs.size ? " (" : "", shown, signs.size ? ")" : "");
     free(shown);

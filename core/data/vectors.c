@@ -19,11 +19,11 @@ enum column_use { USE_COORDINATE, USE_NOTHING, USE_LABEL };
 struct column {
     char *name;     /* NULL without a header */
     enum column_use use;
-    bool may_count; /* named as an index is, and so far its values rise */
+    bool may_count; /* named like an index, with ascending values so far */
     double last;
 };
 
-/* A file on its way in. */
+/* State of reading a file. */
 struct vectors_reading {
     struct vectors *v;
     struct records r;
@@ -46,14 +46,14 @@ static int column_named(const struct vectors_reading *g, const char *name) {
     return -1;
 }
 
-/* Whether the line after the first holds a fraction, which no count does. */
+/* Returns whether the line after the first contains a fraction, which an index does not. */
 static bool fraction_follows(const struct records *r) {
     for (const char *s = r->at; s < r->end && *s != '\n'; s++)
         if (strchr(".eE", *s) && *s) return true;
     return false;
 }
 
-/* Numbers that count up by one from 0 or 1, column `but` aside: names that a program gave. */
+/* Numbers that count up by one from 0 or 1, except column `but`: names given by a program. */
 static bool counts_up(const struct vectors_reading *g, int but) {
     double v, before = -1;
     int n = 0;
@@ -66,7 +66,7 @@ static bool counts_up(const struct vectors_reading *g, int but) {
     return n > 2 || (n == 2 && fraction_follows(&g->r));
 }
 
-/* The label's column aside, where it is given by position. */
+/* Except the label column, if it is given by position. */
 static bool all_numbers(const struct vectors_reading *g, int but) {
     double v;
     for (int i = 0; i < g->columns; i++)
@@ -74,8 +74,7 @@ static bool all_numbers(const struct vectors_reading *g, int but) {
     return true;
 }
 
-/* Whether the first record names the columns.  A name given for the labels that is no position asks for a
- * header as well. */
+/* Returns whether the first record is a header.  A label column given by name requires a header as well. */
 static bool is_header(struct vectors_reading *g) {
     const char *labels = g->o->labels;
     bool named = labels && labels[0] != '#';
@@ -83,13 +82,14 @@ static bool is_header(struct vectors_reading *g) {
     if (g->o->header != DATA_HEADER_AUTO) return g->o->header == DATA_HEADER_YES;
     if (named || !all_numbers(g, but)) return true;
     if (!counts_up(g, but)) return false;
-    buf_part(&g->v->notes, "the first line counts up and is taken as column names (--no-header: as a row)");
+    buf_part(&g->v->notes, "the first line counts up and is used as column names (--no-header reads it as "
+                           "an example)");
     return true;
 }
 
 static int no_column(const struct vectors_reading *g, const char *name, const char *option, struct err *e) {
-    return err_set(e, ERR_USAGE, "%s: has no column \"%s\" (%s); it has %d columns", g->r.path, name, option,
-                   g->columns);
+    return err_set(e, ERR_USAGE, "%s: column \"%s\" (%s) not found; it has %d columns", g->r.path, name,
+                   option, g->columns);
 }
 
 /* "#3-#9": its ends, counted from 0. */
@@ -103,7 +103,7 @@ static bool vectors_range_of(const struct vectors_reading *g, const char *part, 
     return *from >= 0 && *to >= *from;
 }
 
-/* Gives the columns of a list a use; `option` stands in messages. */
+/* Assigns a role to the columns of a list; `option` is used in messages. */
 static int use_listed(struct vectors_reading *g, const char *list, enum column_use use, const char *option,
                       struct err *e) {
     char *copy = xstrdup(list), *rest = copy, *part;
@@ -128,7 +128,7 @@ static bool named_as_index(const char *name) {
     return false;
 }
 
-/* What each column is, as far as its name tells. */
+/* Determines the role of each column as far as its name allows. */
 static int vectors_choose(struct vectors_reading *g, struct err *e) {
     const struct vectors_options *o = g->o;
     if (g->at >= 0) g->column[g->at].use = USE_LABEL;
@@ -143,12 +143,12 @@ static int vectors_choose(struct vectors_reading *g, struct err *e) {
         c->may_count = named_as_index(c->name);
         if (*c->name) continue;
         c->use = USE_NOTHING;
-        buf_part(&g->v->notes, "column %d has no name and is left out (--columns takes it)", i + 1);
+        buf_part(&g->v->notes, "column %d has no name and is ignored (--columns includes it)", i + 1);
     }
     return o->skip ? use_listed(g, o->skip, USE_NOTHING, "--skip", e) : 0;
 }
 
-/* The first record: a header, or the first row (*row). */
+/* Reads the first record: a header, or the first example (*row). */
 static int vectors_begin(struct vectors_reading *g, bool *row, struct err *e) {
     g->columns = g->r.fields > INT_MAX ? INT_MAX : (int)g->r.fields;
     g->column = xcalloc((size_t)g->columns, sizeof *g->column);
@@ -160,7 +160,7 @@ static int vectors_begin(struct vectors_reading *g, bool *row, struct err *e) {
     if (g->o->labels && g->at < 0) return no_column(g, g->o->labels, "--labels", e);
     int rc = vectors_choose(g, e);
     for (int i = 0; i < g->columns; i++) g->v->d += g->column[i].use == USE_COORDINATE;
-    if (!rc && g->v->d < 1) rc = err_set(e, ERR_INPUT, "%s: has no column of numbers", g->r.path);
+    if (!rc && g->v->d < 1) rc = err_set(e, ERR_INPUT, "%s: no numeric columns", g->r.path);
     return rc;
 }
 
@@ -169,10 +169,10 @@ static int vectors_begin(struct vectors_reading *g, bool *row, struct err *e) {
 static int no_number(const struct vectors_reading *g, int i, struct err *e) {
     char *name = g->header ? xstrdup(g->column[i].name) : xprintf("#%d", i + 1);
     err_set(e, ERR_INPUT,
-            "%s: line %zu (row %d), column \"%.80s\": \"%.80s\" is no finite number; %s--skip leaves columns "
-            "out",
+            "%s: line %zu (row %d), column \"%.80s\": \"%.80s\" is not a finite number; %s--skip ignores "
+            "columns",
             g->r.path, g->r.first, g->v->n + 1, name, g->r.field[i].s,
-            g->o->labels ? "" : "--labels names the label column, ");
+            g->o->labels ? "" : "--labels sets the label column, ");
     free(name);
     return e->code;
 }
@@ -181,10 +181,10 @@ static int vectors_add_row(struct vectors_reading *g, struct err *e) {
     struct vectors *v = g->v;
     size_t n = (size_t)v->n, d = (size_t)v->d, need;
     if (g->r.fields != (size_t)g->columns)
-        return err_set(e, ERR_INPUT, "%s: line %zu (row %d): has %zu columns, the first line has %d",
+        return err_set(e, ERR_INPUT, "%s: line %zu (row %d): %zu columns, but the first line has %d",
                        g->r.path, g->r.first, v->n + 1, g->r.fields, g->columns);
     if (v->n == INT_MAX - 1 || !mem_mul(n + 1, d, &need))
-        return err_set(e, ERR_INPUT, "%s: has too many rows", g->r.path);
+        return err_set(e, ERR_INPUT, "%s: too many rows", g->r.path);
     GROW(v->x, g->room, need);
     GROW(g->text, g->row_room, n + 1);
     g->text[n] = NULL;
@@ -203,7 +203,7 @@ static int vectors_add_row(struct vectors_reading *g, struct err *e) {
     return 0;
 }
 
-/* Takes out the columns that turned out to be an index. */
+/* Removes columns identified as an index. */
 static void drop_index(struct vectors_reading *g) {
     struct vectors *v = g->v;
     int left = v->d;
@@ -218,7 +218,7 @@ static void drop_index(struct vectors_reading *g) {
         }
         left--;
         char *shown = text_visible(c->name, strlen(c->name));
-        buf_part(&v->notes, "column \"%.60s\" counts the rows and is left out (--columns takes it)", shown);
+        buf_part(&v->notes, "column \"%.60s\" counts the rows and is ignored (--columns includes it)", shown);
         free(shown);
     }
     if (left == v->d) return;
@@ -247,7 +247,7 @@ static int vectors_read_rows(struct vectors_reading *g, struct err *e) {
         if (!rc && row) rc = vectors_add_row(g, e);
         if (rc) return rc;
     }
-    if (!rc && !g->v->n) rc = err_set(e, ERR_INPUT, "%s: holds no row of numbers", g->r.path);
+    if (!rc && !g->v->n) rc = err_set(e, ERR_INPUT, "%s: no rows of numbers", g->r.path);
     if (!rc) drop_index(g);
     return rc;
 }
@@ -258,7 +258,7 @@ static int vectors_by_bytes(const void *a, const void *b) {
 
 /* ---- labels ---- */
 
-/* Label texts become classes. */
+/* Converts label texts to classes. */
 static void number_labels(struct vectors_reading *g) {
     struct vectors *v = g->v;
     size_t n = (size_t)v->n;

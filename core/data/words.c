@@ -83,7 +83,7 @@ size_t ngrams_common(const int32_t *x, size_t n, const int32_t *y, size_t m, int
 }
 
 size_t common_subsequence(const int32_t *x, size_t n, const int32_t *y, size_t m) {
-    /* length[j]: of the x so far and the first j of y; `corner` is the row before's length[j-1] */
+    /* length[j]: of the x so far and the first j of y; `corner` is length[j-1] of the previous row */
     size_t *length = xcalloc(m + 1, sizeof *length);
     for (size_t i = 0; i < n; i++) {
         size_t corner = 0;

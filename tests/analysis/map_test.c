@@ -107,13 +107,13 @@ static void test_refusals(void **state) {
     (void)state;
     char *folder = test_folder();
     refused(folder, FIVE, "", 5, "line 2 (row 1), column \"label\": \"a\"");
-    refused(folder, FIVE, "--labels lable", 2, "has no column \"lable\"");
+    refused(folder, FIVE, "--labels lable", 2, "column \"lable\"");
     refused(folder, "1,2\n3,4\n5,6\n7,inf\n", "", 5, "row 4");
-    refused(folder, "1,2\n3,4\n5,6\n7\n", "", 5, "line 4 (row 4): has 1 columns");
+    refused(folder, "1,2\n3,4\n5,6\n7\n", "", 5, "line 4 (row 4): 1 columns");
     refused(folder, "x,y\n1,2\n3,nan\n5,6\n7,8\n", "", 5, "row 2), column \"y\": \"nan\"");
     refused(folder, "1,2\n1,2\n1,2\n1,2\n", "", 5, "all 4 points are equal");
     refused(folder, "1,2\n3,4\n5,6\n", "", 5, "at least 4 points");
-    refused(folder, "", "", 5, "holds no row");
+    refused(folder, "", "", 5, "no rows of numbers");
     refused(folder, FIVE, "--labels label --perplexity 0.2", 2, "perplexity");
     free(folder);
 }
@@ -183,12 +183,12 @@ static void test_columns(void **state) {
         vectors_release(&v);
         free(path);
     }
-    refused(folder, FIVE, "--labels label --columns lable", 2, "has no column \"lable\" (--columns)");
+    refused(folder, FIVE, "--labels label --columns lable", 2, "column \"lable\" (--columns) not found");
     refused(folder, FIVE, "--labels label --skip label", 2, "is the label column");
-    refused(folder, FIVE, "--labels label --skip '#3-#2'", 2, "has no column \"#3-#2\" (--skip)");
+    refused(folder, FIVE, "--labels label --skip '#3-#2'", 2, "column \"#3-#2\" (--skip) not found");
     refused(folder, FIVE, "--columns '#1' --skip '#2'", 2, "not both");
     refused(folder, FIVE, "--header --no-header", 2, "not both");
-    refused(folder, "x\n1\n", "--skip x", 5, "no column of numbers");
+    refused(folder, "x\n1\n", "--skip x", 5, "no numeric columns");
     free(folder);
 }
 
@@ -198,8 +198,8 @@ static void test_long_note(void **state) {
     char *folder = test_folder();
     json_t *j = mapped(folder, "x,,y,,,,\n1,5,0,5,5,5,5\n0.8,5,0.6,5,5,5,5\n0,5,1,5,5,5,5\n-0.6,5,0.8,5,5,5,5\n", "");
     const char *note = json_string_value(json_object_get(j, "note"));
-    assert_non_null(strstr(note, "column 2 has no name and is left out (--columns takes it); column 4 has"));
-    assert_non_null(strstr(note, "column 7 has no name and is left out (--columns takes it); perplexity lowered"));
+    assert_non_null(strstr(note, "column 2 has no name and is ignored (--columns includes it); column 4 has"));
+    assert_non_null(strstr(note, "column 7 has no name and is ignored (--columns includes it); perplexity lowered"));
     json_decref(j);
     free(folder);
 }

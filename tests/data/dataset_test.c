@@ -70,7 +70,7 @@ static void no_gold_labels(void **state) {
     assert_int_equal(d.report.unlabelled, 2);
     assert_false(d.row[0].gold);
     assert_int_equal(d.row[1].label, -1);
-    says(&d, "the label -1 stands for no gold label");
+    says(&d, "the label -1 marks unlabeled examples");
     dataset_release(&d);
 }
 
@@ -90,12 +90,12 @@ static void labels_map_by_name(void **state) {
     test_ok(READ(&d, "d.tsv", "text\tlabel\na\t0\nb\t2\n", .names = names, .name_count = 3,
                  .names_from = "the model's id2label", .names_or_numbers = true), &e);
     assert_int_equal(d.row[1].label, 2);
-    says(&d, "taken as the class numbers of the model's id2label");
+    says(&d, "used as the class indices of the model's id2label");
     says(&d, "0 is \"neutral\"");
     dataset_release(&d);
     test_ok(READ(&d, "d.tsv", "text\tlabel\na\tENTAILMENT\n", .names = names, .name_count = 3), &e);
     assert_int_equal(d.row[0].label, 2);
-    says(&d, "but for case");
+    says(&d, "ignoring case");
     dataset_release(&d);
     test_refused(READ(&d, "d.tsv", "text\tlabel\na\tneutral\nb\tmaybe\n", .names = names,
                       .name_count = 3), ERR_INPUT, &e, "line 3: the label \"maybe\"");
@@ -113,7 +113,7 @@ static void missing_looking_words(void **state) {
     assert_int_equal(d.rows, 7);
     for (size_t i = 0; i < 7; i++) has_text(&d, i, word[i]);
     assert_int_equal(d.report.empty_a, 1);
-    says(&d, "1 empty text, kept");
+    says(&d, "1 empty text, included");
     dataset_release(&d);
 }
 
@@ -146,9 +146,9 @@ static void json_lines(void **state) {
     static const struct {
         size_t line;
         const char *why;
-    } bad[] = {{5, "no label"}, {6, "\"text\" is null"}, {8, "a key is there twice"},
-               {10, "half a surrogate pair"}, {11, "holds the character U+0000"},
-               {12, "\"text\" is a list"}, {13, "no \"text\""}, {14, "cut off"}};
+    } bad[] = {{5, "unlabeled"}, {6, "\"text\" is null"}, {8, "duplicate key"},
+               {10, "an unpaired surrogate"}, {11, "contains the character U+0000"},
+               {12, "\"text\" is a list"}, {13, "\"text\" is missing"}, {14, "truncated"}};
     assert_int_equal(d.report.skipped, COUNT_OF(bad));
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_int_equal(d.report.first[i].line, bad[i].line);
@@ -187,9 +187,9 @@ static void json_list(void **state) {
     dataset_release(&d);
     test_refused(READ(&d, "l.json", "[1]", .format = DATA_LIST), ERR_INPUT, &e, "line 1: not an object but a number");
     e = (struct err)ERR_INIT;
-    test_refused(READ(&d, "l.json", "[]", .format = DATA_LIST), ERR_INPUT, &e, "no rows");
+    test_refused(READ(&d, "l.json", "[]", .format = DATA_LIST), ERR_INPUT, &e, "no examples");
     e = (struct err)ERR_INIT;
-    test_refused(READ(&d, "l.json", "{}", .format = DATA_LIST), ERR_INPUT, &e, "not a list of objects");
+    test_refused(READ(&d, "l.json", "{}", .format = DATA_LIST), ERR_INPUT, &e, "expected a list of objects");
 }
 
 /* T2-04: headers and labels that guess nothing. */
@@ -199,7 +199,7 @@ static void headers_and_label_names(void **state) {
     struct err e = ERR_INIT;
     int rc = READ(&d, "a.csv", "good film,pos\nbad film,neg\nvery good,pos\n");
     test_refused(rc, ERR_USAGE, &e, "\"good film\", \"pos\"");
-    test_refused(rc, ERR_USAGE, &e, "no header?");
+    test_refused(rc, ERR_USAGE, &e, "without a header");
     test_ok(READ_AS(&d, "a.csv", "good film,pos\nbad film,neg\nvery good,pos\n", .header = DATA_HEADER_NO,
                  .text_a = "#1", .label = "#2"), &e);
     assert_int_equal(d.rows, 3);
@@ -219,10 +219,10 @@ static void headers_and_label_names(void **state) {
                  "cat sat,True \nmat,1\nfilm,1.0\nthe cat,01\n"),
             &e);
     assert_int_equal(d.classes, 8);
-    says(&d, "\"True \", 1 row");
+    says(&d, "\"True \", 1 example");
     says(&d, "differ only in case, whitespace, invisible characters or Unicode form");
     says(&d, "are the same number");
-    says(&d, "classes, as some labels are no numbers");
+    says(&d, "classes, because some labels are not numbers");
     dataset_release(&d);
 }
 
@@ -240,11 +240,11 @@ static void csv_quotes(void **state) {
     assert_int_equal(d.report.continued, 1);
     assert_int_equal(d.row[3].line, 8);
     says(&d, "line 6: text after a closing quote");
-    says(&d, "line 7: 3 fields, not 2");
+    says(&d, "line 7: 3 fields, expected 2");
     adds_up(&d);
     dataset_release(&d);
     test_refused(READ(&d, "q.csv", "text,label\na,x\n\"open,x\nb,x\n"), ERR_INPUT, &e,
-                 "line 3: a quote that opens a field is never closed");
+                 "line 3: unclosed quote at the start of a field");
 }
 
 /* Scores are read without locale and never in part. */
@@ -255,10 +255,10 @@ static void scores(void **state) {
     test_ok(READ(&d, "s.tsv", "text\tlabel\na\t2.6\nb\t3\n"), &e);
     assert_int_equal(d.kind, DATA_REGRESSION);
     assert_true(d.row[0].target == 2.6 && d.row[1].gold);
-    says(&d, "some are not whole");
+    says(&d, "some are not integers");
     dataset_release(&d);
     test_refused(READ(&d, "s.tsv", "text\tlabel\na\t2.6\nb\t2,6\n"), ERR_INPUT, &e,
-                 "line 3: the score \"2,6\" is not a number; it needs a point");
+                 "line 3: the score \"2,6\" is not a number; use a decimal point");
     test_refused(READ(&d, "s.tsv", "text\tlabel\na\t1\nb\tnan\n", .kind = DATA_KIND_REGRESSION),
                  ERR_INPUT, &e, "line 3");
     test_ok(READ(&d, "s.tsv", "text\tlabel\na\t1\nb\t3\n", .kind = DATA_KIND_REGRESSION), &e);
@@ -267,7 +267,7 @@ static void scores(void **state) {
     test_ok(READ(&d, "s.tsv", "text\tlabel\na\t10\nb\t9\n"), &e);
     assert_int_equal(d.kind, DATA_CLASSES);
     assert_string_equal(d.class_name[0], "9");
-    says(&d, "classes, as every label is a whole number");
+    says(&d, "classes, because every label is an integer");
     dataset_release(&d);
 }
 
@@ -284,9 +284,9 @@ static void repeats(void **state) {
     dataset_compare(&other, &d);
     assert_int_equal(other.report.across_same, 1);
     assert_int_equal(other.report.across_near, 1);
-    says(&other, "warning: 1 row also in");
-    says(&other, "more but for case and blanks (lines 2, 3)\n"); /* in their own file */
-    says(&d, "1 row repeat an earlier one, 1 more but for case and blanks (lines 3, 4)\n");
+    says(&other, "warning: 1 example also in");
+    says(&other, "more differ only in case or whitespace (lines 2, 3)\n"); /* in their own file */
+    says(&d, "1 example repeat an earlier one, 1 more differ only in case or whitespace (lines 3, 4)\n");
     says(&d, "have another label than the first (line 3)\n");
     dataset_release(&other);
     dataset_release(&d);
@@ -313,7 +313,7 @@ static void draws_are_fixed(void **state) {
         assert_int_equal(d[0].row[i].id, d[1].row[i].id);
         if (i) assert_true(d[0].row[i].id > d[0].row[i - 1].id);
     }
-    says(&d[0], "a fixed draw (seed 0) of 10 of the 100 rows");
+    says(&d[0], "a random sample (seed 0) of 10 of the 100 examples");
     dataset_release(&d[0]);
     dataset_release(&d[1]);
     buf_release(&b);
@@ -349,7 +349,7 @@ static void a_report_is_read_again(void **state) {
                          .split_rows = 1200 };
     d.report = (struct import_report){ .rows = 1200, .lines = 1300, .header = 1, .unlabelled = 1, .same = 1, .near = 7,
                                        .same_other_label = 3,
-                                       .across = "train, 5 more but for case and blanks", .across_same = 11, .across_near = 13,
+                                       .across = "train, 5 more differ only in case or whitespace", .across_same = 11, .across_near = 13,
                                        .max_len = 64, .cut_rows = 1, .cut_tokens_a = 9, .vanished = 1, .tokens = 20000, .unknown = 1234,
                                        .max_target = 12, .target_tokens = 50, .cut_targets = 1 };
     for (int many = 0; many < 2; many++) {
@@ -403,10 +403,10 @@ static void encoding(void **state) {
     assert_int_equal(d.start[4] - d.start[3], 2);
     assert_int_equal(d.ids[d.start[5] - 1], 3);
     assert_int_equal(d.start[5] - d.start[4], 5);
-    says(&d, "1 row contains the text of a special token (line 3)");
+    says(&d, "1 example contains the text of a special token (line 3)");
     int rc = dataset_encode(&d, t, 16, 0, 32, &e);
     test_refused(rc, ERR_INPUT, &e,
-                 "row 7 (line 8): token \"\u00c9a\" has id 35, and the embedding has 32 rows");
+                 "example 7 (line 8): token \"\u00c9a\" has id 35, but the embedding has 32 rows");
     assert_null(d.ids);
     test_ok(dataset_encode(&d, t, 16, 0, 36, &e), &e);
     test_refused(dataset_encode(&d, t, 1, 0, 0, &e), ERR_USAGE, &e, "special tokens");
@@ -426,9 +426,9 @@ static void broken_files(void **state) {
         {"e.tsv", BYTES(""), ERR_INPUT, "empty"},
         {"e.csv", BYTES("\xef\xbb\xbf"), ERR_INPUT, "empty"},
         {"e.tsv", BYTES("\n\n\n"), ERR_INPUT, "empty"},
-        {"e.jsonl", BYTES("\n\n"), ERR_INPUT, "no rows"},
-        {"e.tsv", BYTES("text\tlabel\n"), ERR_INPUT, "no rows"},
-        {"e.tsv", BYTES("text\tlabel\nonly\n"), ERR_INPUT, "line 2: 1 fields, not 2"},
+        {"e.jsonl", BYTES("\n\n"), ERR_INPUT, "no examples"},
+        {"e.tsv", BYTES("text\tlabel\n"), ERR_INPUT, "no examples"},
+        {"e.tsv", BYTES("text\tlabel\nonly\n"), ERR_INPUT, "line 2: 1 fields, expected 2"},
         {"u.tsv", BYTES("\xff\xfet\0e\0"), ERR_INPUT, "UTF-16"},
         {"u.csv", BYTES("\xfe\xff\0t"), ERR_INPUT, "UTF-16"},
         {"u32.tsv", BYTES("\xff\xfe\0\0t\0\0\0"), ERR_INPUT, "UTF-32"},
@@ -440,21 +440,21 @@ static void broken_files(void **state) {
         {"x.tsv", BYTES("PK\x03\x04\x14\0"), ERR_INPUT, "ZIP archive"},
         {"l.tsv", BYTES("version https://git-lfs.github.com/spec/v1\noid\n"), ERR_INPUT, "Git LFS"},
         {"x.bin", BYTES("text\tlabel\na\tb\n"), ERR_USAGE, ".tsv, .csv and .jsonl"},
-        {"noend", BYTES("text\tlabel\na\tb\n"), ERR_USAGE, "does not tell the format"},
-        {"m.tsv", BYTES("texts\tlabel\na\tb\n"), ERR_USAGE, "no column \"text\""},
-        {"m.tsv", BYTES("text\tlabels\na\tb\n"), ERR_USAGE, "no column \"label\""},
+        {"noend", BYTES("text\tlabel\na\tb\n"), ERR_USAGE, "unknown format"},
+        {"m.tsv", BYTES("texts\tlabel\na\tb\n"), ERR_USAGE, "column \"text\" not found"},
+        {"m.tsv", BYTES("text\tlabels\na\tb\n"), ERR_USAGE, "column \"label\" not found"},
         {"m.tsv", BYTES("Text\tlabel\na\tb\n"), ERR_USAGE, "are \"Text\", \"label\"; did you mean --text Text?"},
         {"m.tsv", BYTES("text\tMy Label\na\tb\n"), ERR_USAGE, "\"My Label\"; choose one with --label ("},
         {"m.tsv", BYTES("text\tLabel of it\na\tb\n"), ERR_USAGE, "; did you mean --label 'Label of it'?"},
         {"m.csv", BYTES("review,label\na,b\n"), ERR_USAGE, "are \"review\", \"label\"; choose one with --text ("},
         {"j.jsonl", BYTES("{\"text\":\"a\",\"LABEL\":\"b\"}\n"), ERR_USAGE,
-         "no column \"label\": the keys of the first lines are \"text\", \"LABEL\"; did you mean --label LABEL?"},
-        {"q.csv", BYTES("\"text,label\n"), ERR_INPUT, "line 1: a quote"},
-        {"q.csv", BYTES("text,label\na,\"b"), ERR_INPUT, "line 2: a quote"},
+         "column \"label\" not found: the keys of the first lines are \"text\", \"LABEL\"; did you mean --label LABEL?"},
+        {"q.csv", BYTES("\"text,label\n"), ERR_INPUT, "line 1: unclosed quote"},
+        {"q.csv", BYTES("text,label\na,\"b"), ERR_INPUT, "line 2: unclosed quote"},
         {"j.jsonl", BYTES("[1]\n"), ERR_INPUT, "not an object but a list"},
         {"j.json", BYTES("null\n"), ERR_INPUT, "not valid JSON"},
         {"j.jsonl", BYTES("{\"text\":\"a\"}\n"), ERR_USAGE, "are \"text\"; choose one with --label"},
-        {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":\"\"}\n"), ERR_INPUT, "no label"},
+        {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":\"\"}\n"), ERR_INPUT, "unlabeled"},
         {"j.jsonl", BYTES("{}\n{}\n"), ERR_INPUT, "line 1: "},
         {"j.jsonl", BYTES("{\"text\":1,\"label\":\"a\"}\n"), ERR_INPUT, "\"text\" is a number"},
         {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":{}}\n"), ERR_INPUT, "the label is an object"},

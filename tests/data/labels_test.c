@@ -56,7 +56,7 @@ static void marks_of_no_label(void **state) {
             d.report.unlabelled != cases[i].unlabelled)
             fail_msg("case %zu: %d classes, %zu rows, %zu without label", i, d.classes, d.rows,
                      d.report.unlabelled);
-        if (d.report.skipped || d.report.unlabelled) says(&d, "stands for no gold label");
+        if (d.report.skipped || d.report.unlabelled) says(&d, "marks unlabeled examples");
         adds_up(&d);
         dataset_release(&d);
         buf_release(&b);
@@ -69,13 +69,13 @@ static void unclear_minus_one(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     int rc = READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t-1\nc\t1\nd\t-1\ne\t2\n", .need_gold = true);
-    test_refused(rc, ERR_INPUT, &e, "2 rows have the label -1 next to 0, 1, 2 (lines 3, 5)");
+    test_refused(rc, ERR_INPUT, &e, "2 examples have the label -1 next to 0, 1, 2 (lines 3, 5)");
     test_refused(rc, ERR_INPUT, &e, "--kind classes");
     test_refused(rc, ERR_INPUT, &e, "--unlabeled -1");
     rc = READ(&d, "t.tsv", "text\tlabel\na\t-1\n", .need_gold = true);
-    test_refused(rc, ERR_INPUT, &e, "1 row has the label -1 (line 2)");
+    test_refused(rc, ERR_INPUT, &e, "1 example has the label -1 (line 2)");
     rc = READ(&d, "t.tsv", "text\tlabel\na\tentailment\nb\t-\nc\tneutral\nd\t-\n", .need_gold = true);
-    test_refused(rc, ERR_INPUT, &e, "2 rows have the label - next to entailment, neutral (lines 3, 5)");
+    test_refused(rc, ERR_INPUT, &e, "2 examples have the label - next to entailment, neutral (lines 3, 5)");
     test_refused(rc, ERR_INPUT, &e, "--unlabeled -");
 }
 
@@ -154,7 +154,7 @@ static void scores_without_gold(void **state) {
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0.5\nb\t?\nc\t2\n", .need_gold = true, .no_gold = "?"), &e);
     assert_int_equal(d.kind, DATA_REGRESSION);
     assert_int_equal(d.rows, 2);
-    says(&d, "line 3: no gold label (?)");
+    says(&d, "line 3: unlabeled (?)");
     dataset_release(&d);
 }
 
@@ -165,15 +165,15 @@ static void labels_put_together(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t2\nd\t0,1\ne\t0,1,2\nf\tx,y\n", .need_gold = true), &e);
     assert_int_equal(d.classes, 6);
-    says(&d, "warning: 2 labels are others put together, as \"0,1\"");
-    says(&d, "warning: 6 of 6 classes have one row each");
+    says(&d, "warning: 2 labels combine others, such as \"0,1\"");
+    says(&d, "warning: 6 of 6 classes have one example each");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger\nc\tjoy; anger\n"), &e);
-    says(&d, "1 labels are others put together, as \"joy; anger\"");
+    says(&d, "1 labels combine others, such as \"joy; anger\"");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger, fear\nb\tjoy\n", .need_gold = true), &e);
-    lacks(&d, "put together");
-    lacks(&d, "one row each");
+    lacks(&d, "combine others");
+    lacks(&d, "one example each");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t0,1\n"), ERR_INPUT, &e, "--kind classes");
 }
@@ -188,13 +188,13 @@ static void labels_that_are_not_utf8(void **state) {
     assert_int_equal(d.classes, 2);
     assert_string_equal(d.class_name[1], names[1]);
     assert_int_equal(d.class_rows[1], 2);
-    says(&d, "2 rows with bytes that are not UTF-8, each read as U+FFFD (lines 2, 4)");
+    says(&d, "2 examples with invalid UTF-8, replaced by U+FFFD (lines 2, 4)");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\n", .names = names, .name_count = 2), &e);
     assert_int_equal(d.row[0].label, 1);
     dataset_release(&d);
     int rc = READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\nb\tbad\nc\tcaf\xe8\n");
-    test_refused(rc, ERR_INPUT, &e, "the labels of lines 2 and 4 differ only in bytes that are not UTF-8");
+    test_refused(rc, ERR_INPUT, &e, "the labels of lines 2 and 4 differ only in invalid UTF-8");
     rc = READ(&d, "t.tsv", "text\tlabel\na\tcaf\xef\xbf\xbd\nb\tbad\nc\tcaf\xe8\n");
     test_refused(rc, ERR_INPUT, &e, "the labels of lines 2 and 4");
 }
@@ -215,7 +215,7 @@ static void labels_that_look_alike(void **state) {
     static const char *const names[] = {"caf\xc3\xa9", "spam"};
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcafe\xcc\x81\nb\tspam\xe2\x80\x8b\n", .names = names, .name_count = 2), &e);
     assert_int_equal(d.row[0].label, 0);
-    says(&d, "the labels match the known classes but for case");
+    says(&d, "the labels match the known classes, ignoring case");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", "text\tlabel\na\tspam\nb\teggs\xe2\x80\x8b\n", .names = names, .name_count = 2),
                  ERR_INPUT, &e, "\"eggs<U+200B>\" is not among");
@@ -259,7 +259,7 @@ static void the_header_again(void **state) {
     test_ok(READ(&d, "t.csv", "text,label\na,pos\nb,neg\ntext,label\nc,pos\nlabel,neg\n", .need_gold = true), &e);
     assert_int_equal(d.classes, 2);
     assert_int_equal(d.rows, 4);
-    says(&d, "line 4: the header again");
+    says(&d, "line 4: repeated header");
     adds_up(&d);
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.tsv", "text\na\ntext\n", .text_a = "text"), &e);

@@ -200,7 +200,7 @@ static void no_gold_labels(void **state) {
     metrics_of_classes(&m, gold, pred, loss, 2, 2, 1);
     for (int i = 0; i < METRIC_COUNT; i++) {
         assert_false(m.value[i].defined);
-        assert_string_equal(m.value[i].why, "no gold labels");
+        assert_string_equal(m.value[i].why, "unlabeled");
     }
     assert_int_equal(m.rows, 2);
     metrics_release(&m);

@@ -76,12 +76,12 @@ static void a_limit_draws_train_rows(void **state) {
         assert_true(same_rows(&t.train, &again.train));
         if (want[i].rows > 1 && want[i].rows < 41) assert_false(same_rows(&t.train, &other.train));
         for (size_t k = 1; k < t.train.rows; k++) assert_true(t.train.row[k].id > t.train.row[k - 1].id);
-        says(&t, "--limit: a draw (seed 3) of ");
+        says(&t, "--limit: a random sample (seed 3) of ");
         task_release(&t);
         task_release(&again);
         task_release(&other);
     }
-    refuses((struct task_source){ .where = folder, .limit = 0.01 }, "--limit 1%: that is none of the 41 rows of");
+    refuses((struct task_source){ .where = folder, .limit = 0.01 }, "--limit 1%: selects none of the 41 examples of");
     free(folder);
 }
 
@@ -196,6 +196,17 @@ static void an_older_report_tells_a_split_by_its_classes(void **state) {
     assert_int_equal(f.rows, 40);
     assert_int_equal(f.split_rows, 200);
     report_facts_release(&f);
+    report_read("a.tsv (sha256 0123)\n200 examples from 201 lines\nclass 0: no, 21 examples\nclass 1: 3 examples, 19 examples\n"
+                "a random sample (seed 0) of 40 of the 200 examples\n1 example without a label\n7 examples truncated to 12 tokens\n"
+                "warning: 2 examples also in train examples, 3 more differ only in case or whitespace (lines 1, 2)\n"
+                "4 examples repeat an earlier one, 5 more differ only in case or whitespace\n"
+                "warning: in 6 examples a whole text was truncated\nwarning: 8 targets truncated to 9 tokens: 10 tokens\n"
+                "90 tokens, 2.50% unknown\n", &f);
+    assert_true(f.rows == 40 && f.split_rows == 200 && f.unlabelled == 1 && f.cut_rows == 7 && f.max_len == 12);
+    assert_true(f.across_same == 2 && f.across_near == 3 && f.same == 4 && f.near == 5 && f.vanished == 6);
+    assert_true(f.cut_targets == 8 && f.max_target == 9 && f.tokens == 90 && f.unknown == 2.5);
+    assert_true(f.classes == 2 && f.class_rows[1] == 19 && !strcmp(f.class_name[1], "3 examples"));
+    report_facts_release(&f);
 }
 
 static void a_small_task_halves_its_dev_rows(void **state) {
@@ -209,7 +220,7 @@ static void a_small_task_halves_its_dev_rows(void **state) {
     assert_string_equal(task_split(&t, 0), "dev");
     assert_int_equal(t.dev[0].rows, 5);
     are_parts(&t.dev[0], &t.test, 11);
-    says(&t, "5 of the 11 rows, drawn by --split-validation (seed 1); the others are the test split");
+    says(&t, "5 of the 11 examples, sampled by --split-validation (seed 1); the others are the test set");
     says(&t, "\ntest: ");
     /* the same rows for a saved run, whose train rows are not kept */
     s.no_train = true;
@@ -254,7 +265,7 @@ static void a_large_task_holds_train_rows_back(void **state) {
             are_parts(&t.train, &t.dev[0], (size_t)rows);
             assert_int_equal(t.test.rows, 12);
             assert_int_equal(t.train.class_rows[0] + t.train.class_rows[1], rows - TASK_HELD);
-            says(&t, "1000 of the 10000 train rows, held out by --split-validation (seed 0); dev is the test split");
+            says(&t, "1000 of the 10000 training examples, held out by --split-validation (seed 0); dev is the test set");
             s.limit = 0.1; /* how it is shared out is decided before */
             open_task(&few, s);
             assert_int_equal(few.train.rows, 900);
@@ -296,14 +307,14 @@ static void what_cannot_be_shared_out_is_refused(void **state) {
     (void)state;
     char *folder = make_folder(10, 1), *none = make_folder(10, 0), *train = file_join(folder, "train.tsv"),
          *dev = file_join(folder, "dev.tsv");
-    refuses((struct task_source){ .where = folder, .split_validation = true }, "has one row, which is not halved");
-    refuses((struct task_source){ .where = none, .split_validation = true }, "no dev.tsv");
+    refuses((struct task_source){ .where = folder, .split_validation = true }, "has one example and cannot be divided");
+    refuses((struct task_source){ .where = none, .split_validation = true }, "dev.tsv, .csv or .jsonl is missing");
     refuses((struct task_source){ .where = none, .split_validation = true, .split = 0.1 },
             "give --split or --split-validation, not both");
-    refuses((struct task_source){ .where = folder, .no_dev = true, .split_validation = true }, "--split-validation reads them");
-    refuses((struct task_source){ .where = folder, .no_dev = true, .official_dev = true }, "--official-dev reads them");
-    refuses((struct task_source){ .train = train, .split_validation = true }, "--split-validation: needs dev rows");
-    refuses((struct task_source){ .dev = dev, .split_validation = true }, "--split-validation: needs the train rows");
+    refuses((struct task_source){ .where = folder, .no_dev = true, .split_validation = true }, "--split-validation uses it");
+    refuses((struct task_source){ .where = folder, .no_dev = true, .official_dev = true }, "--official-dev uses it");
+    refuses((struct task_source){ .train = train, .split_validation = true }, "--split-validation: needs a validation set");
+    refuses((struct task_source){ .dev = dev, .split_validation = true }, "--split-validation: needs the training set");
     free(dev);
     free(train);
     free(none);

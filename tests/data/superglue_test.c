@@ -124,8 +124,8 @@ static void without_labels(void **state) {
         assert_int_equal(t.dev[0].row[0].label, -1);
         assert_false(t.dev[0].row[0].gold);
         assert_int_equal(t.dev[0].report.unlabelled, 1);
-        says(&t, "1 row without a gold label");
-        says(&t, "its rows have the keys of ");
+        says(&t, "1 example without a label");
+        says(&t, "its examples have the keys of ");
         test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
         assert_non_null(strstr(t.dev[0].row[0].a, want[i].name));
         assert_null(t.dev[0].row[0].target_text);
@@ -137,7 +137,7 @@ static void without_labels(void **state) {
         /* such a file cannot be trained on */
         bool flat = i < 2; /* the other keys are within objects, and each line is looked at */
         test_refused(task_open(&t, &(struct task_source){.train = path}, &e), flat ? ERR_USAGE : ERR_INPUT, &e,
-                     flat ? "no column \"label\"" : "line 1: no label");
+                     flat ? "column \"label\" not found" : "line 1: unlabeled");
         free(path);
         free(folder);
     }
@@ -162,13 +162,13 @@ static void broken_rows(void **state) {
                     "\"span2_text\":\"b\",\"span2_index\":1}}\n",
                     NULL});
     assert_int_equal(t.train.rows, 3);
-    skipped(&t.train, 0, 2, "no \"span1_text\"");
-    skipped(&t.train, 1, 3, "no \"span1_index\"");
+    skipped(&t.train, 0, 2, "\"span1_text\" is missing");
+    skipped(&t.train, 1, 3, "\"span1_index\" is missing");
     skipped(&t.train, 2, 4, "\"span1_text\" is a number");
-    skipped(&t.train, 3, 5, "\"span1_index\" is not a word's number");
+    skipped(&t.train, 3, 5, "\"span1_index\" is not a word index");
     skipped(&t.train, 4, 8, "the label is an object");
     assert_string_equal(t.train.row[1].a, "* a * b");
-    says(&t, "in 2 rows a span is not at the word that its index says, and is not marked; the first "
+    says(&t, "in 2 examples a span does not match the word of its index and is not marked; the first "
              "is line 6");
     adds_up(&t.train);
     task_release(&t);
@@ -185,15 +185,15 @@ static void broken_rows(void **state) {
                     "{\"question\":\"q\",\"answers\":[{\"text\":\"a\"},{\"text\":\"b\",\"label\":1}]}]}}\n",
                     NULL});
     assert_int_equal(t.train.rows, 4);
-    skipped(&t.train, 0, 2, "no \"passage\"");
+    skipped(&t.train, 0, 2, "\"passage\" is missing");
     skipped(&t.train, 1, 3, "\"passage\" is a text");
-    skipped(&t.train, 2, 4, "no \"questions\"");
+    skipped(&t.train, 2, 4, "\"questions\" is missing");
     skipped(&t.train, 3, 5, "\"questions\" is an empty list");
-    skipped(&t.train, 4, 6, "no \"question\"");
-    skipped(&t.train, 5, 6, "no \"answers\"");
-    skipped(&t.train, 6, 6, "no label");
+    skipped(&t.train, 4, 6, "\"question\" is missing");
+    skipped(&t.train, 5, 6, "\"answers\" is missing");
+    skipped(&t.train, 6, 6, "unlabeled");
     assert_int_equal(t.train.report.spread, 5);
-    says(&t, "5 rows beyond the first of a line that holds several");
+    says(&t, "5 examples beyond the first of a line with several");
     adds_up(&t.train);
     task_release(&t);
 
@@ -219,7 +219,7 @@ static void numbered(void **state) {
     assert_int_equal(t.train.row[0].label, 1);
     assert_string_equal(t.class_name[1], "contradiction");
     assert_false(t.dev[0].row[0].gold);
-    says(&t, "taken as the class numbers of CB");
+    says(&t, "used as the class indices of CB");
     task_release(&t);
 }
 

@@ -13,8 +13,8 @@ static void columns_by_number(void **state) {
     test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1", .label = "#2"), &e);
     assert_int_equal(d.rows, 3);
     has_text(&d, 0, "good film");
-    says(&d, "3 rows from 3 lines\n");
-    says(&d, "no header, as every column is chosen by its number: line 1 is read as a row");
+    says(&d, "3 examples from 3 lines\n");
+    says(&d, "no header, because all columns are chosen by number: line 1 is read as an example");
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1"), &e);
     assert_int_equal(d.rows, 3);
@@ -32,7 +32,7 @@ static void columns_by_number(void **state) {
     has_text(&d, 0, "good film");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", ROWS, .header = DATA_HEADER_NO), ERR_USAGE, &e, "the columns are \"#1\", \"#2\"");
-    test_refused(READ_AS(&d, "t.tsv", ROWS, .text_a = "#3"), ERR_USAGE, &e, "no column \"#3\"; line 1 has 2");
+    test_refused(READ_AS(&d, "t.tsv", ROWS, .text_a = "#3"), ERR_USAGE, &e, "column \"#3\" not found; line 1 has 2");
 }
 
 /* Another delimiter is named where the columns are not there, and read where it is given. */
@@ -53,7 +53,7 @@ static void other_delimiters(void **state) {
         const char *c = cases[i].c;
         char *bytes = xprintf("text%slabel\ngood film%spos\nbad film%sneg\n", c, c, c);
         test_refused(read_bytes(&d, cases[i].name, bytes, strlen(bytes), o, &e), ERR_USAGE, &e,
-                     cases[i].hint ? cases[i].hint : "no header?");
+                     cases[i].hint ? cases[i].hint : "without a header");
         o.delimiter = cases[i].option;
         test_ok(read_bytes(&d, cases[i].name, bytes, strlen(bytes), o, &e), &e);
         assert_int_equal(d.rows, 2);
@@ -84,8 +84,8 @@ static void declared_delimiter(void **state) {
     test_ok(READ(&d, "a.csv", "\xef\xbb\xbfsep=;\r\ntext;label\r\ngood, film;pos\r\n"), &e);
     has_text(&d, 0, "good, film");
     assert_int_equal(d.row[0].line, 3);
-    says(&d, "1 row from 3 lines, 2 of them the header");
-    says(&d, "line 1 says that \";\" stands between the columns");
+    says(&d, "1 example from 3 lines, 2 of them the header");
+    says(&d, "line 1 sets the delimiter \";\"");
     adds_up(&d);
     dataset_release(&d);
     test_ok(READ_AS(&d, "a.csv", "\"sep=|\"\na|b\n", .text_a = "#1", .label = "#2"), &e);
@@ -128,24 +128,24 @@ static void unclosed_quotes(void **state) {
     has_text(&d, 0, "bad film");
     has_text(&d, 1, "very, good");
     assert_int_equal(d.row[1].line, 4);
-    says(&d, "line 2: a quote that opens a field is not closed");
+    says(&d, "line 2: unclosed quote at the start of a field");
     adds_up(&d);
     dataset_release(&d);
     /* in a later column, behind one of several lines */
     test_ok(READ(&d, "a.csv", "text,label,x\n\"two\nlines\",\"pos,1\nbad,neg,2\n\"good\",pos,3\n"), &e);
     assert_int_equal(d.rows, 2);
-    says(&d, "line 3: a quote that opens a field is not closed");
+    says(&d, "line 3: unclosed quote at the start of a field");
     adds_up(&d);
     dataset_release(&d);
     /* a field of several lines that is followed by text is left out whole, with all its lines */
     test_ok(READ(&d, "a.csv", "text,label\n\"two\nlines\" more,pos\n\"a\nb\",pos,more\nok,neg\n"), &e);
     assert_int_equal(d.rows, 1);
-    says(&d, "line 2: text after a closing quote (the quote opened a field that goes on to line 3)");
-    says(&d, "line 4: 3 fields, not 2 (with a quoted field that goes on to line 5)");
+    says(&d, "line 2: text after a closing quote (the quoted field extends to line 3)");
+    says(&d, "line 4: 3 fields, expected 2 (with a quoted field that extends to line 5)");
     adds_up(&d);
     dataset_release(&d);
     int rc = READ(&d, "a.csv", "text,label\ngood,pos\n\"two\nlines\",\"pos\n");
-    test_refused(rc, ERR_INPUT, &e, "line 4: a quote that opens a field is never closed");
+    test_refused(rc, ERR_INPUT, &e, "line 4: unclosed quote at the start of a field");
 }
 
 static void rows_whose_bytes_are_odd(void **state) {
@@ -156,8 +156,8 @@ static void rows_whose_bytes_are_odd(void **state) {
     test_ok(READ(&d, "a.tsv", bytes), &e);
     assert_int_equal(d.rows, 4);
     assert_int_equal(d.row[2].a_size, 3);
-    says(&d, "warning: 2 rows with bytes that are not UTF-8, each read as U+FFFD (lines 2, 5)");
-    says(&d, "warning: 1 row with a NUL byte (line 4)");
+    says(&d, "warning: 2 examples with invalid UTF-8, replaced by U+FFFD (lines 2, 5)");
+    says(&d, "warning: 1 example with a NUL byte (line 4)");
     dataset_release(&d);
 }
 
@@ -197,7 +197,7 @@ static void a_look_guesses_columns(void **state) {
     struct peek p;
     struct err e = ERR_INIT;
     char *folder = test_folder(), *path = test_file(folder, "a.data", "x", 1);
-    test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_USAGE, &e, "does not tell the format");
+    test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_USAGE, &e, "unknown format");
     free(path);
     path = test_file(folder, "b.csv", "PK\x03\x04zip", 7);
     test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_INPUT, &e, "b.csv");

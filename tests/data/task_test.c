@@ -81,7 +81,7 @@ static void glue_layouts(void **state) {
         assert_int_equal(t.train.row[0].label, w->label);
         assert_int_equal(t.devs, 1);
         assert_int_equal(t.dev[0].rows, 1);
-        if (!strcmp(w->name, "QQP")) says(&t, "line 3: 4 fields, not 6");
+        if (!strcmp(w->name, "QQP")) says(&t, "line 3: 4 fields, expected 6");
         if (!w->classes) assert_true(t.train.row[0].target == 2.5);
         task_release(&t);
     }
@@ -164,7 +164,7 @@ static void model_classes(void **state) {
                                                         .names_from = "the model's id2label"});
     assert_int_equal(t.train.row[0].label, 1);
     assert_string_equal(t.class_name[1], "positive");
-    says(&t, "taken as the class numbers of the model's id2label");
+    says(&t, "used as the class indices of the model's id2label");
     task_release(&t);
 }
 
@@ -179,7 +179,7 @@ static void a_head_without_names(void **state) {
         {"own", "sentence\tlabel\na\tpositive\nb\tnegative\n", "LABEL_0 is \"negative\"", 2, 1, 0},
         {"own", "sentence\tlabel\na\t10\nb\t9\n", "LABEL_0 is \"9\"", 2, 1, 0},
         {"own", "sentence\tlabel\na\t1\nb\t0\n", "1 is \"LABEL_1\"", 2, 1, 0},
-        {"own", "sentence\tlabel\na\tLABEL_1\nb\tlabel_0\n", "but for case", 2, 1, 0},
+        {"own", "sentence\tlabel\na\tLABEL_1\nb\tlabel_0\n", "ignoring case", 2, 1, 0},
         {"own", "sentence\tlabel\na\tpositive\nb\tpositive\n", NULL, 2, 0, 0},
         {"own", "sentence\tlabel\na\tx\nb\ty\nc\tz\n", NULL, 2, 0, 0},
         {"mnli", "sentence1\tsentence2\tgold_label\na\tb\tcontradiction\nb\tc\tentailment\n", "LABEL_1 is \"neutral\"", 3, 2, 0},
@@ -231,7 +231,7 @@ static void a_part_is_held_out(void **state) {
         if (k != 3) {
             struct buf report = BUF_INIT;
             task_report(&t, &report);
-            assert_non_null(strstr(buf_text(&report), "8 of the 40 train rows, held out by --split 20%"));
+            assert_non_null(strstr(buf_text(&report), "8 of the 40 training examples, held out by --split 20%"));
             assert_null(strstr(buf_text(&report), "also in"));
             buf_release(&report);
         }
@@ -257,12 +257,12 @@ static void files_with_columns(void **state) {
     task_release(&t);
     s.dev = a;
     test_ok(task_open(&t, &s, &e), &e);
-    says(&t, "warning: dev is the same file as the train split");
+    says(&t, "warning: dev is the same file as the training set");
     task_release(&t);
     s.dev = NULL;
     test_ok(task_open(&t, &s, &e), &e);
     assert_int_equal(t.devs, 0);
-    says(&t, "warning: no dev rows");
+    says(&t, "warning: no validation set");
     says(&t, "--split 10%");
     task_release(&t);
     free(a);
@@ -281,26 +281,26 @@ static void refused(struct task_source s, int code, const char *part) {
 static void wrong_sources(void **state) {
     (void)state;
     char *folder = make_task("mine", plain), *empty = test_folder();
-    refused((struct task_source){0}, ERR_USAGE, "neither a task nor a file");
-    refused((struct task_source){.where = "/nonexistent/x"}, ERR_NOT_FOUND, "no such folder");
-    refused((struct task_source){.where = "README.md"}, ERR_USAGE, "--train takes a file");
-    refused((struct task_source){.where = empty}, ERR_NOT_FOUND, "no train.tsv");
-    refused((struct task_source){.where = empty, .no_train = true}, ERR_NOT_FOUND, "no dev.tsv");
+    refused((struct task_source){0}, ERR_USAGE, "a task or a file is required");
+    refused((struct task_source){.where = "/nonexistent/x"}, ERR_NOT_FOUND, "task or folder not found");
+    refused((struct task_source){.where = "README.md"}, ERR_USAGE, "use --train for a file");
+    refused((struct task_source){.where = empty}, ERR_NOT_FOUND, "train.tsv, train.csv or train.jsonl is missing");
+    refused((struct task_source){.where = empty, .no_train = true}, ERR_NOT_FOUND, "dev.tsv, .csv or .jsonl is missing");
     refused((struct task_source){.where = folder, .metric = "f2"}, ERR_USAGE,
-            "no metric is called");
+            "unknown metric");
     refused((struct task_source){.where = folder, .metric = "pearson"}, ERR_USAGE,
-            "no metric for classes");
+            "not a metric for classes");
     refused((struct task_source){.where = folder, .positive = "maybe"}, ERR_USAGE,
             "positive class \"maybe\"");
-    refused((struct task_source){.where = folder, .text = "body"}, ERR_USAGE, "no column \"body\"");
+    refused((struct task_source){.where = folder, .text = "body"}, ERR_USAGE, "column \"body\" not found");
     refused((struct task_source){.where = folder, .dev_rows = 1, .label = "x"}, ERR_USAGE,
-            "no column \"x\"");
+            "column \"x\" not found");
     char *tasks = file_join(empty, "tasks/reviews");
     struct err e = ERR_INIT;
     test_ok(file_make_folder(tasks, &e), &e);
     free(test_file(tasks, "train.tsv", "a", 1));
     refused((struct task_source){.where = "reviws", .assets = empty}, ERR_NOT_FOUND,
-            "is \"reviews\" meant?");
+            "did you mean \"reviews\"?");
     char **names;
     assert_int_equal(task_names(empty, &names), 1);
     assert_string_equal(names[0], "reviews");

@@ -66,7 +66,7 @@ static void glue(void **state) {
             assert_int_equal(d->row[0].target_size, strlen(want[i].target));
         }
         test_refused(task_as_text(&t, &(struct text_form){.prefix = true}, &e), ERR_USAGE, &e,
-                     "texts already");
+                     "already has source and target texts");
         task_release(&t);
     }
 }
@@ -80,7 +80,7 @@ static void switches(void **state) {
     assert_string_equal(t.train.row[0].a, "sentence1: a sentence2: b");
     assert_string_equal(t.train.row[0].target_text, "2.2");
     assert_string_equal(t.train.row[1].target_text, "3.4");
-    assert_non_null(strstr(buf_text(&t.report), "without the task's name"));
+    assert_non_null(strstr(buf_text(&t.report), "without the task name prepended"));
     task_release(&t);
 }
 
@@ -132,7 +132,7 @@ static void what_cannot_be_written(void **state) {
     report_read(buf_text(&b), &f);
     assert_int_equal(f.unwritten, 3);
     assert_string_equal(f.signs, "Ж 你 好 ő");
-    assert_non_null(strstr(buf_text(&b), "3 of 5 targets have characters that the tokenizer cannot write"));
+    assert_non_null(strstr(buf_text(&b), "3 of 5 targets have characters that the tokenizer cannot encode"));
     report_facts_release(&f);
     test_ok(task_encode(&t, k, 16, 0, 0, &e), &e);
     assert_int_equal(t.train.report.unwritten, 0);

@@ -92,9 +92,9 @@ static void broken_rows(void **state) {
     assert_int_equal(d->row[1].line, 6);
     assert_int_equal(d->report.empty_a, 1);
     skipped(d, 0, 2, "the target text is empty");
-    skipped(d, 1, 3, "no \"target\"");
+    skipped(d, 1, 3, "\"target\" is missing");
     skipped(d, 2, 4, "\"target\" is null");
-    skipped(d, 3, 5, "no \"source\"");
+    skipped(d, 3, 5, "\"source\" is missing");
     skipped(d, 4, 7, "in \"source\", item 2 is a number");
     skipped(d, 5, 8, "\"source\" is a list");
     skipped(d, 6, 10, "\"target\" is a number");
@@ -104,13 +104,13 @@ static void broken_rows(void **state) {
     assert_int_equal(t.dev[0].rows, 5);
     assert_int_equal(t.dev[0].report.unlabelled, 2);
     assert_null(t.dev[0].row[1].target_text);
-    says(&t, "1 sources are lists of texts, joined by blanks");
-    says(&t, "warning: 1 rows have several target texts; the first of each is read");
+    says(&t, "1 sources are lists of texts, joined with blanks");
+    says(&t, "warning: 1 examples have several target texts; the first of each is used");
     task_release(&t);
     test_ok(open_file(&t, "a.tsv", "source\ttarget\na\t\nb\nc\td\n", (struct task_source){0}, &e),
             &e);
     skipped(&t.train, 0, 2, "the target text is empty");
-    skipped(&t.train, 1, 3, "1 fields, not 2");
+    skipped(&t.train, 1, 3, "1 fields, expected 2");
     assert_int_equal(t.dev[0].rows, 1);
     task_release(&t);
 }
@@ -123,12 +123,11 @@ static void choices(void **state) {
     struct task t;
     struct err e = ERR_INIT;
     test_refused(open_file(&t, "a.tsv", two, (struct task_source){0}, &e), ERR_USAGE, &e,
-                 "\"document\" and \"summary\" could be the source and target texts, and so could "
-                 "\"text\" and \"summary\"");
+                 "ambiguous source and target columns: \"document\" and \"summary\", or \"text\" and \"summary\"");
     test_ok(open_file(&t, "a.tsv", both, (struct task_source){0}, &e), &e);
     assert_int_equal(t.kind, DATA_CLASSES);
     assert_string_equal(t.train.row[0].a, "c");
-    says(&t, "\"source\" and \"target\" would be read as source and target texts with --source");
+    says(&t, "use --source and --target to read \"source\" and \"target\" as source and target texts");
     task_release(&t);
     const struct {
         struct task_source s;
@@ -136,12 +135,12 @@ static void choices(void **state) {
     } wrong[] = {
         {{.source = "document"}, two, "give both --source and --target"},
         {{.target = "document"}, two, "give both --source and --target"},
-        {{.source = "document", .target = "text", .label = "summary"}, two, "stand in place of"},
-        {{.source = "document", .target = "sumary"}, two, "no column \"sumary\""},
-        {{.source = "text", .target = "text"}, two, "one column is named for two things"},
+        {{.source = "document", .target = "text", .label = "summary"}, two, "replace"},
+        {{.source = "document", .target = "sumary"}, two, "column \"sumary\" not found"},
+        {{.source = "text", .target = "text"}, two, "one column is chosen twice"},
         {{.source = "a", .target = "b"}, "a\tb\tb\n1\t2\t3\n", "two columns are named \"b\""},
         {{.source = "document", .target = "text", .metric = "accuracy"}, two,
-         "accuracy is no metric for target texts"},
+         "accuracy: not a metric for target texts"},
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++)
         test_refused(open_file(&t, "a.tsv", wrong[i].bytes, wrong[i].s, &e), ERR_USAGE, &e,
@@ -155,11 +154,11 @@ static void other_json(void **state) {
         const char *bytes, *why;
         int code;
     } wrong[] = {
-        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "one JSON document, a list of 1", ERR_INPUT},
-        {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "one JSON document, an object of 2", ERR_INPUT},
-        {"[{\"source\":\"a\"}]", "one JSON document, a list of 1", ERR_INPUT},
+        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "a single JSON document, a list of 1", ERR_INPUT},
+        {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "a single JSON document, an object of 2", ERR_INPUT},
+        {"[{\"source\":\"a\"}]", "a single JSON document, a list of 1", ERR_INPUT},
         {"{\"src\":\"a\",\"tgt\":\"b\"}\n",
-         "no column \"text\": the keys of the first lines are \"src\", \"tgt\"; choose one with --text", ERR_USAGE},
+         "column \"text\" not found: the keys of the first lines are \"src\", \"tgt\"; choose one with --text", ERR_USAGE},
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct task t;

@@ -405,12 +405,12 @@ static void what_cannot_be_is_refused(void **state) {
     config_init(&c);
     pretrain_usual(&c);
     p.vocabulary = 20;
-    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_USAGE, &e, "--vocab 20: the ");
+    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_USAGE, &e, "--vocab 20: too small");
     p = asked(text[0]);
     p.model.heads = 3;
     test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_USAGE, &e, "--heads 3: must divide the width, 16");
     p = asked(text[1]);
-    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "empty.txt: the file is empty");
+    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "empty.txt: empty file");
     p = asked(text[2]);
     test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "blank.txt: the text contains no words");
     p = asked(text[3]); /* bytes that are no text leave no sign behind */

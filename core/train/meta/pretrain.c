@@ -32,7 +32,7 @@ static int add_text(const char *path, struct buf *all, struct err *e) {
     int rc = file_read(path, DATASET_FILE, &file, e);
     if (!rc) rc = encoding_check(path, buf_text(&file), file.size, e);
     size_t bom = !rc && text_starts(buf_text(&file), "\xEF\xBB\xBF") ? 3 : 0;
-    if (!rc && file.size == bom) rc = err_set(e, ERR_INPUT, "%s: the file is empty", path);
+    if (!rc && file.size == bom) rc = err_set(e, ERR_INPUT, "%s: empty file", path);
     if (!rc && all->size + file.size > DATASET_FILE)
         rc = err_set(e, ERR_INPUT, "%s: the texts are more than %zu GB together", path, DATASET_FILE >> 30);
     if (!rc) buf_add(all, file.data + bom, file.size - bom);

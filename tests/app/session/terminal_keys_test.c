@@ -372,11 +372,11 @@ static void own_rows_by_keys(void **state) {
     type_text(path);
     type("Enter");
     await("remark", true);
-    await("2 fields, not 3", true);
+    await("2 fields, expected 3", true);
     type("j h"); /* remark is no text: that cannot be read, and is said */
     await("They cannot be read so", true);
     type("l");
-    await("2 fields, not 3", true);
+    await("2 fields, expected 3", true);
     type("Enter");
     await("mine 36 / 4 rows", true);
     type("R");
@@ -385,11 +385,11 @@ static void own_rows_by_keys(void **state) {
     await(" 1  finished", true);
     type("Enter");
     await("trained, accuracy", true);
-    for (int i = 0; i < 12 && !shows("2 fields, not 3"); i++) { /* the report is kept */
+    for (int i = 0; i < 12 && !shows("2 fields, expected 3"); i++) { /* the report is kept */
         type("C-d");
         nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
     }
-    await("2 fields, not 3", true);
+    await("2 fields, expected 3", true);
     type("q q");
     await("left=0", true);
     json_t *v = stage_json("show 1 --db '%s' --json", stage.db);

@@ -87,7 +87,7 @@ static void a_folder_of_tasks(void **state) {
     assert_int_equal(json_array_size(stage_at(alpha, "left_out")), 2);
     assert_int_equal(json_integer_value(stage_at(beta, "n")), 1);
     json_t *why = stage_at(beta, "left_out");
-    assert_non_null(strstr(stage_text(json_array_get(why, 0), "why"), "the file has no rows"));
+    assert_non_null(strstr(stage_text(json_array_get(why, 0), "why"), "the file has no examples"));
     assert_non_null(strstr(stage_text(json_array_get(why, 1), "why"), "it has no row of class up"));
     assert_string_equal(stage_text(alpha, "method"), "lora(r=2)");
     assert_true(json_is_number(stage_at(alpha, "f1_macro")) && json_is_number(stage_at(alpha, "majority")) &&

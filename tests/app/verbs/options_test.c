@@ -32,7 +32,7 @@ static void contradictions_leave_no_run(void **state) {
         { "--steps 3 --epochs 1", "give --steps or --epochs, not both" },
         { "--header --no-header", "give --header or --no-header, not both" },
         { "--seeds 1,1", "1 stands twice" },
-        { "--split 1%", "that is 0 of the 20 rows" },
+        { "--split 1%", "holds out 0 of the 20 examples" },
         { "--split-seed 3", "--split-seed: needs --split" },
         { "--embed-every 2", "no dev rows to embed" },
     };
@@ -61,7 +61,7 @@ static void rows_are_held_out(void **state) {
     char *line = stage_line(&stage, "--steps 2");
     command_run(&c, NULL, "%s", line); /* without dev rows: said, with the way out */
     command_expect(&c, 0);
-    if (!strstr(buf_text(&c.err), "no dev rows") || !strstr(buf_text(&c.err), "--split 10%"))
+    if (!strstr(buf_text(&c.err), "no validation set") || !strstr(buf_text(&c.err), "--split 10%"))
         fail_msg("%s", buf_text(&c.err));
     command_release(&c);
     free(line);
@@ -74,7 +74,7 @@ static void rows_are_held_out(void **state) {
     json_decref(eval);
     json_decref(run);
     line = stage_line(&stage, "--split 10%");
-    stage_refused(2, "the dev rows are those of", "%s --dev '%s'", line, stage.toy);
+    stage_refused(2, "the validation set is", "%s --dev '%s'", line, stage.toy);
     free(line);
 }
 
@@ -87,7 +87,7 @@ static void a_dev_file_is_left_out(void **state) {
     free(line);
     command_run(&c, NULL, "train --like last --no-dev --steps 2 --db '%s'", stage.db);
     command_expect(&c, 0);
-    if (!strstr(buf_text(&c.err), "no dev rows")) fail_msg("%s", buf_text(&c.err));
+    if (!strstr(buf_text(&c.err), "no validation set")) fail_msg("%s", buf_text(&c.err));
     command_release(&c);
 }
 

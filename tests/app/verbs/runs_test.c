@@ -117,10 +117,10 @@ static void everything_about_a_run_is_kept_and_shown(void **state) {
     free(stage_out(0, "train --model '%s' %s --db '%s' --json", stage.model, more, stage.db));
     json_t *v = stage_json("show last --db '%s' --json", stage.db), *report = stage_at(v, "report");
     assert_int_equal(json_array_size(report), 2);
-    assert_non_null(strstr(json_string_value(json_array_get(report, 0)), "for case and blanks (lines 4, 5)\n"));
-    assert_non_null(strstr(json_string_value(json_array_get(report, 1)), "warning: 4 rows also in"));
+    assert_non_null(strstr(json_string_value(json_array_get(report, 0)), " differ only in case or whitespace (lines 4, 5)\n"));
+    assert_non_null(strstr(json_string_value(json_array_get(report, 1)), "warning: 4 examples also in"));
     char *shown = stage_out(0, "show last --db '%s'", stage.db);
-    assert_non_null(strstr(shown, "warning: 4 rows also in"));
+    assert_non_null(strstr(shown, "warning: 4 examples also in"));
     assert_non_null(strstr(shown, "a note"));
     char *page = stage_out(0, "render --screen detail --run last --size 120x120 --db '%s' --model '%s'", stage.db, stage.model);
     const char *key;
@@ -132,7 +132,7 @@ static void everything_about_a_run_is_kept_and_shown(void **state) {
     }
     assert_non_null(strstr(page, stage_text(v, "train_sha256"))); /* whole */
     assert_non_null(strstr(page, "a note"));
-    assert_non_null(strstr(page, "warning: 4 rows also in"));
+    assert_non_null(strstr(page, "warning: 4 examples also in"));
     free(page);
     free(shown);
     json_decref(v);

@@ -178,9 +178,9 @@ static void a_test_split_is_kept(void **state) {
     assert_string_equal(keys, "\"key\"\n\"dev.accuracy\"\n\"test.accuracy\"\n");
     assert_string_equal(steps, "\"count(*)\"\n1\n");
     char *shown = stage_out(0, "show 1 --db '%s'", db);
-    assert_non_null(strstr(shown, "--limit: a draw (seed 2) of 9 of the 12 rows"));
-    assert_non_null(strstr(shown, "4 of the 9 rows, drawn by --split-validation (seed 7); the others are the test split"));
-    assert_non_null(strstr(shown, "the test split: 5 rows, scored once, when a run ends"));
+    assert_non_null(strstr(shown, "--limit: a random sample (seed 2) of 9 of the 12 examples"));
+    assert_non_null(strstr(shown, "4 of the 9 examples, sampled by --split-validation (seed 7); the others are the test set"));
+    assert_non_null(strstr(shown, "the test set: 5 examples, evaluated once, at the end of a run"));
     assert_non_null(strstr(shown, "test 5 (best checkpoint, step "));
     assert_non_null(strstr(shown, "\"split_validation\":\"on\",\"split_seed\":7,\"limit\":0.75,\"limit_seed\":2"));
     /* eval scores the dev rows, as the run did */
@@ -245,7 +245,7 @@ static void tasks_tells_what_a_batch_holds(void **state) {
     stage_refused(2, "needs two tasks or more", "tasks '%s/few'", parent);
     stage_refused(2, "--sampling some: known are", "tasks '%s/few,%s/many' --sampling some", parent, parent);
     stage_refused(3, "task none", "tasks '%s/few,%s/none'", parent, parent);
-    stage_refused(2, "--limit 0.1%: that is none", "tasks '%s/few,%s/many' --limit 0.1%%", parent, parent);
+    stage_refused(2, "--limit 0.1%: selects none", "tasks '%s/few,%s/many' --limit 0.1%%", parent, parent);
     free(table);
     free(parent);
 }
