@@ -181,17 +181,22 @@ static void keep_left_out(void *self, int cell, int seed, const char *why) {
 /* Takes what is over by now, whoever trained it. */
 static int gather(void *self, struct err *e) {
     struct shots *x = self;
-    int rc = sweep_plan_left_out(&x->plan, x->store, keep_left_out, x, e);
+    bool left_out = false;
+    int rc = 0;
     for (int i = 0; i < x->plan.cells.count && !rc; i++)
         for (int d = 0; d < x->how.draws && !rc; d++) {
             const struct sweep_found *f = &x->plan.entry[i].found[d];
             struct fewshot_result r = { .k = k_at(x, i), .draw = d };
-            if (!f->over || !f->run || x->taken[i * x->how.draws + d]) continue;
+            bool *taken = &x->taken[i * x->how.draws + d];
+            if (!f->over || *taken) continue;
+            *taken = true;
+            left_out |= !f->run;
+            if (!f->run) continue;
             snprintf(r.task, sizeof r.task, "%s", task_at(x, i)->name);
             rc = shots__read_draw(x->store, f->run, &r, e);
             if (!rc) rc = keep_result(x, task_at(x, i), &r, f->run, e);
-            x->taken[i * x->how.draws + d] = true;
         }
+    if (!rc && left_out) rc = sweep_plan_left_out(&x->plan, x->store, keep_left_out, x, e);
     pthread_mutex_lock(&x->lock);
     if (!rc && x->failure) rc = err_set(e, ERR_FAILED, "%s", x->failure);
     pthread_mutex_unlock(&x->lock);

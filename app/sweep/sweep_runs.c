@@ -362,25 +362,69 @@ static int learn_row(void *self, int count, const struct store_cell *cells) {
     GROW(p->known, p->known_room, p->known_count + 1);
     struct sweep_known *k = &p->known[p->known_count++];
     *k = (struct sweep_known){ .run = cells[0].integer };
-    if (p->draws) draw_key(p->id, cells[1].text, k->key);
-    else evidence_key(cells[1].text, cells[2].integer, EVIDENCE_RUN, k->key, &ignored);
+    evidence_key(cells[1].text, cells[2].integer, EVIDENCE_RUN, k->key, &ignored);
     return 0;
 }
 
-/* How runs stand by now. */
-static int state_row(void *self, int count, const struct store_cell *cells) {
-    struct sweep_plan *p = self;
-    struct sweep_known *k = find_known(p, cells[0].integer);
+/* How a run stands by now, in the columns of RUN_STATE. */
+#define RUN_STATE "id, state, sweep, step, ended, weights_sha256"
+static void take_state(const struct sweep_plan *p, struct sweep_known *k, const struct store_cell *cells) {
     int state = store_state_by_name(cells[1].text);
-    (void)count;
-    if (!k || state < 0) return 0;
+    if (state < 0) return;
     k->there = true;
     k->state = (enum store_state)state;
     k->own = p->id && cells[2].integer == p->id;
     k->step = cells[3].integer;
     k->ended = cells[4].integer;
     snprintf(k->weights, sizeof k->weights, "%s", cells[5].text ? cells[5].text : "");
+}
+
+static int state_row(void *self, int count, const struct store_cell *cells) {
+    struct sweep_plan *p = self;
+    struct sweep_known *k = find_known(p, cells[0].integer);
+    (void)count;
+    if (k) take_state(p, k, cells);
     return 0;
+}
+
+/* A draw's run with its cell, or without a number the key of one that is left out. */
+static int draw_row(void *self, int count, const struct store_cell *cells) {
+    struct sweep_plan *p = self;
+    const char *last = cells[6].text;
+    (void)count;
+    if (!cells[0].integer) {
+        for (size_t at = first_place(p, last); at < p->places && !strcmp(p->place[at].key, last); at++)
+            p->entry[p->place[at].cell].found[p->place[at].seed].over = true;
+        return 0;
+    }
+    GROW(p->known, p->known_room, p->known_count + 1);
+    struct sweep_known *k = &p->known[p->known_count++];
+    *k = (struct sweep_known){ .run = cells[0].integer };
+    draw_key(p->id, last, k->key);
+    take_state(p, k, cells);
+    return 0;
+}
+
+/* All in one question, which is asked for each draw. */
+static int find_draws(struct sweep_plan *p, struct store *s, struct err *e) {
+    p->known_count = 0;
+    char *sql = xprintf("SELECT " RUN_STATE ", cell FROM run WHERE sweep = %lld AND cell IS NOT NULL AND trashed "
+                        "IS NULL UNION ALL SELECT 0, '', 0, 0, 0, '', key FROM sweep_failure WHERE sweep = %lld "
+                        "ORDER BY 1", (long long)p->id, (long long)p->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = draw_row }, e);
+    free(sql);
+    return rc;
+}
+
+/* Runs that came since, then how all stand. */
+static int find_runs(struct sweep_plan *p, struct store *s, struct err *e) {
+    int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
+    char *sql = xprintf("SELECT id, config, parent FROM run WHERE id > %lld AND (sweep IS NULL OR cell IS NULL) "
+                        "ORDER BY id", (long long)newest); /* no draws */
+    int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
+    free(sql);
+    return rc ? rc : store_sql(s, "SELECT " RUN_STATE " FROM run WHERE trashed IS NULL",
+                               (struct store_rows){ .self = p, .row = state_row }, e);
 }
 
 /* Of finished runs that repeat one another one is a cell's. */
@@ -430,23 +474,14 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
     for (int i = 0; i < p->cells.count; i++)
         memset(p->entry[i].found, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].found);
     for (size_t i = 0; i < p->known_count; i++) p->known[i].there = false;
-    int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
-    char *among = p->draws ? xprintf("sweep = %lld AND cell IS NOT NULL", (long long)p->id)
-                           : xstrdup("(sweep IS NULL OR cell IS NULL)"), /* no draws */
-         *learn = xprintf("SELECT id, %s, parent FROM run WHERE %s AND id > %lld ORDER BY id",
-                          p->draws ? "cell" : "config", among, (long long)newest),
-         *states = xprintf("SELECT id, state, sweep, step, ended, weights_sha256 FROM run WHERE %s AND "
-                           "trashed IS NULL", among);
-    int rc = store_sql(s, learn, (struct store_rows){ .self = p, .row = learn_row }, e);
-    if (!rc) rc = store_sql(s, states, (struct store_rows){ .self = p, .row = state_row }, e);
-    free(among), free(learn), free(states);
+    if (p->draws && !p->place) index_keys(p);
+    int rc = p->draws ? find_draws(p, s, e) : find_runs(p, s, e);
     bool news = false;
     if (!rc) settle_known(p);
     if (!rc) rc = tune_settle(p, s, &news, e);
     if (rc) return rc;
     if (!p->place || news) index_keys(p);
     match(p);
-    if (p->draws) return sweep_plan_left_out(p, s, NULL, NULL, e);
     return halving_settle(p, s, e);
 }
 
@@ -468,8 +503,7 @@ static int left_out_row(void *self, int count, const struct store_cell *cells) {
     const char *key = cells[0].text;
     for (size_t at = first_place(p, key); at < p->places && !strcmp(p->place[at].key, key); at++) {
         const struct sweep_place *x = &p->place[at];
-        p->entry[x->cell].found[x->seed].over = true;
-        if (l->take) l->take(l->self, x->cell, x->seed, cells[1].text);
+        l->take(l->self, x->cell, x->seed, cells[1].text);
     }
     return 0;
 }
