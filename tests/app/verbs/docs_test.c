@@ -177,6 +177,33 @@ static void links_lead_somewhere(void **state) {
     free(index);
 }
 
+/* Files and folders of the source that a page names in backquotes exist, and README.md has a row for each folder with C files. */
+static void named_sources_exist(void **state) {
+    (void)state;
+    static const char *const rooms[] = { "core/", "store/", "views/", "app/", "tests/" };
+    for (int i = 0; i < page_count; i++)
+        for (const char *at = pages[i].text; (at = strchr(at, '`')); at++)
+            for (size_t r = 0; r < COUNT_OF(rooms); r++) {
+                size_t n = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-./");
+                if (!text_starts(at + 1, rooms[r]) || at[n + 1] != '`') continue;
+                char *path = xstrndup(at + 1, n);
+                if (!link_leads("README.md", path)) fail_msg("%s: %s is not there", pages[i].name, path);
+                free(path);
+            }
+    FILE *f = popen("cd \"${PETRI_ROOT:-.}\" && ls core/*/*.c core/*/*/*.c store/*.c views/*.c app/*/*.c app/*/*/*.c |"
+                    " sed 's|[^/]*$||' | sort -u", "r");
+    char folder[256];
+    int folders = 0;
+    for (; f && fgets(folder, sizeof folder, f); folders++) {
+        folder[strcspn(folder, "\n")] = '\0';
+        char *row = xprintf("\n| `%s` |", folder);
+        if (!strstr(pages[0].text, row)) fail_msg("README.md has no row of %s", folder);
+        free(row);
+    }
+    if (f) pclose(f);
+    assert_true(folders > 20);
+}
+
 /* A folder with the program and with the model and tasks that are part of the project, and nothing else. */
 static char *fresh_folder(void) {
     static const char *const parts[] = { "models/petri-mini", "tasks/sections", "tasks/games-sound", "tasks/admin-net",
@@ -232,7 +259,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_have_their_options), cmocka_unit_test(every_option_has_a_page),
         cmocka_unit_test(every_verb_is_in_the_readme), cmocka_unit_test(links_lead_somewhere),
-        cmocka_unit_test(marked_blocks_run),
+        cmocka_unit_test(named_sources_exist),         cmocka_unit_test(marked_blocks_run),
     };
     return cmocka_run_group_tests_name("docs", tests, read_pages, drop_pages);
 }
