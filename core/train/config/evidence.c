@@ -20,9 +20,11 @@ static void drop_ids(json_t *of) {
 
 /* Members that a description has besides its options; few have one. */
 static void add_members(const char *config, int64_t parent, struct buf *b) {
-    static const char *const members[] = { "start", "starts", "taught_by", "fewshot" };
+    /* the last two are of a parent */
+    static const char *const members[] = { "start", "starts", "taught_by", "fewshot", "draw" };
     struct err ignored = ERR_INIT;
-    if (!strstr(config, "\"start\"") && !strstr(config, "\"taught_by\"") && !strstr(config, "\"fewshot\""))
+    if (!strstr(config, "\"start\"") && !strstr(config, "\"taught_by\"") && !strstr(config, "\"fewshot\"") &&
+        !strstr(config, "\"draw\":{"))
         return;
     json_t *all = json_parse("config", config, strlen(config), &ignored);
     for (size_t i = 0; i < COUNT_OF(members); i++) {
@@ -30,7 +32,7 @@ static void add_members(const char *config, int64_t parent, struct buf *b) {
         if (!v) continue;
         drop_ids(v);
         json_object_del(v, "with"); /* the run whose page shows it */
-        if (!strcmp(members[i], "fewshot")) buf_printf(b, "parent %lld\n", (long long)parent);
+        if (i >= 3) buf_printf(b, "parent %lld\n", (long long)parent);
         char *text = json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS);
         buf_printf(b, "%s %s\n", members[i], text);
         free(text);

@@ -89,6 +89,9 @@ static void one_run_for_all_draws(void **state) {
     json_decref(points);
     json_decref(run);
     json_decref(v);
+    v = stage_json("compare %d %d --db '%s' --json", id + 1, id + 2, stage.db); /* of other shots: no repeats */
+    assert_int_equal(json_array_size(stage_at(v, "cells")), 2);
+    json_decref(v);
 }
 
 /* A model that writes; each draw's tensors are kept. */
