@@ -1,9 +1,9 @@
-/* Points of a long run, packed: a copy of the rows of `metric` for reading, since a million rows are slow to
- * step through.
+/* Packed points of a long run: a copy of the rows of `metric` for reading, since stepping through a million
+ * rows is slow.
  *
- * A run that is over has blocks for its points of each name that has many; one that goes on has none, so that
- * they never lie about rows that are replaced.  A block is first, last (steps), count, data: the steps
- * (int64, left out where they follow one another) and the values (float64), little end first. */
+ * A finished run has blocks for each name with many points; a running one has none, so that blocks never
+ * differ from replaced rows.  A block is first, last (steps), count, data: the steps (int64, omitted if
+ * consecutive) and the values (float64), little-endian. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ int blocks_make(sqlite3 *db, int64_t run, struct err *e) {
     return rc;
 }
 
-/* Adds a block's points from a step on; false: it is not as it should be. */
+/* Appends a block's points from a step on; false: the block is damaged. */
 static bool take_block(sqlite3_stmt *st, int64_t from, struct store_points *p) {
     int64_t first = sqlite3_column_int64(st, 0), last = sqlite3_column_int64(st, 1),
             count = sqlite3_column_int64(st, 2);

@@ -1,4 +1,4 @@
-/* Whether the file is whole, and figures about it. */
+/* Integrity check of the file, and its statistics. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int check_text_of(sqlite3 *db, const char *sql, char *out, size_t room, s
     return rc < 0 ? rc : 0;
 }
 
-/* A summary that no longer says what its points say. */
+/* A summary that differs from its points. */
 static const char summary_sql[] =
     "SELECT 'run ' || s.run || ': the summary of ' || k.name || ' counts ' || s.count ||"
     " ' points, there are ' || (SELECT count(*) FROM metric m WHERE m.run=s.run AND m.key=s.key)"
@@ -65,7 +65,7 @@ int store_check(struct store *s, struct store_health *h, struct err *e) {
     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     db_close(db);
     if (rc != ERR_DATABASE) return rc;
-    /* damage is what was asked about, so it is an answer */
+    /* damage is the result of the check, not a failure */
     h->whole = false;
     snprintf(h->problem, sizeof h->problem, "%s", e->text);
     *e = (struct err)ERR_INIT;

@@ -17,7 +17,7 @@
 #include "core/base/mem.h"
 #include "store/store.h"
 
-/* The system's error behind SQLite's, from wherever SQLite keeps it; 0 when unknown. */
+/* Returns the system's error behind SQLite's, from wherever SQLite stores it; 0 when unknown. */
 static int db_system_error(sqlite3 *db) {
     int why = sqlite3_system_errno(db);
     if (!why) sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &why);
@@ -44,12 +44,12 @@ int db_error(sqlite3 *db, struct err *e) {
     switch (code) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return err_set(e, ERR_DATABASE, "%s: another program has held the database for more than "
-                                        "%d seconds", path, DB_BUSY_MS / 1000);
+        return err_set(e, ERR_DATABASE, "%s: locked by another program for more than %d seconds", path,
+                       DB_BUSY_MS / 1000);
     case SQLITE_NOTADB:
-        return err_set(e, ERR_DATABASE, "%s: is not a database; it was left as it is", path);
+        return err_set(e, ERR_DATABASE, "%s: not a database; the file was not changed", path);
     case SQLITE_CORRUPT:
-        return err_set(e, ERR_DATABASE, "%s: is damaged (%s); petri doctor says more", path,
+        return err_set(e, ERR_DATABASE, "%s: damaged (%s); run petri doctor for details", path,
                        sqlite3_errmsg(db));
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
@@ -58,7 +58,7 @@ int db_error(sqlite3 *db, struct err *e) {
         return err_set(e, ERR_DATABASE, "%s: %s%s%s", path, sqlite3_errmsg(db), why ? ": " : "",
                        why ? strerror(why) : "");
     case SQLITE_NOMEM:
-        return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", path);
+        return err_set(e, ERR_SYSTEM, "%s: out of memory", path);
     default:
         return err_set(e, ERR_DATABASE, "%s: %s", path, sqlite3_errmsg(db));
     }
@@ -101,7 +101,7 @@ struct store_wait store_on_wait(struct store_wait w) {
     return before;
 }
 
-/* One wait at a time in a thread; SQLite tells only how often it has asked. */
+/* One wait at a time per thread; SQLite reports only the number of attempts. */
 static _Thread_local int64_t wait_from;
 static _Thread_local bool wait_said;
 
@@ -114,7 +114,7 @@ bool db_nap(const char *path, int tries, int limit_ms) {
     }
     if (now - wait_from >= limit_ms) return false;
     if (!wait_said && now - wait_from >= SAY_MS) {
-        char *text = xprintf("%s: waiting for another program that holds it, up to %d seconds",
+        char *text = xprintf("%s: waiting for another program that has locked it, up to %d seconds",
                              path && *path ? path : "the database", limit_ms / 1000);
         wait_said = true;
         pthread_mutex_lock(&wait_lock);
@@ -137,12 +137,12 @@ int db_lock(const char *lock_path, int *fd, struct err *e) {
         int rc = file_lock(lock_path, false, fd, e);
         if (rc || *fd >= 0) return rc;
         if (!db_nap(lock_path, tries, DB_BUSY_MS))
-            return err_set(e, ERR_DATABASE, "%s: another process has held it for more than %d "
-                                            "seconds", lock_path, DB_BUSY_MS / 1000);
+            return err_set(e, ERR_DATABASE, "%s: locked by another process for more than %d seconds",
+                           lock_path, DB_BUSY_MS / 1000);
     }
 }
 
-/* A journal begins with these bytes in one of two orders; one that was never written is zero. */
+/* A journal starts with these bytes in one of two orders; one that was never written is zero. */
 static bool is_journal(const char *wal) {
     unsigned char b[4] = { 0 };
     int fd = open(wal, O_RDONLY | O_CLOEXEC);
@@ -152,26 +152,26 @@ static bool is_journal(const char *wal) {
            (b[0] == 0x37 && b[1] == 0x7f && b[2] == 0x06 && (b[3] == 0x82 || b[3] == 0x83));
 }
 
-/* Refuses what stands at PATH-wal or PATH-shm and cannot be used as such.  SQLite names only PATH,
- * and begins a journal that is none anew without a word. */
+/* Refuses unusable files at PATH-wal or PATH-shm.  SQLite names only PATH, and silently overwrites a file
+ * that is not a journal. */
 static int check_beside(const char *path, const char *suffix, int mode, struct err *e) {
     char *file = xprintf("%s%s", path, suffix);
     bool wal = !strcmp(suffix, "-wal");
-    const char *holds = wal ? "the last changes of" : "what processes share of";
+    const char *holds = wal ? "the latest changes to" : "the shared memory of";
     struct stat st;
     int rc = 0;
     if (stat(file, &st)) {
         if (errno != ENOENT)
-            rc = err_set(e, ERR_DATABASE, "%s: cannot be used (%s); it holds %s %s", file,
+            rc = err_set(e, ERR_DATABASE, "%s: unusable (%s); it contains %s %s", file,
                          strerror(errno), holds, path);
     } else if (!S_ISREG(st.st_mode)) {
-        rc = err_set(e, ERR_DATABASE, "%s: is no file; SQLite keeps %s %s there, so it must be moved away",
+        rc = err_set(e, ERR_DATABASE, "%s: not a regular file; SQLite stores %s %s there; move it away",
                      file, holds, path);
     } else if (st.st_size && access(file, mode)) {
-        rc = err_set(e, ERR_DATABASE, "%s: may not be %s (%s); it holds %s %s", file,
+        rc = err_set(e, ERR_DATABASE, "%s: cannot be %s (%s); it contains %s %s", file,
                      mode & W_OK ? "written" : "read", strerror(errno), holds, path);
     } else if (wal && !is_journal(file)) {
-        rc = err_set(e, ERR_DATABASE, "%s: is no journal of SQLite; it was left as it is; when it does "
+        rc = err_set(e, ERR_DATABASE, "%s: not an SQLite journal; the file was not changed; if it does "
                                       "not belong to %s, move it away", file, path);
     }
     free(file);
@@ -196,18 +196,18 @@ int db_open_writer(const char *path, sqlite3 **out, struct err *e) {
     if (rc) return rc;
     rc = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                                             SQLITE_OPEN_EXRESCODE, NULL);
-    if (!*out) return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", path);
+    if (!*out) return err_set(e, ERR_SYSTEM, "%s: out of memory", path);
     rc = rc ? db_error(*out, e) : set_up(*out, e);
     if (!rc && sqlite3_db_readonly(*out, "main"))
-        rc = err_set(e, ERR_SYSTEM, "%s: cannot be written: petri may not change this file; its "
-                                    "runs can still be read, or name another with --db FILE", path);
+        rc = err_set(e, ERR_SYSTEM, "%s: read-only: permission to change the file is missing; runs can be "
+                                    "read, or use another file with --db FILE", path);
     if (!rc) return 0;
     sqlite3_close_v2(*out);
     *out = NULL;
     return rc;
 }
 
-/* file:PATH?immutable=1 with all but plain characters escaped; caller frees. */
+/* Returns file:PATH?immutable=1 with all but plain characters escaped; caller frees. */
 static char *immutable_name(const char *path) {
     struct buf name = BUF_INIT;
     buf_puts(&name, "file:");
@@ -230,17 +230,17 @@ static bool has_wal(const char *path) {
     return has;
 }
 
-/* A statement that reads: opening alone does not touch the file. */
+/* Runs a reading statement: opening alone does not touch the file. */
 static int try_reading(sqlite3 *db, struct err *e) {
     int64_t version;
     return db_int(db, e, &version, 0, "PRAGMA schema_version", "");
 }
 
-/* *code: SQLite's, when it is refused. */
+/* *code: the error code of SQLite when it is refused. */
 static int open_reading(const char *name, int flags, sqlite3 **out, int *code, struct err *e) {
     int rc = sqlite3_open_v2(name, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
                                             SQLITE_OPEN_EXRESCODE | flags, NULL);
-    if (!*out) return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", name);
+    if (!*out) return err_set(e, ERR_SYSTEM, "%s: out of memory", name);
     rc = rc ? db_error(*out, e) : set_up(*out, e);
     sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (!rc) rc = db_exec(*out, "PRAGMA query_only=ON", e);
@@ -257,14 +257,14 @@ int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
     int rc = check_beside(path, "-wal", R_OK, e);
     if (rc) return rc;
     rc = open_reading(path, 0, out, &code, e);
-    /* a WAL database needs its shared memory file, which cannot be made in such a folder */
+    /* a WAL database needs its shared memory file, which cannot be created in such a folder */
     if (!rc || (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !file_exists(path))
         return rc;
     if (has_wal(path) && (rc = check_beside(path, "-shm", R_OK | W_OK, e))) return rc;
     if (has_wal(path))
         return err_set(e, ERR_DATABASE,
-                       "%s: its last changes are still in %s-wal, and the folder "
-                       "cannot be written; copy both to a folder that can",
+                       "%s: its latest changes are in %s-wal, but the folder is not writable; copy both "
+                       "files to a writable folder",
                        path, path);
     char *name = immutable_name(path);
     rc = open_reading(name, SQLITE_OPEN_URI, out, &code, e);
@@ -274,7 +274,7 @@ int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
 
 void db_close(sqlite3 *db) {
     if (db && sqlite3_close(db) != SQLITE_OK)
-        BUG("a statement was left open: %s", sqlite3_errmsg(db));
+        BUG("unfinalized statement: %s", sqlite3_errmsg(db));
 }
 
 int db_exec(sqlite3 *db, const char *sql, struct err *e) {
@@ -299,7 +299,7 @@ static sqlite3_stmt *prepare_list(sqlite3 *db, struct err *e, const char *sql, c
             n = va_arg(list, int64_t);
             if (n) rc = sqlite3_bind_int64(st, i + 1, n);
             break;
-        default: BUG("no type '%c'", types[i]);
+        default: BUG("unknown type '%c'", types[i]);
         }
     }
     if (!rc) return st;

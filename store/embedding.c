@@ -1,4 +1,4 @@
-/* Vectors and matrices: blocks of float32 with what they are of. */
+/* Embeddings and matrices: blocks of float32 with their descriptions. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@ struct block_call {
     int64_t id;
 };
 
-/* Binds the block as parameter `at`, runs and finalises. */
+/* Binds the block as parameter `at`, runs and finalizes. */
 static int embedding_insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int rows, int columns,
                             int64_t *id, struct err *e) {
     if (!st) return e->code;
     size_t bytes = (size_t)rows * (size_t)columns * sizeof *data;
     int rc = bytes > INT_MAX ? SQLITE_TOOBIG : sqlite3_bind_blob(st, at, data, (int)bytes, SQLITE_STATIC);
-    if (rc == SQLITE_TOOBIG) rc = err_set(e, ERR_USAGE, "%d×%d numbers are too many to keep", rows, columns);
+    if (rc == SQLITE_TOOBIG) rc = err_set(e, ERR_USAGE, "%d×%d values are too many to save", rows, columns);
     else rc = rc ? db_error(db, e) : db_step(st, e);
     sqlite3_finalize(st);
     if (!rc) *id = sqlite3_last_insert_rowid(db);
@@ -105,16 +105,16 @@ int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id,
     return rc;
 }
 
-/* The block of a column, or ERR_DATABASE when its size is not that of rows×columns. */
+/* Returns the block of a column, or ERR_DATABASE when its size is not rows×columns. */
 static int embedding_block(struct store *s, sqlite3_stmt *st, int column, int rows, int columns,
                            float **out, struct err *e) {
     size_t bytes = (size_t)sqlite3_column_bytes(st, column), want;
     if (rows < 0 || columns < 0 || !mem_mul((size_t)rows * sizeof **out, (size_t)columns, &want) ||
         want != bytes)
-        return err_set(e, ERR_DATABASE, "%s: a block of %zu bytes is no %d×%d numbers", s->path, bytes, rows,
-                       columns);
+        return err_set(e, ERR_DATABASE, "%s: a block of %zu bytes does not match %d×%d values", s->path,
+                       bytes, rows, columns);
     *out = mem_try(bytes ? bytes : 1, 1);
-    if (!*out) return err_set(e, ERR_SYSTEM, "no memory for %d×%d numbers", rows, columns);
+    if (!*out) return err_set(e, ERR_SYSTEM, "out of memory for %d×%d values", rows, columns);
     if (bytes) memcpy(*out, sqlite3_column_blob(st, column), bytes);
     return 0;
 }
@@ -149,7 +149,8 @@ int store_embedding(struct store *s, int64_t id, struct store_embedding *out, st
     sqlite3_stmt *st = db_prepare(
         s->reader, e, "SELECT " EMBEDDING_COLUMNS ",items,data FROM embedding WHERE id=?", "i", id);
     int rc = st ? db_step(st, e) : e->code;
-    if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no set of vectors %lld", s->path, (long long)id);
+    if (!rc)
+        rc = err_set(e, ERR_NOT_FOUND, "%s: set of embeddings %lld does not exist", s->path, (long long)id);
     if (rc > 0) {
         read_embedding(st, out);
         out->items = db_text(st, 15, true);
@@ -167,7 +168,7 @@ static void take_embedding(void *self, sqlite3_stmt *st) {
     read_embedding(st, &v->set[v->count++]);
 }
 
-/* Which rows of a table are meant by a run's number. */
+/* Selects rows of a table by run id. */
 #define OF_RUN                                                                                               \
     " WHERE CASE ?1 WHEN -1 THEN run IS NULL OR run IN (SELECT id FROM run WHERE trashed IS NULL)"           \
     " WHEN 0 THEN run IS NULL ELSE run = ?1 END ORDER BY id"
@@ -233,7 +234,7 @@ int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct e
         s->reader, e, "SELECT " MATRIX_COLUMNS ",row_names,column_names,data FROM matrix WHERE id=?", "i",
         id);
     int rc = st ? db_step(st, e) : e->code;
-    if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no matrix %lld", s->path, (long long)id);
+    if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: matrix %lld does not exist", s->path, (long long)id);
     if (rc > 0) {
         read_matrix(st, out);
         out->row_names = db_text(st, 7, true);

@@ -1,4 +1,4 @@
-/* Runs, points and evaluations as CSV or JSON lines. */
+/* Exports runs, points and evaluations as CSV or JSON lines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static int export_all_runs(struct store *s, int64_t **ids, size_t *n, struct err
     return rc;
 }
 
-/* The runs that are named; `placed`: each with its place among them. */
+/* Selects the named runs; `placed`: each with its position among them. */
 static void add_named(struct buf *sql, bool placed, const int64_t *runs, size_t n) {
     buf_puts(sql, placed ? " JOIN (SELECT 0 AS id, 0 AS place" : " WHERE r.id IN (");
     for (size_t i = 0; i < n; i++) {

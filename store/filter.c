@@ -1,6 +1,6 @@
-/* Grammar (docs/schema.md): terms separated by blanks, all of which must hold.
- * NAME (a column, an option of the config, a metric) OP VALUE with OP one of = != < <= > >= ~ !~, or a word
- * to be found anywhere; quotes keep blanks together, '*' stands for any text. */
+/* Grammar (docs/schema.md): terms separated by blanks, all of which must match.  NAME (a column, an option of
+ * the config, a metric) OP VALUE with OP one of = != < <= > >= ~ !~, or a word to be found anywhere; quotes
+ * protect blanks, '*' matches any text. */
 #include "store/filter.h"
 
 #include <ctype.h>
@@ -16,8 +16,8 @@
 enum field_kind {
     FIELD_TEXT, FIELD_NUMBER, FIELD_TIME, FIELD_STATE,
     FIELD_METHOD,      /* the text or the preset */
-    FIELD_MODULE,      /* some module of the run */
-    FIELD_MODULE_JSON, /* the same, of the method's JSON, which all histories have */
+    FIELD_MODULE,      /* any module of the run */
+    FIELD_MODULE_JSON, /* the same, from the method's JSON, which all databases have */
     FIELD_TAG,
 };
 
@@ -27,12 +27,12 @@ struct filter_field {
     const char *sql;
 };
 
-/* One layer alone stands as "4-4" in older histories. */
+/* A single layer is "4-4" in older databases. */
 #define LAYERS                                                                                     \
     "iif(layers LIKE '%-_%' AND substr(layers, 1, instr(layers, '-') - 1) ="                       \
     " substr(layers, instr(layers, '-') + 1), substr(layers, 1, instr(layers, '-') - 1), layers)"
-/* The JSON holds it where it was narrowed; a tap of the FFN is at the FFN, and encoders attend to themselves
- * alone. */
+/* Present in the JSON if restricted; a tap of the FFN is at the FFN, and encoders have only
+ * self-attention. */
 #define SITE                                                                                       \
     "CASE WHEN json_extract(value, '$.write') LIKE 'f.%' THEN 'ffn'"                               \
     " WHEN json_extract(value, '$.write') = 'embed' THEN 'embed'"                                  \
@@ -95,7 +95,7 @@ static void filter_add_value(struct filter *f, char *text, double number) {
     f->value[f->count++] = (struct filter_value){ text, number };
 }
 
-/* '*' any text; what LIKE takes as special is escaped.  Caller frees. */
+/* '*' matches any text; special characters of LIKE are escaped.  Caller frees. */
 static char *pattern(const char *s, bool anywhere) {
     struct buf out = BUF_INIT;
     if (anywhere) buf_putc(&out, '%');
@@ -114,11 +114,11 @@ static char *pattern(const char *s, bool anywhere) {
 /* ---- metric names ---- */
 
 struct metric_name {
-    char key[256]; /* SQL of the number of the point's name, over key d; "" when not found */
-    bool best;     /* compare its best value, else its last */
+    char key[256]; /* SQL of the id of the point's name, over key d; "" when not found */
+    bool best;     /* compare its best value, otherwise its last */
 };
 
-/* A metric without a split is meant on the split that decides the run's best. */
+/* A metric without a split refers to the split that decides the run's best. */
 static void set_key(struct metric_name *m, int64_t id, bool bare) {
     static const char decides[] =
         "(SELECT k.id FROM key k JOIN key x ON k.metric=x.metric WHERE x.id=%lld AND"
@@ -130,7 +130,7 @@ static void set_key(struct metric_name *m, int64_t id, bool bare) {
 static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct err *e) {
     char *like = pattern(name, false);
     char *prefix = xprintf("%s%%", like);
-    /* exact, exact as a metric of an evaluation, then the only one that begins so */
+    /* exact, exact as a metric of an evaluation, then a unique prefix */
     sqlite3_stmt *st = db_prepare(
         db, e,
         "SELECT min(id), max(abs(direction)), rank FROM (SELECT id, direction, metric,"
@@ -148,7 +148,7 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
         rc = db_step(st, e);
     }
     if (rc > 0 && rank >= 2 && sqlite3_column_int(st, 2) == rank) {
-        rc = err_set(e, ERR_USAGE, "\"%s\" begins more than one metric's name", name);
+        rc = err_set(e, ERR_USAGE, "\"%s\" is ambiguous: several metrics start with it", name);
     }
     sqlite3_finalize(st);
     free(like);
@@ -158,7 +158,7 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
 
 /* ---- options of a run's config ---- */
 
-/* Options whose member of the config has another name; else it is the option's with '_' for '-'. */
+/* Options whose config member has another name; otherwise it is the option's with '_' for '-'. */
 static const char *const option_members[][2] = {
     { "decay", "weight_decay" }, { "kind", "regression" },  { "train", "train_file" },
     { "dev", "dev_file" },       { "text", "text_column" }, { "text_b", "text_b_column" },
@@ -166,9 +166,9 @@ static const char *const option_members[][2] = {
     { "eval_steps", "eval_every" }, { "gradient_accumulation_steps", "accumulate" }, { "unlabeled", "no_gold" },
 };
 
-/* A member of the config is compared as what it is in the newest runs. */
+/* The type of a config member is that in the newest runs. */
 struct filter_option {
-    char member[64]; /* "" none of this name */
+    char member[64]; /* "": unknown name */
     bool number;
 };
 
@@ -198,7 +198,7 @@ static char *option_sql(const struct filter_option *o) {
     return xprintf(FILTER_OPTION("%s"), o->member);
 }
 
-/* ---- names that are not known ---- */
+/* ---- unknown names ---- */
 
 struct name_list {
     char **name;
@@ -243,11 +243,11 @@ static int unknown_name(sqlite3 *db, const char *term, const char *name, struct 
     for (size_t i = first; i < n.count; i++) option_of_member(&n.name[i]);
     const char *near = text_nearest(name, (const char *const *)n.name, n.count);
     int rc = near ? err_set(e, ERR_USAGE,
-                            "\"%s\": there is no column, option or metric \"%s\"; near is \"%s\"",
+                            "\"%s\": unknown column, option or metric \"%s\"; did you mean \"%s\"?",
                             term, name, near)
                   : err_set(e, ERR_USAGE,
-                            "\"%s\": there is no column, option or metric \"%s\"; columns are %s; "
-                            "options are those of training (lr, batch, max-length, ...)",
+                            "\"%s\": unknown column, option or metric \"%s\"; columns are %s; options are "
+                            "those of training (lr, batch, max-length, ...)",
                             term, name, buf_text(&columns));
     while (n.count) free(n.name[--n.count]);
     free(n.name);
@@ -276,7 +276,7 @@ static bool name_byte(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-/* The days and clock of "2026-11-28", "2026-11-28T10:00" …, UTC, as milliseconds. */
+/* Parses "2026-11-28", "2026-11-28T10:00" …, UTC, as milliseconds. */
 static bool read_time(sqlite3 *db, const char *value, double *ms) {
     struct err ignored = ERR_INIT;
     sqlite3_stmt *st = db_prepare(db, &ignored, "SELECT strftime('%s',?) * 1000", "t", value);
@@ -295,7 +295,8 @@ static int need_number(const char *term, const char *value, double *out, struct 
 static int compare_number(struct filter *f, const char *term, const char *sql, const char *op,
                           double number, struct err *e) {
     if (strchr(op, '~'))
-        return err_set(e, ERR_USAGE, "\"%s\": %s is for text; use = != < <= > or >=", term, op);
+        return err_set(e, ERR_USAGE, "\"%s\": %s is not applicable to numbers; use = != < <= > or >=", term,
+                       op);
     filter_add_value(f, NULL, number);
     buf_printf(&f->where, "%s %s ?%zu", sql, op, f->count);
     return 0;
@@ -325,7 +326,7 @@ static int compare_numbers(struct filter *f, const char *term, const char *sql, 
     return rc;
 }
 
-/* Numbers of the config: equal up to how their decimals were read. */
+/* Numbers of the config are equal up to the rounding of their decimals. */
 static int compare_option_number(struct filter *f, const char *term, const char *sql, const char *op,
                                  double number, struct err *e) {
     if (strcmp(op, "=") && strcmp(op, "!=")) return compare_number(f, term, sql, op, number, e);
@@ -338,14 +339,14 @@ static int compare_option_number(struct filter *f, const char *term, const char 
 static int compare_text(struct filter *f, const char *term, const char *sql, const char *op,
                         const char *value, struct err *e) {
     if (*op == '<' || *op == '>')
-        return err_set(e, ERR_USAGE, "\"%s\": %s is for numbers; use = != ~ or !~", term, op);
+        return err_set(e, ERR_USAGE, "\"%s\": %s is not applicable to text; use = != ~ or !~", term, op);
     filter_add_value(f, pattern(value, strchr(op, '~') != NULL), 0);
     buf_printf(&f->where, "coalesce(%s,'') %sLIKE ?%zu ESCAPE '\\'", sql, *op == '!' ? "NOT " : "",
                f->count);
     return 0;
 }
 
-/* "4-4" is layer 4, as histories write it. */
+/* "4-4" is layer 4, as older databases store it. */
 static char *filter_layers_value(const char *value) {
     const char *dash = strchr(value, '-');
     size_t n = dash ? (size_t)(dash - value) : 0;
@@ -353,7 +354,7 @@ static char *filter_layers_value(const char *value) {
     return one ? xstrndup(value, n) : xstrdup(value);
 }
 
-/* "tag!=a": no tag is a; "fn=linear": some module is. */
+/* "tag!=a": no tag equals a; "fn=linear": any module does. */
 static int compare_member(struct filter *f, const struct filter_field *d, const char *term, const char *op,
                           const char *value, struct err *e) {
     bool size = !strcmp(d->sql, "size");
@@ -394,8 +395,8 @@ static int compare_state(struct filter *f, const char *term, const char *op, con
                          struct err *e) {
     if (strchr(value, '*') || strchr(op, '~') || store_state_by_name(value) >= 0)
         return compare_text(f, term, "r.state", op, value, e);
-    return err_set(e, ERR_USAGE, "\"%s\": states are queued, running, paused, finished, stopped, "
-                                 "failed and interrupted", term);
+    return err_set(e, ERR_USAGE, "\"%s\": unknown state; must be queued, running, paused, finished, "
+                                 "stopped, failed or interrupted", term);
 }
 
 static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const char *name,
@@ -427,7 +428,7 @@ static int filter_compare(struct filter *f, sqlite3 *db, const char *term, const
     case FIELD_TIME:
         if (!read_time(db, value, &number))
             return err_set(e, ERR_USAGE,
-                           "\"%s\": a time is written 2026-11-28 or 2026-11-28T10:00 (UTC)", term);
+                           "\"%s\": invalid time; use 2026-11-28 or 2026-11-28T10:00 (UTC)", term);
         return compare_number(f, term, d->sql, op, number, e);
     case FIELD_MODULE:
     case FIELD_MODULE_JSON:
@@ -442,7 +443,7 @@ static int filter_compare(struct filter *f, sqlite3 *db, const char *term, const
         return rc;
     case FIELD_TEXT: return compare_text(f, term, d->sql, op, value, e);
     }
-    BUG("no such kind of field");
+    BUG("unknown kind of field");
 }
 
 static void filter_find_word(struct filter *f, const char *word) {
@@ -457,7 +458,7 @@ static void filter_find_word(struct filter *f, const char *word) {
                f->count);
 }
 
-/* One term without its quotes; `quoted` when it began with one. */
+/* One term without its quotes; `quoted` when it started with one. */
 static int add_term(struct filter *f, sqlite3 *db, const char *term, bool quoted, struct err *e) {
     size_t n = 0;
     while (name_byte(term[n])) n++;
@@ -487,7 +488,7 @@ static int filter_read_terms(struct filter *f, sqlite3 *db, const char *s, struc
             if (quote ? *s == quote : *s == '"' || *s == '\'') quote = quote ? 0 : *s;
             else buf_putc(&term, *s);
         }
-        if (quote) rc = err_set(e, ERR_USAGE, "the filter lacks a closing %c", quote);
+        if (quote) rc = err_set(e, ERR_USAGE, "the closing %c is missing in the filter", quote);
         else if (term.size) rc = add_term(f, db, term.data, quoted, e);
         buf_release(&term);
     }
@@ -503,9 +504,9 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
     const struct filter_field *d = find_field(name);
     if (d && (d->kind == FIELD_MODULE || d->kind == FIELD_MODULE_JSON || d->kind == FIELD_TAG))
         return err_set(e, ERR_USAGE,
-                       "a run may have several values of %s, so it cannot be sorted by", name);
+                       "runs may have several values of %s and cannot be sorted by it", name);
     if (d && !strcmp(d->name, "best")) {
-        /* values of other tasks, metrics or dev rows are not comparable */
+        /* values of other tasks, metrics or validation sets are not comparable */
         buf_printf(&f->order,
                    "b.best_value IS NULL, r.task COLLATE NOCASE, r.metric, " FILTER_ROWS
                    " DESC, b.best_value%s, r.id DESC",

@@ -1,4 +1,4 @@
-/* A filter line and a sort key, turned into SQL with bound values.  Private to store/. */
+/* Translates a filter line and a sort key to SQL with bound values.  Private to store/. */
 #ifndef STORE_FILTER_H
 #define STORE_FILTER_H
 
@@ -9,9 +9,9 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 
-/* Of run r, its deciding key d and that one's summary b: the dev rows that its best value was
- * measured on, the number that ends "dev 256" or stands before the end of "my file.tsv 256 of
- * 2551 (seed 0)"; and a member of its config. */
+/* For run r, its primary metric's key d and its summary b: the number of validation examples of its best
+ * value, which is the number at the end of "dev 256" or before the end of "my file.tsv 256 of 2551 (seed 0)";
+ * and a member of its config. */
 #define FILTER_DIGITS "'0123456789'"
 #define FILTER_ROWS                                                                                \
     "(SELECT CAST(substr(t, length(rtrim(t, " FILTER_DIGITS ")) + 1) AS INTEGER) FROM"             \
@@ -31,15 +31,15 @@ struct filter {
     struct filter_value *value;
     size_t count, room;
     struct buf order; /* of ORDER BY */
-    char sort_key[256]; /* SQL of the key that is sorted by, over key d; "0" for none */
+    char sort_key[256]; /* SQL of the sort key, over key d; "0" for none */
     int sort_best;      /* by its best value; else by its last */
-    bool lessons;       /* a term asks for the tag of lessons' runs */
+    bool lessons;       /* a term selects the tag of lessons' runs */
     bool draws;         /* or for that of draws, or for a sweep's or a parent's runs */
 };
 
-/* db: to find metric names.  ERR_USAGE names the term. */
+/* db: to look up metric names.  ERR_USAGE names the term. */
 int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *sort, struct err *e);
-bool filter_is_any(const struct filter *f); /* it has no term: every run passes */
+bool filter_is_any(const struct filter *f); /* without terms: every run matches */
 void filter_bind(const struct filter *f, sqlite3_stmt *st); /* ?1 … */
 void filter_release(struct filter *f);
 

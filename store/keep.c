@@ -1,4 +1,4 @@
-/* Changes that people make: requests to a run's owner, trash, tags, notes, sweeps. */
+/* Changes by users: requests to a run's owner, trash, tags, notes, sweeps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "store/db.h"
 #include "store/internal.h"
 
-/* ERR_NOT_FOUND, or the run's state and when it was trashed. */
+/* Returns ERR_NOT_FOUND, or the run's state and when it was moved to the trash. */
 static int keep_look_up(struct store *s, sqlite3 *db, int64_t run, enum store_state *state,
                         int64_t *trashed, struct err *e) {
     sqlite3_stmt *st = db_prepare(db, e, "SELECT state, coalesce(trashed,0) FROM run WHERE id=?",
@@ -22,7 +22,7 @@ static int keep_look_up(struct store *s, sqlite3 *db, int64_t run, enum store_st
         *trashed = sqlite3_column_int64(st, 1);
         rc = 0;
     } else if (!rc) {
-        rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
+        rc = err_set(e, ERR_NOT_FOUND, "%s: run %lld does not exist", s->path, (long long)run);
     }
     sqlite3_finalize(st);
     return rc;
@@ -44,7 +44,7 @@ static int keep_ask(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
     if (rc) return rc;
     if (!store_state_is_live(state))
-        return err_set(e, ERR_USAGE, "run %lld is %s: there is nothing to %s", (long long)c->run,
+        return err_set(e, ERR_USAGE, "run %lld is %s: it cannot %s", (long long)c->run,
                        store_state_name(state), controls[c->what]);
     return db_run(db, e, "INSERT INTO control(run,what,asked) VALUES(?,?,?)", "iti", c->run,
                   controls[c->what], store_now());
@@ -86,7 +86,7 @@ static int take_request(struct store *s, sqlite3 *db, void *arg, struct err *e) 
     return rc;
 }
 
-/* Reading only, as it is asked four times a second: whether a run of ours is meant. */
+/* Read-only, as it is called four times per second: returns whether a run of ours is addressed. */
 static int any_for_us(struct store *s, bool *any, struct err *e) {
     *any = false;
     pthread_mutex_lock(&s->reading);
@@ -130,7 +130,7 @@ static int trash(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         int rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
         if (rc) return rc;
         if (store_state_is_live(state))
-            return err_set(e, ERR_USAGE, "run %lld is %s: stop it first", (long long)c->runs[i],
+            return err_set(e, ERR_USAGE, "run %lld is %s; stop it first", (long long)c->runs[i],
                            store_state_name(state));
         rc = db_run(db, e, "UPDATE run SET trashed=coalesce(trashed,?1) WHERE " WITH_DRAWS, "ii", now,
                     c->runs[i]);
@@ -178,7 +178,7 @@ static void add_path(struct store_paths *p, char *path) {
     p->path[p->count++] = path;
 }
 
-/* A stored path is deleted only when it lies in the run's own folder. */
+/* A stored path is deleted only if it is in the run's own folder. */
 static bool is_inside(const char *path, const char *folder) {
     size_t n = strlen(folder);
     return !strncmp(path, folder, n) && path[n] == '/' && !strstr(path + n, "/../") &&
@@ -210,8 +210,8 @@ static int keep_choose(struct store *s, sqlite3 *db, struct purge_call *c, struc
             int rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
             if (rc) return rc;
             if (!trashed)
-                return err_set(e, ERR_USAGE, "run %lld is not in the trash; only runs that are can "
-                                             "be purged", (long long)c->runs[i]);
+                return err_set(e, ERR_USAGE, "run %lld is not in the trash; only runs in the trash can be "
+                                             "purged", (long long)c->runs[i]);
             keep_choose_one(c, c->runs[i]);
         }
         return 0;
@@ -226,7 +226,7 @@ static int purge_one(struct store *s, sqlite3 *db, struct purge_call *c, size_t 
     if (file_is_folder(folder)) {
         rc = file_lock(lock, false, &c->locks[at], e);
         if (!rc && c->locks[at] < 0)
-            rc = err_set(e, ERR_USAGE, "run %lld is in work in a process", (long long)run);
+            rc = err_set(e, ERR_USAGE, "run %lld is in use by a process", (long long)run);
     }
     sqlite3_stmt *st = rc ? NULL
                           : db_prepare(db, e, "SELECT path FROM artifact WHERE run=?", "i", run);
@@ -251,8 +251,7 @@ static int purge(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     if (rc) return rc;
     if (c->typed != (int64_t)c->count)
         return err_set(e, ERR_USAGE,
-                       "%zu runs would be deleted for good, but %lld was typed; nothing "
-                       "was deleted",
+                       "%zu runs would be deleted permanently, but %lld was typed; nothing was deleted",
                        c->count, (long long)c->typed);
     for (size_t i = 0, named = c->count; !rc && i < named; i++)
         rc = choose_all(db, c, c->chosen[i],
@@ -299,7 +298,7 @@ struct tag_call {
 static int take_tag(sqlite3 *db, int64_t run, const char *tag, struct err *e) {
     int rc = db_run(db, e, "DELETE FROM tag WHERE run=? AND name=?", "it", run, tag);
     if (rc || sqlite3_changes(db)) return rc;
-    return err_set(e, ERR_NOT_FOUND, "run %lld has no tag \"%s\"; no tag was taken away", (long long)run,
+    return err_set(e, ERR_NOT_FOUND, "run %lld has no tag \"%s\"; no tags were removed", (long long)run,
                    tag);
 }
 
@@ -322,7 +321,8 @@ int store_tag(struct store *s, const int64_t *runs, size_t n, const char *const 
               struct err *e) {
     for (size_t i = 0; i < count; i++)
         if (!*tags[i] || strchr(tags[i], ','))
-            return err_set(e, ERR_USAGE, "a tag is a word or more, without a comma, not \"%s\"", tags[i]);
+            return err_set(e, ERR_USAGE, "invalid tag \"%s\": a tag must not be empty or contain a comma",
+                           tags[i]);
     struct tag_call c = { .runs = runs, .tags = tags, .n = n, .count = count, .on = on };
     return writer_call(s, set_tags, &c, e);
 }
@@ -366,7 +366,7 @@ static int keep_rename(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     char *before = rc > 0 ? db_text(st, 0, true) : NULL;
     sqlite3_finalize(st);
     if (rc >= 0 && !before)
-        rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)c->run);
+        rc = err_set(e, ERR_NOT_FOUND, "%s: run %lld does not exist", s->path, (long long)c->run);
     if (rc > 0)
         rc = db_run(db, e, "UPDATE run SET name=? WHERE id=?", "ti", *c->name ? c->name : NULL, c->run);
     if (rc || !c->before) free(before);
@@ -374,23 +374,23 @@ static int keep_rename(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     return rc;
 }
 
-/* What RUN would not be found by, or what a list could not show. */
+/* Rejects names that could not be used as RUN or shown in a list. */
 int store_check_name(const char *name, struct err *e) {
     double number;
     if (strlen(name) > STORE_NAME_MOST)
-        return err_set(e, ERR_USAGE, "a run's name has at most %d bytes, not %zu", STORE_NAME_MOST,
+        return err_set(e, ERR_USAGE, "a run's name may have at most %d bytes, not %zu", STORE_NAME_MOST,
                        strlen(name));
     char *shown = text_visible(name, strlen(name));
     bool plain = !strcmp(shown, name);
     free(shown);
-    if (!plain) return err_set(e, ERR_USAGE, "a run's name is one line of plain text");
+    if (!plain) return err_set(e, ERR_USAGE, "a run's name must be one line of plain text");
     if (*name == ' ' || (*name && name[strlen(name) - 1] == ' '))
-        return err_set(e, ERR_USAGE, "\"%s\": a run's name neither begins nor ends with a blank", name);
+        return err_set(e, ERR_USAGE, "\"%s\": a run's name must not start or end with a blank", name);
     if (*name && (strchr("#-", *name) || text_to_double(name, &number) ||
                   !name[strspn(name, "0123456789,.| ")] || !strcmp(name, "last")))
         return err_set(
             e, ERR_USAGE,
-            "\"%s\" is no name for a run: it would be taken for a number, an option or the last one", name);
+            "invalid run name \"%s\": it would be read as a number, an option or the last run", name);
     return 0;
 }
 

@@ -1,6 +1,5 @@
-/* The names that points are kept under, and their numbers.  A name is given its row when the first
- * point of it is written, in the same transaction: on a full disk it waits in the queue as the points
- * do, and none is without its name. */
+/* Names of points and their ids.  A name gets its row with its first point, in the same transaction: on a
+ * full disk it waits in the queue with its points, and none is without its name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e) {
     BUG_IF(direction < -1 || direction > 1);
-    if (!s->writer) return err_set(e, ERR_USAGE, "%s: was opened for reading only", s->path);
+    if (!s->writer) return err_set(e, ERR_USAGE, "%s: opened read-only", s->path);
     pthread_mutex_lock(&s->naming);
     size_t i = 0;
     while (i < s->key_count && strcmp(s->key[i].name, name)) i++;
@@ -25,7 +24,7 @@ int store_key(struct store *s, const char *name, int direction, bool timing, str
 int key_intern(sqlite3 *db, const char *split, const char *metric, int direction, bool timing,
                int64_t *id, struct err *e) {
     char *name = store_name(split, metric);
-    /* the first direction that is told stays */
+    /* the first direction set is final */
     int rc = db_run(db, e,
                     "INSERT INTO key(name,split,metric,direction,timing) VALUES(?1,?2,?3,?4,?5)"
                     " ON CONFLICT(name) DO UPDATE SET direction=excluded.direction"
@@ -39,7 +38,7 @@ int key_intern(sqlite3 *db, const char *split, const char *metric, int direction
 int key_row(struct store *s, sqlite3 *db, int key, int64_t *id, struct err *e) {
     pthread_mutex_lock(&s->naming);
     BUG_IF(key < 0 || (size_t)key >= s->key_count);
-    struct point_key k = s->key[key]; /* the name stays where it is until the store is closed */
+    struct point_key k = s->key[key]; /* the name stays in place until the store is closed */
     pthread_mutex_unlock(&s->naming);
     *id = k.id;
     if (k.id) return 0;

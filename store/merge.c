@@ -1,4 +1,4 @@
-/* Joining two databases: which runs are taken, and as what. */
+/* Merging two databases: which runs are taken, and how. */
 #include "store/merge.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Held while one merges into a file: who a run is is looked up and settled without another in between. */
+/* Held while one process merges into a file: runs are identified and stored without interference. */
 static const char merge_hold[] = "6d65726765206865";
 
 /* ---- two states of one run ---- */
@@ -40,7 +40,7 @@ static sqlite3_stmt *merge_points_of(struct store *s, int64_t run, struct err *e
                       " WHERE m.run=? AND k.timing=0 ORDER BY m.step, k.name", "i", run);
 }
 
-/* Of two rows of points: which comes first, 0: the same name and step. */
+/* Order of two rows of points; 0: same name and step. */
 static int merge_order(sqlite3_stmt *a, sqlite3_stmt *b) {
     int64_t x = sqlite3_column_int64(a, 0), y = sqlite3_column_int64(b, 0);
     if (x != y) return x < y ? -1 : 1;
@@ -53,8 +53,8 @@ static bool merge_same_value(sqlite3_stmt *a, sqlite3_stmt *b) {
     return sqlite3_column_double(a, 2) == sqlite3_column_double(b, 2);
 }
 
-/* Where two histories of a run part: at the first point that both have with different values.  *step −1:
- * nowhere; *mark (caller frees): FROM's value there, which names that branch. */
+/* Finds where two histories of a run diverge: the first point with different values.  *step −1: they do not;
+ * *mark (caller frees): FROM's value there, which names that branch. */
 static int find_parting(struct merger *m, int64_t into, int64_t from, int64_t *step, char **mark,
                         struct err *e) {
     sqlite3_stmt *a = merge_points_of(m->into, into, e), *b = merge_points_of(m->from, from, e);
@@ -77,7 +77,7 @@ static int find_parting(struct merger *m, int64_t into, int64_t from, int64_t *s
     return x < 0 ? x : y < 0 ? y : 0;
 }
 
-/* What FROM's run is to the one of INTO. */
+/* The relation of FROM's run to that of INTO. */
 static int merge_compare(struct merger *m, int64_t into, int64_t from, struct store_merged *out,
                          char **mark, struct err *e) {
     struct state a = { 0 }, b = { 0 };
@@ -110,8 +110,8 @@ static char *uid_of(struct store *s, int64_t run, struct err *e) {
     return uid;
 }
 
-/* Finds INTO's state of the run, along the branches that parted from it before.  *uid: under which it is, or
- * is to be. */
+/* Finds INTO's state of the run, among the branches that diverged before.  *uid: its uid, or the one to
+ * use. */
 static int find_target(struct merger *m, struct store_merged *out, char **uid, struct err *e) {
     *uid = uid_of(m->from, out->from, e);
     int rc = *uid ? 0
@@ -148,7 +148,7 @@ struct one_run {
     int lock;
 };
 
-/* Both runs' logs say so. */
+/* Both runs' logs record it. */
 static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
     const struct store_merged *x = r->out;
     char *text = xprintf("from step %lld on run %lld and run %lld (run %lld of %s) went on apart: both stay",
@@ -162,15 +162,16 @@ static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
 
 static int tell_lack(struct one_run *r, sqlite3 *db, struct err *e) {
     bool earlier = merge_has_files(r->m->into, r->out->into);
-    char *text = xprintf("it was merged from %s, beside which its files were not: %s", r->m->from->path,
-                         earlier ? "those here are of an earlier state" : "it can neither predict nor go on");
+    char *text = xprintf("merged from %s, where its files are missing: %s", r->m->from->path,
+                         earlier ? "the files here are of an earlier state" :
+                             "it can neither predict nor be resumed");
     int rc = event_add(db, r->out->into, store_now(), -1, "message", NULL, text, e);
     free(text);
     return rc;
 }
 
 static int tell_damaged(struct one_run *r, sqlite3 *db, struct err *e) {
-    char *text = xprintf("it was merged from %s without files that are damaged there: %s", r->m->from->path,
+    char *text = xprintf("merged from %s without damaged files: %s", r->m->from->path,
                          r->out->damaged);
     int rc = event_add(db, r->out->into, store_now(), -1, "message", NULL, text, e);
     free(text);
@@ -205,7 +206,7 @@ static int merge_add_words(struct store *s, sqlite3 *db, void *arg, struct err *
     return merge_words(r->m, db, r->out->from, r->out->into, e);
 }
 
-/* Its record names files, and none is there. */
+/* Its record lists files, and all are missing. */
 static int look_for_files(struct merger *m, struct store_merged *x, struct err *e) {
     int64_t files;
     int rc = db_int(m->from->reader, e, &files, 0, "SELECT count(*) FROM artifact WHERE run=?", "i", x->from);
@@ -229,14 +230,14 @@ static int merge_run(struct merger *m, struct store_merged *x, struct err *e) {
     r.staged = staged;
     if (!rc) rc = writer_call(m->into, take ? take_run : merge_add_words, &r, e);
     file_unlock(r.lock);
-    if (staged) file_remove_folder(staged); /* what was exchanged, or what was not taken */
+    if (staged) file_remove_folder(staged); /* replaced or rejected files */
     if (!rc && x->into) merge_map_put(&m->run, x->from, x->into);
     free(uid);
     free(staged);
     return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole database ---- */
 
 static int merge_begin(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;

@@ -1,4 +1,4 @@
-/* Rows and files of a run, from one store to another. */
+/* Copies rows and files of a run from one store to another. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@ static int64_t merge_map_get(const struct merge_map *m, int64_t from) {
 
 /* ---- rows ---- */
 
-/* A file of the run is the new run's, also one that was kept when the database had another name; any other
- * one is where it was. */
+/* A file of the run belongs to the new run, even if it was stored when the database had another name; any
+ * other file is referenced in place. */
 static char *moved_path(const struct merger *m, const char *path, int64_t from, int64_t into) {
     char *before = xprintf("%s/%lld/", m->from->files, (long long)from),
          *named = xprintf("-files/%lld/", (long long)from);
@@ -57,7 +57,7 @@ static char *moved_path(const struct merger *m, const char *path, int64_t from, 
     return out;
 }
 
-/* What a column becomes in INTO. */
+/* How a column is translated to INTO. */
 static void bind_column(const struct merger *m, sqlite3_stmt *to, int at, sqlite3_stmt *row, int column,
                         int64_t from, int64_t into) {
     const char *name = sqlite3_column_name(row, column);
@@ -79,10 +79,10 @@ static void bind_column(const struct merger *m, sqlite3_stmt *to, int at, sqlite
         return;
     }
     if (mapped) sqlite3_bind_int64(to, at, mapped);
-    else sqlite3_bind_null(to, at); /* a parent is known when all runs are */
+    else sqlite3_bind_null(to, at); /* parents are resolved when all runs are known */
 }
 
-/* The statement that inserts a row like this one, without its own number. */
+/* Returns the statement that inserts a row like this one, without its id. */
 static sqlite3_stmt *inserting(sqlite3 *db, const char *table, sqlite3_stmt *row, struct err *e) {
     struct buf names = BUF_INIT, marks = BUF_INIT;
     for (int i = 0; i < sqlite3_column_count(row); i++) {
@@ -99,7 +99,7 @@ static sqlite3_stmt *inserting(sqlite3 *db, const char *table, sqlite3_stmt *row
     return st;
 }
 
-/* The rows of a table that `where` (with ? for FROM's run) chooses. */
+/* Copies the rows of a table selected by `where` (with ? for FROM's run). */
 static int merge_rows_copy_rows(struct merger *m, sqlite3 *db, const char *table, const char *where,
                                 int64_t from, int64_t into, struct err *e) {
     char *sql = xprintf("SELECT * FROM %s WHERE %s", table, where);
@@ -126,14 +126,14 @@ static int copy_all(struct merger *m, sqlite3 *db, int64_t from, int64_t into, s
     int rc = 0;
     for (size_t i = 0; !rc && i < COUNT_OF(of_run); i++) {
         bool files = !strcmp(of_run[i],
-                             "artifact"); /* of two that were kept under one name the later one is there */
+                             "artifact"); /* of two with the same name the later one is present */
         rc = merge_rows_copy_rows(m, db, of_run[i], files ? "run=? ORDER BY created DESC, id DESC" : "run=?",
                                   from, into, e);
     }
     return rc ? rc : merge_words(m, db, from, into, e);
 }
 
-/* One that has none is called what it is called there. */
+/* A row without a counterpart gets its original name. */
 static int merge_name(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
     sqlite3_stmt *row = db_prepare(m->from->reader, e, "SELECT name FROM run WHERE id=?", "i", from);
     if (!row) return e->code;
@@ -195,7 +195,7 @@ int merge_over_run(struct merger *m, sqlite3 *db, int64_t from, int64_t into, st
     return rc ? rc : copy_all(m, db, from, into, e);
 }
 
-/* ---- what no run has alone ---- */
+/* ---- rows not owned by a run ---- */
 
 static int find_mapped(sqlite3 *db, const char *sql, const char *by, struct merge_map *map, int64_t from,
                        struct err *e) {
@@ -222,7 +222,7 @@ int merge_keys(struct merger *m, sqlite3 *db, struct err *e) {
     return rc;
 }
 
-/* Of one that both have, the record that was extended last stays. */
+/* If both have it, the record extended last stays. */
 int merge_sweeps(struct merger *m, sqlite3 *db, struct err *e) {
     sqlite3_stmt *row = db_prepare(
         m->from->reader, e, "SELECT id, uid, name, spec, created, coalesce(changed,0) FROM sweep ORDER BY id",
@@ -348,7 +348,7 @@ int merge_stage(struct merger *m, int64_t run, char **staged, struct err *e) {
     *staged = NULL;
     if (!merge_has_files(m->from, run)) return 0;
     char *folder = store_run_folder(m->from, run), *to = xprintf("%s/merging", m->into->files);
-    file_remove_folder(to); /* of one that was killed */
+    file_remove_folder(to); /* left by a killed process */
     int rc = copy_folder(folder, to, e);
     if (rc) file_remove_folder(to);
     else *staged = to;
@@ -387,7 +387,7 @@ int merge_place(struct merger *m, const char *staged, int64_t into, struct err *
         rc = file_make_folder(folder, e);
     } else if (!file_is_folder(folder)) {
         rc = rename(staged, folder)
-                 ? err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno))
+                 ? err_set(e, ERR_SYSTEM, "%s: cannot be created: %s", folder, strerror(errno))
                  : 0;
     } else if (renameat2(AT_FDCWD, staged, AT_FDCWD, folder, RENAME_EXCHANGE)) {
         char *old = xprintf("%s-before", folder); /* a file system that cannot exchange two names */

@@ -1,4 +1,4 @@
-/* Names of points: the one place that makes them and takes them apart. */
+/* Names of points: composed and parsed here only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ char *store_name(const char *split, const char *metric) {
 }
 
 char *store_name_beside(const char *name, const char *metric) {
-    /* a task's name may hold dots, so the one that ends the split is the last */
+    /* a task's name may contain dots, so the last one ends the split */
     const char *slash = strrchr(name, '/');
     const char *dot = strrchr(slash ? slash : name, '.');
     char *split = dot ? xstrndup(name, (size_t)(dot - name)) : NULL;

@@ -29,7 +29,7 @@ char *store_run_folder(const struct store *s, int64_t run) {
     return xprintf("%s/%lld", s->files, (long long)run);
 }
 
-/* Absolute, so that a change of the working folder changes nothing; caller frees. */
+/* Returns the absolute path, independent of the working folder; caller frees. */
 static char *open_absolute(const char *path) {
     if (*path == '/') return xstrdup(path);
     char here[PATH_MAX];
@@ -70,7 +70,7 @@ static void open_release(struct store *s) {
     free(s);
 }
 
-/* *size of the file, -1 when there is none.  What stands there and cannot be a database is refused. */
+/* *size of the file, -1 when there is none.  Refuses what cannot be a database. */
 static int look_at(const struct store *s, int64_t *size, struct err *e) {
     struct stat st;
     *size = -1;
@@ -78,14 +78,14 @@ static int look_at(const struct store *s, int64_t *size, struct err *e) {
         return errno == ENOENT ? 0 : err_set(e, ERR_DATABASE, "%s: cannot be opened: %s", s->path,
                                              strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return err_set(e, ERR_DATABASE, "%s: is a folder, not a database", s->path);
+        return err_set(e, ERR_DATABASE, "%s: a folder, not a database", s->path);
     if (!S_ISREG(st.st_mode))
-        return err_set(e, ERR_DATABASE, "%s: is no file, so no database", s->path);
+        return err_set(e, ERR_DATABASE, "%s: not a regular file, so not a database", s->path);
     *size = (int64_t)st.st_size;
     return 0;
 }
 
-/* Before anything is made beside it: a stranger's file must stay as it is. */
+/* Checked before anything is created next to it: an unrelated file must not be changed. */
 static int look_first(struct store *s, struct err *e) {
     sqlite3 *db;
     int rc = db_open_writer(s->path, &db, e);
@@ -94,8 +94,8 @@ static int look_first(struct store *s, struct err *e) {
     rc = schema_look(db, &kind, e);
     if (!rc && kind == SCHEMA_NEWER) {
         rc = err_set(e, ERR_DATABASE,
-                     "%s: was written by a newer petri than this; it can be read, "
-                     "not added to; use that version, or name another file with --db",
+                     "%s: written by a newer version of petri and read-only here; use that version, or "
+                     "another file with --db FILE",
                      s->path);
     }
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -104,8 +104,8 @@ static int look_first(struct store *s, struct err *e) {
 }
 
 static int cannot_write(const struct store *s, struct err *e) {
-    return err_set(e, ERR_SYSTEM, "%s: the folder cannot be written (%s), so no run can be kept "
-                                  "there; make it writable or name another file with --db FILE",
+    return err_set(e, ERR_SYSTEM, "%s: the folder is not writable (%s); make it writable or use another "
+                                  "file with --db FILE",
                    s->folder, strerror(errno));
 }
 
@@ -122,9 +122,9 @@ static bool open_is_same_file(const char *a, const char *b, bool *both) {
     return *both && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
-/* The file says where it was when runs were last added to it.  When another file is there it was
- * copied, perhaps while one trained: nobody holds the copied runs' locks, and that is no end of
- * them.  *here: it says that it is here. */
+/* The file records its location when runs were last added.  If another file is there, this one is a copy,
+ * possibly made during training: nobody has the locks of the copied runs, which does not mean that they
+ * ended.  *here: the recorded location is this one. */
 static int look_home(struct store *s, sqlite3 *db, bool *here, struct err *e) {
     *here = false;
     sqlite3_stmt *st = db_prepare(db, e, "SELECT value FROM meta WHERE name='home'", "");
@@ -136,20 +136,20 @@ static int look_home(struct store *s, sqlite3 *db, bool *here, struct err *e) {
     if (home) *here = !strcmp(home, s->path) || open_is_same_file(home, s->path, &both);
     if (home && !*here && both) {
         free(s->gone);
-        s->gone = xprintf("this database is a copy, made while the run was in work in %s; what became of it "
-                          "stands there", home);
+        s->gone = xprintf("this database is a copy, made while the run was training in %s; see that "
+                          "database for its result", home);
     }
     free(home);
     return rc < 0 ? rc : 0;
 }
 
-/* A failure takes nothing away: the next one that opens it says where it is. */
+/* On failure nothing is lost: the next process that opens it records its location. */
 static void say_home(const struct store *s, sqlite3 *db) {
     struct err ignored = ERR_INIT;
     db_run(db, &ignored, "INSERT OR REPLACE INTO meta(name,value) VALUES('home',?)", "t", s->path);
 }
 
-/* With the lock held, so that two processes that start at once make one file. */
+/* Called with the lock, so that two processes starting concurrently create one file. */
 static int open_prepare(struct store *s, sqlite3 **db, struct err *e) {
     int rc = make_file(s, e);
     if (!rc) rc = db_open_writer(s->path, db, e);
@@ -190,8 +190,8 @@ static int open_for_writing(struct store *s, struct err *e) {
     return rc ? rc : store_reap(s, NULL, e);
 }
 
-/* Writes what a store for reading cannot: the tables of an empty file, dead runs marked.
- * Silent when the file may not be written; lists then derive the state. */
+/* Writes what a store opened for reading cannot: the tables of an empty file, and the state of dead runs.
+ * Does nothing if the file is not writable; lists then derive the state. */
 static int lend_a_writer(const char *path, struct err *e) {
     struct store *s;
     int rc = store_open(&s, path, STORE_WRITE, e);
@@ -214,7 +214,7 @@ static int open_for_reading(struct store *s, struct err *e) {
     int rc = look_at(s, &size, e);
     if (rc) return rc;
     if (size < 0)
-        return err_set(e, ERR_NOT_FOUND, "%s: there is no such file yet; the first run makes it",
+        return err_set(e, ERR_NOT_FOUND, "%s: the database does not exist yet; the first run creates it",
                        s->path);
     rc = db_open_reader(s->path, &s->reader, e);
     enum schema_kind kind = SCHEMA_SAME;
@@ -234,10 +234,10 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
     if (!e) e = &unused;
     *out = NULL;
     if (sqlite3_libversion_number() < 3037000)
-        return err_set(e, ERR_DATABASE, "SQLite %s is too old, petri needs 3.37 or later",
+        return err_set(e, ERR_DATABASE, "SQLite %s is too old; petri needs 3.37 or later",
                        sqlite3_libversion());
     if (!sqlite3_threadsafe())
-        return err_set(e, ERR_DATABASE, "this SQLite was built without threads");
+        return err_set(e, ERR_DATABASE, "this SQLite was built without thread support");
     struct store *s = open_make(path, mode);
     int rc = mode == STORE_WRITE ? open_for_writing(s, e) : open_for_reading(s, e);
     if (!rc) {

@@ -1,6 +1,6 @@
-/* Who trains a run: the process that holds the lock file in the run's folder.  A lock
- * ends with its process, whatever ends that, and process numbers come back; so the lock
- * alone decides, never a number or a heartbeat. */
+/* Ownership of a run: the process that has the lock on the file in the run's folder.  A lock ends with its
+ * process for any reason, and process ids are reused; so only the lock decides, never an id or a
+ * heartbeat. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void owner_own(struct store *s, int64_t run, int fd) {
     pthread_mutex_unlock(&s->owning);
 }
 
-/* Removes the run from the list; its lock's descriptor, or -1. */
+/* Removes the run from the list; returns the descriptor of its lock, or -1. */
 static int give_away(struct store *s, int64_t run) {
     int fd = -1;
     pthread_mutex_lock(&s->owning);
@@ -59,7 +59,7 @@ bool store_is_alive(struct store *s, int64_t run) {
     if (fd < 0 && errno != ENOENT) fd = open(path, O_RDONLY | O_CLOEXEC);
     free(path);
     if (fd < 0) return false;
-    /* shared, so that two that look at once do not take each other for the owner */
+    /* shared, so that two concurrent readers do not take each other for the owner */
     bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(fd);
     return held;
@@ -142,16 +142,16 @@ static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         rc = event_add(db, c->id, store_now(), 0, "message", NULL, text, e);
         free(text);
     }
-    /* before the commit, so that nobody sees the run without its owner */
+    /* before the commit, so that the run is never visible without its owner */
     if (!rc) rc = file_make_folder(folder, e);
     if (!rc) rc = file_lock(lock, false, &c->fd, e);
-    if (!rc && c->fd < 0) rc = err_set(e, ERR_DATABASE, "%s: is held by another process", lock);
+    if (!rc && c->fd < 0) rc = err_set(e, ERR_DATABASE, "%s: locked by another process", lock);
     free(folder);
     free(lock);
     return rc;
 }
 
-/* The row was not committed: its folder, unless there was something in it, goes too. */
+/* The row was not committed: its folder is removed as well, if it is empty. */
 static void leave_nothing(struct store *s, struct creation *c) {
     if (c->fd < 0) return;
     char *folder = store_run_folder(s, c->id), *lock = store_lock_of(s, c->id);
@@ -177,7 +177,7 @@ int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id
 }
 
 static int owner_not_there(struct store *s, int64_t run, struct err *e) {
-    return err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
+    return err_set(e, ERR_NOT_FOUND, "%s: run %lld does not exist", s->path, (long long)run);
 }
 
 static int owner_adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
@@ -192,7 +192,7 @@ static int owner_adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
                 run);
     if (!rc) rc = blocks_drop(db, run, e);
     if (!rc) rc = event_add(db, run, store_now(), 0, "state", "queued", "resumed", e);
-    /* what was asked of its last owner too late must not stop it now */
+    /* a late request to its previous owner must not stop it now */
     if (!rc)
         rc = db_run(db, e, "UPDATE control SET taken=? WHERE run=? AND taken IS NULL", "ii",
                     store_now(), run);
@@ -201,14 +201,14 @@ static int owner_adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
 
 int store_adopt_run(struct store *s, int64_t run, struct err *e) {
     if (store_owns(s, run))
-        return err_set(e, ERR_USAGE, "run %lld is in work here already", (long long)run);
+        return err_set(e, ERR_USAGE, "run %lld is already running in this process", (long long)run);
     char *folder = store_run_folder(s, run), *path = store_lock_of(s, run);
     int fd = -1, rc = file_is_folder(folder) ? 0 : owner_not_there(s, run, e);
-    /* one that marks dead runs may hold the lock for a moment */
+    /* a process that marks dead runs may have the lock for a moment */
     for (int tries = 0; !rc && fd < 0; tries++) {
         rc = file_lock(path, false, &fd, e);
         if (!rc && fd < 0 && !db_nap(path, tries, ADOPT_MS))
-            rc = err_set(e, ERR_USAGE, "run %lld is in work in another process", (long long)run);
+            rc = err_set(e, ERR_USAGE, "run %lld is running in another process", (long long)run);
     }
     if (!rc) rc = writer_call(s, owner_adopt, &run, e);
     if (rc) file_unlock(fd);
@@ -223,7 +223,7 @@ struct interruption {
     bool changed;
 };
 
-/* The state is looked at again inside the transaction: the owner may have finished. */
+/* The state is checked again in the transaction: the owner may have finished. */
 static int interrupt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct interruption *i = arg;
     int64_t now = store_now();
@@ -260,7 +260,7 @@ static int live_runs(struct store *s, int64_t **ids, size_t *count, struct err *
     return rc;
 }
 
-/* Holds the run's lock while it marks it, so that nobody takes the run over meanwhile. */
+/* Takes the run's lock while marking it, so that no process takes over the run meanwhile. */
 static int reap_one(struct store *s, int64_t run, int *count, struct err *e) {
     if (store_owns(s, run) || store_is_alive(s, run)) return 0;
     char *path = store_lock_of(s, run), *folder = store_run_folder(s, run);

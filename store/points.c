@@ -1,4 +1,4 @@
-/* A run's points, evaluations and files. */
+/* Points, evaluations and files of a run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ void points_room(struct store_points *p, size_t count) {
     GROW(p->value, p->value_room, count);
 }
 
-/* As an aggregate, so that SQLite goes from row to row by itself: a million rows in half the time that
- * stepping takes. They come in the order of the key (run, key, step), which is the table. */
+/* Uses an aggregate, so that SQLite iterates over the rows itself: half the time of stepping through a
+ * million rows.  They come in the order of the key (run, key, step), which is the table. */
 static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
     struct store_points *p = sqlite3_user_data(to);
     double value;
@@ -28,7 +28,7 @@ static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
 
 static void points_end(sqlite3_context *to) { sqlite3_result_null(to); }
 
-/* The function is there only while it has an array to fill: what is asked in SQL never meets it. */
+/* The function is defined only while it has an array to fill: user SQL never sees it. */
 int points_rows(sqlite3 *db, int64_t run, int64_t key, int64_t from, struct store_points *out,
                 struct err *e) {
     static const char function[] = "petri_points";
@@ -43,7 +43,7 @@ int points_rows(sqlite3 *db, int64_t run, int64_t key, int64_t from, struct stor
     return rc;
 }
 
-/* What is packed, and the rows after it. */
+/* Packed points, then the rows after them. */
 static int points_fill(sqlite3 *db, int64_t run, const char *name, int64_t from, struct store_points *out,
                        struct err *e) {
     int64_t key;
@@ -84,8 +84,8 @@ static void take_evaluation(void *self, sqlite3_stmt *st) {
     r->step = r->value.step;
 }
 
-/* CROSS JOIN holds SQLite to this order: few evaluations, and of each its points; else it goes through all of
- * the run's points. */
+/* CROSS JOIN fixes this order in SQLite: few evaluations, and the points of each; otherwise it scans all
+ * points of the run. */
 int store_evaluations(struct store *s, int64_t run, struct store_evals *out, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
@@ -112,7 +112,7 @@ void store_evals_release(struct store_evals *v) {
     memset(v, 0, sizeof *v);
 }
 
-/* Files, and the folder that their paths are below. */
+/* Files, and the folder of their relative paths. */
 struct filing {
     struct store_files *out;
     const char *folder;

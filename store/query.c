@@ -30,7 +30,7 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     }
 }
 
-/* Columns that every list fills, in the order of fill_run. */
+/* Columns of every list, in the order of fill_run. */
 #define RUN_COLUMNS                                                                                \
     "r.id, r.parent, r.sweep, r.state, r.reason, r.method, r.preset, r.model, r.task, r.metric,"   \
     " coalesce(d.direction,0), r.seed, r.trained, r.kept, r.head, r.model_values, r.step,"         \
@@ -42,7 +42,7 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     " b.best_value, NULL, NULL, b.best_step, l.last_value, l.last_kind, l.last_reason,"            \
     " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime, r.dev_sha256, r.peak, r.name,"  \
     " r.estimated_seconds, r.estimated_bytes"
-/* d: the name of the deciding metric on the deciding split */
+/* d: the name of the primary metric on the deciding split */
 #define RUN_TABLES                                                                                 \
     " FROM run r LEFT JOIN key d ON d.id=r.metric_key"                                             \
     " LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                                    \
@@ -96,9 +96,9 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->estimated_bytes = sqlite3_column_int64(st, 44);
 }
 
-/* A row that calls a run alive while nobody holds its lock is believed when it is read after
- * the lock was looked at: an owner commits the last state before it lets go.  So after the
- * list's own transaction, whose rows may be older. */
+/* A row with a live state although its lock is free is believed only when read after the lock was checked: an
+ * owner commits the last state before it releases the lock.  Therefore read after the list's transaction,
+ * whose rows may be older. */
 static int query_settle(struct store *s, struct store_run *r, struct err *e) {
     if (!store_state_is_live(r->state) || store_is_alive(s, r->id)) return 0;
     sqlite3_stmt *st = db_prepare(s->reader, e, "SELECT state, reason FROM run WHERE id=?", "i",
@@ -164,7 +164,7 @@ void store_runs_release(struct store_runs *l) {
     memset(l, 0, sizeof *l);
 }
 
-/* Among which runs the list is, as SQL: those of lessons and draws are there for who asks for them. */
+/* SQL for the candidates of the list: runs of lessons and draws are listed on request. */
 #define NOT_TAGGED(names) "NOT EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name IN (" names "))"
 #define UNASKED NOT_TAGGED("'" STORE_LESSON_TAG "','" STORE_DRAW_TAG "'")
 static const char *listed_among(const struct store_list *list, const struct filter *f) {
@@ -190,7 +190,7 @@ static int count_runs(struct store *s, const struct filter *f, const char *among
     return rc < 0 ? rc : 0;
 }
 
-/* What a list without a limit does not tell by itself is asked for. */
+/* Counts needed by a list with a limit. */
 static int count_listed(struct store *s, const struct store_list *list, const struct filter *f,
                         const char *among, struct store_runs *out, struct err *e) {
     bool whole = list->limit <= 0 && !list->offset, any = filter_is_any(f);
@@ -255,7 +255,7 @@ int store_list(struct store *s, const struct store_list *list, struct store_runs
     return rc;
 }
 
-/* The run of a name: those in the trash give way to others. */
+/* Returns the run with a name: runs in the trash come last. */
 static int find_named(struct store *s, const char *name, int64_t *run, struct err *e) {
     struct buf others = BUF_INIT;
     int rc = 1, n = 0;
@@ -272,9 +272,9 @@ static int find_named(struct store *s, const char *name, int64_t *run, struct er
     sqlite3_finalize(st);
     pthread_mutex_unlock(&s->reading);
     if (!rc && !n)
-        rc = err_set(e, ERR_USAGE, "\"%s\" is not a run: give its number, its name, or \"last\"", name);
+        rc = err_set(e, ERR_USAGE, "unknown run \"%s\"; use its id, its name, or \"last\"", name);
     else if (!rc && n > 1)
-        rc = err_set(e, ERR_USAGE, "\"%s\" is the name of %d runs: give a number (%s%s)", name, n,
+        rc = err_set(e, ERR_USAGE, "\"%s\" is the name of %d runs; use an id (%s%s)", name, n,
                      buf_text(&others), n > 8 ? ", …" : "");
     buf_release(&others);
     return rc;
@@ -304,8 +304,8 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) 
                  : db_int(s->reader, e, run, -1, "SELECT id FROM run WHERE id=?", "i", id);
     pthread_mutex_unlock(&s->reading);
     if (!rc && *run < 0)
-        rc = last ? err_set(e, ERR_NOT_FOUND, "%s: there is no run yet", s->path)
-                  : err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)id);
+        rc = last ? err_set(e, ERR_NOT_FOUND, "%s: the database has no runs yet", s->path)
+                  : err_set(e, ERR_NOT_FOUND, "%s: run %lld does not exist", s->path, (long long)id);
     return rc;
 }
 
@@ -341,7 +341,7 @@ static void take_value(void *self, sqlite3_stmt *st) {
     store_value_of(st, 5, &v->best);
 }
 
-/* What a run has in other tables. */
+/* Reads what other tables store about a run. */
 static int fill_lists(sqlite3 *db, struct store_run *r, struct err *e) {
     int rc = db_each(db, e, take_module, r,
                      "SELECT text,fn,act,read,write,insertion,composition,source,heads,"
@@ -381,7 +381,7 @@ static int fill_whole(struct store *s, int64_t run, struct store_run *out, struc
         out->folder = store_run_folder(s, run);
         rc = 0;
     } else if (!rc) {
-        rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
+        rc = err_set(e, ERR_NOT_FOUND, "%s: run %lld does not exist", s->path, (long long)run);
     }
     sqlite3_finalize(st);
     return rc;

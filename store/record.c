@@ -1,5 +1,5 @@
-/* What a record does to the tables, inside the writer's transaction: points and their
- * summary, evaluations, artifacts, states. */
+/* Applies a record to the tables, in the writer's transaction: points and their summary, evaluations,
+ * artifacts, states. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *const sql[STATEMENTS] = {
                " JOIN key k ON k.id = m.key WHERE m.run=?1 AND m.key=?2 AND m.step=?3",
     [REPLACE] =
         "UPDATE metric SET value=?4, kind=?5, reason=?6 WHERE run=?1 AND key=?2 AND step=?3",
-    /* best: strictly better, or as good at an earlier step; without a direction none */
+    /* best: strictly better, or equal at an earlier step; none without a direction */
     [SUMMARY] =
         "INSERT INTO summary(run,key,count,last_step,last_value,last_kind,last_reason,best_step,"
         "  best_value,least,most)"
@@ -104,8 +104,7 @@ static const char *record_kind_of(double v) {
     return isnan(v) ? "nan" : isinf(v) ? v > 0 ? "+inf" : "-inf" : NULL;
 }
 
-/* Runs a prepared statement with the point bound to ?1…?6; a row is left to the caller,
- * who resets. */
+/* Runs a prepared statement with the point bound to ?1…?6; a row is left to the caller, who resets. */
 static int step_point(struct applier *a, enum statement which, int64_t run, int64_t key,
                       int64_t step, double value, const char *undefined, struct err *e) {
     sqlite3_stmt *st = a->statement[which];
@@ -136,7 +135,7 @@ static bool record_same(sqlite3_stmt *st, double value, const char *undefined) {
     return !strcmp(kind, now);
 }
 
-/* The step is there already: training was replayed from a checkpoint before it. */
+/* The step exists: training was replayed from an earlier checkpoint. */
 static int replayed(struct applier *a, const struct store_record *r, int64_t key, double value,
                     const char *undefined, struct err *e) {
     sqlite3_stmt *st = a->statement[STORED];
@@ -148,7 +147,7 @@ static int replayed(struct applier *a, const struct store_record *r, int64_t key
         text_from_double(sqlite3_column_double(st, 0), before);
         text_from_double(value, now);
         text = xprintf(
-            "%s was %s, replayed it is %s", (const char *)sqlite3_column_text(st, 4),
+            "%s was %s, after replay it is %s", (const char *)sqlite3_column_text(st, 4),
             sqlite3_column_text(st, 1) ? (const char *)sqlite3_column_text(st, 1) : before, now);
     }
     sqlite3_reset(st);
@@ -230,7 +229,7 @@ static int apply_evaluation(struct applier *a, const struct store_record *r, str
     return rc;
 }
 
-/* Paths below the database's folder are kept relative, so that the folder can be moved. */
+/* Paths below the database's folder are stored relative, so that the folder can be moved. */
 static const char *relative(const struct store *s, const char *path) {
     size_t n = strlen(s->folder);
     if (strncmp(path, s->folder, n) == 0 && path[n] == '/') return path + n + 1;
@@ -248,8 +247,8 @@ static int apply_artifact(struct applier *a, const struct store_record *r, struc
         p->bytes, r->time);
 }
 
-/* The last word of a run that is paused, was set going and is paused again at the same step for the
- * same reason: it tried, and nothing has changed.  *going: the log's row that says it was going. */
+/* The last event of a paused run that was resumed and paused again at the same step for the same reason: an
+ * attempt without progress.  *going: the log's row about the attempt. */
 static int tried_in_vain(struct applier *a, const struct store_record *r, int64_t *going, struct err *e) {
     *going = 0;
     const char *why = r->payload->text[0];
@@ -261,7 +260,7 @@ static int tried_in_vain(struct applier *a, const struct store_record *r, int64_
                   "iti", r->run, why, r->step);
 }
 
-/* A try in vain takes its own row back, so that trying for hours leaves the log as it was. */
+/* Such an attempt removes its own row, so that repeated attempts leave the log unchanged. */
 static int log_change(struct applier *a, const struct store_record *r, struct err *e) {
     int64_t going;
     int rc = tried_in_vain(a, r, &going, e);
@@ -286,7 +285,7 @@ static int apply_change(struct applier *a, const struct store_record *r, struct 
     return rc ? rc : log_change(a, r, e);
 }
 
-/* A run that was deleted by other means than petri's takes its records along. */
+/* A run deleted by other means than petri's drops its records. */
 static bool is_gone(struct applier *a, int64_t run) {
     int64_t there;
     struct err ignored = ERR_INIT;

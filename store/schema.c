@@ -5,22 +5,22 @@
 #include "core/base/mem.h"
 #include "store/db.h"
 
-enum { BEFORE = 0x50545249 }; /* "PTRI", of earlier versions, whose tables are others */
+enum { BEFORE = 0x50545249 }; /* "PTRI", of earlier versions with other tables */
 
 static const char schema[] =
     "CREATE TABLE meta("
     "  name TEXT PRIMARY KEY, value TEXT NOT NULL"
     ") STRICT, WITHOUT ROWID;"
-    /* the oldest schema version whose readers understand this file */
+    /* the oldest schema version whose programs can read this file */
     "INSERT INTO meta VALUES('oldest_reader','1');"
 
     "CREATE TABLE sweep("
     "  id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL, name TEXT NOT NULL, spec TEXT NOT NULL,"
     "  created INTEGER NOT NULL,"
-    "  changed INTEGER," /* when its cells or seeds were; NULL: never */
-    "  stop INTEGER"     /* when all who work on it were last asked to stop */
+    "  changed INTEGER," /* when its cells or seeds changed; NULL: never */
+    "  stop INTEGER"     /* when all processes working on it were last requested to stop */
     ") STRICT;"
-    /* why a run of a sweep could not be begun, so that it has no row that says so */
+    /* the error for which a run of a sweep could not be started, and has no row */
     "CREATE TABLE sweep_failure("
     "  sweep INTEGER NOT NULL REFERENCES sweep(id) ON DELETE CASCADE, key TEXT NOT NULL,"
     "  reason TEXT NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(sweep,key)"
@@ -35,8 +35,8 @@ static const char schema[] =
 
     "CREATE TABLE run("
     "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
-    "  uid TEXT NOT NULL," /* random; the same in every file that the run is copied or merged into */
-    "  name TEXT,"         /* that a user gave; NULL: none */
+    "  uid TEXT NOT NULL," /* random; the same in every file to which the run is copied or merged */
+    "  name TEXT,"         /* given by a user; NULL: none */
     "  state TEXT NOT NULL CHECK(state IN ('queued','running','paused','finished','stopped',"
     "    'failed','interrupted')),"
     "  reason TEXT,"
@@ -55,13 +55,13 @@ static const char schema[] =
     "  created INTEGER NOT NULL, started INTEGER, ended INTEGER, trashed INTEGER,"
     "  steps INTEGER NOT NULL, step INTEGER NOT NULL DEFAULT 0,"
     "  seconds REAL NOT NULL DEFAULT 0,"
-    /* estimated at the start; NULL: no estimate was made */
+    /* estimated at the start; NULL: not estimated */
     "  estimated_seconds REAL, estimated_bytes INTEGER,"
-    "  peak INTEGER,"    /* bytes that the run needed at most; NULL: not known */
+    "  peak INTEGER,"    /* peak memory of the run in bytes; NULL: unknown */
     "  weights_sha256 TEXT,"
     "  imported TEXT,"   /* JSON: format, version, read, ignored, assumed; NULL: trained here */
-    "  cell TEXT,"       /* of an experiment's run the cell and seed that it was trained for; of a draw TASK/kK/dD */
-    "  lock TEXT NOT NULL" /* path of the owner's lock, from the database's folder */
+    "  cell TEXT,"       /* of an experiment's run: its cell and seed; of a support set: TASK/kK/dD */
+    "  lock TEXT NOT NULL" /* path of the owner's lock, relative to the database's folder */
     ") STRICT;"
     "CREATE INDEX run_live ON run(state) WHERE state IN ('queued','running','paused');"
     "CREATE INDEX run_uid ON run(uid);"
@@ -103,7 +103,7 @@ static const char schema[] =
     "CREATE TABLE artifact("
     "  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
     "  step INTEGER NOT NULL, kind TEXT NOT NULL,"
-    "  path TEXT NOT NULL," /* from the database's folder when below it, else absolute */
+    "  path TEXT NOT NULL," /* relative to the database's folder if below it, otherwise absolute */
     "  sha256 TEXT, bytes INTEGER, created INTEGER NOT NULL,"
     "  UNIQUE(run,path)"
     ") STRICT;"
@@ -113,9 +113,9 @@ static const char schema[] =
     "  step INTEGER, model TEXT NOT NULL, task TEXT NOT NULL, split TEXT NOT NULL,"
     "  layer INTEGER NOT NULL, pool TEXT NOT NULL, seed INTEGER NOT NULL, created INTEGER NOT NULL,"
     "  rows INTEGER NOT NULL, columns INTEGER NOT NULL,"
-    "  items TEXT NOT NULL,"  /* JSON: a row's number, label, text, prediction each */
-    "  data BLOB NOT NULL,"   /* rows x columns float32, little end first */
-    /* NULL: not known; rows_sha256: over the rows' numbers and texts */
+    "  items TEXT NOT NULL,"  /* JSON: number, label, text, prediction of each row */
+    "  data BLOB NOT NULL,"   /* rows x columns float32, little-endian */
+    /* NULL: unknown; rows_sha256: over the rows' numbers and texts */
     "  model_sha256 TEXT, rows_sha256 TEXT, model_fingerprint TEXT"
     ") STRICT;"
     "CREATE INDEX embedding_run ON embedding(run);"
@@ -125,7 +125,7 @@ static const char schema[] =
     "  name TEXT NOT NULL, about TEXT NOT NULL, created INTEGER NOT NULL,"
     "  rows INTEGER NOT NULL, columns INTEGER NOT NULL,"
     "  row_names TEXT NOT NULL, column_names TEXT NOT NULL,"
-    "  data BLOB NOT NULL"    /* rows x columns float32, little end first; NaN: undefined */
+    "  data BLOB NOT NULL"    /* rows x columns float32, little-endian; NaN: undefined */
     ") STRICT;"
     "CREATE INDEX matrix_run ON matrix(run);"
 
@@ -133,7 +133,7 @@ static const char schema[] =
     "  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, step INTEGER NOT NULL,"
     "  split TEXT NOT NULL, row INTEGER NOT NULL,"
     "  source TEXT NOT NULL, target TEXT, generated TEXT NOT NULL,"
-    "  valid INTEGER," /* 1: names a class or is a score, 0: does not; NULL: any text is an answer */
+    "  valid INTEGER," /* 1: names a class or is a score, 0: does not; NULL: any text is valid */
     "  PRIMARY KEY(run,step,split,row)"
     ") STRICT, WITHOUT ROWID;"
 
@@ -245,9 +245,10 @@ static const char schema[] =
 
 static int refuse_older(sqlite3 *db, struct err *e) {
     return err_set(e, ERR_DATABASE,
-                   "%s: the database was written by an earlier version of petri; export its runs with that "
-                   "version (petri export RUN --to petri FILE.safetensors), then move the database away or "
-                   "name another with --db FILE, and import them (petri import FILE.safetensors)",
+                   "%s: the database was written by an earlier version of petri; export its runs with "
+                   "that version (petri export RUN --to petri FILE.safetensors), then move the database "
+                   "away or use another file with --db FILE, and import them (petri import "
+                   "FILE.safetensors)",
                    sqlite3_db_filename(db, "main"));
 }
 
@@ -257,8 +258,8 @@ static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     int rc = db_int(db, e, &oldest, INT64_MAX,
                     "SELECT CAST(value AS INTEGER) FROM meta WHERE name='oldest_reader'", "");
     if (!rc && oldest <= SCHEMA_VERSION) return 0;
-    return err_set(e, ERR_DATABASE, "%s: was written by a newer petri (schema %lld; this one knows "
-                                    "up to %d); use that version, or name another file with --db",
+    return err_set(e, ERR_DATABASE, "%s: written by a newer version of petri (schema %lld; this version supports up to "
+                   "%d); use that version, or another file with --db FILE",
                    path, (long long)version, SCHEMA_VERSION);
 }
 
@@ -275,7 +276,7 @@ int schema_look(sqlite3 *db, enum schema_kind *kind, struct err *e) {
     if (application == BEFORE) return refuse_older(db, e);
     if (application != SCHEMA_APPLICATION)
         return err_set(e, ERR_DATABASE,
-                       "%s: is a database of another program; it was left as it is",
+                       "%s: a database of another program; it was not changed",
                        sqlite3_db_filename(db, "main"));
     *kind = version > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_SAME;
     return *kind == SCHEMA_NEWER ? look_newer(db, version, e) : 0;

@@ -1,4 +1,4 @@
-/* SQL from people: one reading statement on a connection of its own. */
+/* SQL by users: one read-only statement on a separate connection. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "store/db.h"
 #include "store/internal.h"
 
-/* Pragmas that only tell. */
+/* Pragmas that only report. */
 static bool telling_pragma(const char *pragma, const char *argument) {
     static const char *const with_argument[] = { "table_info", "table_xinfo", "table_list",
                                                  "index_list", "index_info", "foreign_key_list" };
@@ -34,7 +34,7 @@ static int authorise(void *self, int action, const char *a, const char *b, const
     case SQLITE_READ:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION: return b && !strcasecmp(b, "load_extension") ? SQLITE_DENY : SQLITE_OK;
-    /* asked for when a PRAGMA is read as a table; a real one fails on the connection */
+    /* checked when a PRAGMA is read as a table; a real one fails on the connection */
     case SQLITE_UPDATE: return a && !strcmp(a, "sqlite_master") ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_PRAGMA: return a && telling_pragma(a, b) ? SQLITE_OK : SQLITE_DENY;
     default: return SQLITE_DENY;
@@ -44,8 +44,7 @@ static int authorise(void *self, int action, const char *a, const char *b, const
 static int sql_refused(sqlite3 *db, int code, struct err *e) {
     if ((code & 0xFF) == SQLITE_AUTH)
         return err_set(e, ERR_USAGE,
-                       "only reading is allowed: one SELECT, without ATTACH and without "
-                       "PRAGMAs that set (%s)",
+                       "read-only: expected one SELECT, without ATTACH and without PRAGMAs that set (%s)",
                        sqlite3_errmsg(db));
     if ((code & 0xFF) == SQLITE_ERROR || (code & 0xFF) == SQLITE_RANGE ||
         (code & 0xFF) == SQLITE_TOOBIG)
@@ -53,7 +52,7 @@ static int sql_refused(sqlite3 *db, int code, struct err *e) {
     return db_error(db, e);
 }
 
-/* Whether anything but blanks, comments and semicolons follows. */
+/* Returns whether anything but blanks, comments and semicolons follows. */
 static bool only_blank(sqlite3 *db, const char *s) {
     while (*s == ';' || isspace((unsigned char)*s)) s++;
     if (!*s) return true;
@@ -68,11 +67,11 @@ static int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **st, struct e
     const char *tail;
     int rc = sqlite3_prepare_v2(db, sql, -1, st, &tail);
     if (rc) return sql_refused(db, rc, e);
-    if (!*st) return err_set(e, ERR_USAGE, "there is no statement; write SELECT … FROM v_runs");
+    if (!*st) return err_set(e, ERR_USAGE, "the statement is missing; for example SELECT … FROM v_runs");
     if (!sqlite3_stmt_readonly(*st))
-        return err_set(e, ERR_USAGE, "only reading is allowed: one SELECT");
+        return err_set(e, ERR_USAGE, "read-only: expected one SELECT");
     if (!only_blank(db, tail))
-        return err_set(e, ERR_USAGE, "one statement at a time; this follows the first: %.60s",
+        return err_set(e, ERR_USAGE, "expected one statement; this follows the first: %.60s",
                        tail);
     return 0;
 }
@@ -138,7 +137,7 @@ int store_sql(struct store *s, const char *sql, struct store_rows rows, struct e
     return rc;
 }
 
-/* ---- as text ---- */
+/* ---- text output ---- */
 
 struct texter {
     struct store_sink sink;
@@ -163,7 +162,7 @@ static void add_hex(struct buf *b, const struct store_cell *c) {
     buf_putc(b, '"');
 }
 
-/* Text is always quoted and numbers never, so the word nan is never taken for a number. */
+/* Text is always quoted and numbers never, so the text nan is never read as a number. */
 static void csv_cell(struct buf *b, const struct store_cell *c) {
     char number[32];
     switch (c->type) {
@@ -212,8 +211,7 @@ static int send_line(struct texter *t) {
     return rc;
 }
 
-/* A name that no column before has, as SQLite names columns of a subquery: "a", "a:1", "a:2".  Caller
- * frees. */
+/* Returns a unique column name, as SQLite names columns of a subquery: "a", "a:1", "a:2".  Caller frees. */
 static char *column_key(const struct texter *t, int column, const char *name) {
     char *key = xstrdup(name);
     for (int i = 0, n = 1; i < column; i++) {

@@ -1,4 +1,4 @@
-/* What a run's worker sends while it trains: copied into records of the writer's queue. */
+/* Events of a run's worker during training, copied into records of the writer's queue. */
 #include <string.h>
 
 #include <stdlib.h>

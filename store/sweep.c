@@ -1,5 +1,4 @@
-/* Sweeps: their records, what processes that share one tell each other, and holds of work that several could
- * do. */
+/* Sweeps: their records, coordination between processes that share one, and locks on shared work. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,7 +45,7 @@ static int change_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) 
     if (rc || sqlite3_changes(db)) return rc;
     return err_set(
         e, ERR_DATABASE,
-        "sweep %lld was changed by another petri meanwhile; nothing was changed by this one, ask again",
+        "sweep %lld was changed by another process meanwhile; nothing was changed, try again",
         (long long)c->id);
 }
 
@@ -56,7 +55,7 @@ int store_sweep_change(struct store *s, int64_t id, const char *name, const char
     return writer_call(s, change_sweep, &c, e);
 }
 
-/* Later than any before, also within a millisecond. */
+/* Later than any before, even within a millisecond. */
 static int ask_stop(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     struct sweep_call *c = arg;
@@ -88,10 +87,10 @@ int store_sweep_failure(struct store *s, int64_t id, const char *key, const char
     return writer_call(s, add_failure, &c, e);
 }
 
-/* ---- holds ---- */
+/* ---- locks on work ---- */
 
-/* One byte of one file a name, so that nothing is to be removed afterwards: the first 60 bits of the name are
- * its place.  The lock belongs to the open file and ends with the process, whatever ends that. */
+/* One byte of one file per name, so that nothing needs to be removed: the position is the first 60 bits of
+ * the name.  The lock belongs to the open file and ends with the process for any reason. */
 static int hold_byte(struct store *s, const char *name, short type, struct err *e) {
     char digits[16];
     BUG_IF(strlen(name) < 15);
@@ -125,7 +124,7 @@ int store_hold(struct store *s, const char *name, bool *held, struct err *e) {
 }
 
 void store_let_go(struct store *s, const char *name) {
-    struct err ignored = ERR_INIT; /* it ends with the file at the latest */
+    struct err ignored = ERR_INIT; /* released with the file at the latest */
     pthread_mutex_lock(&s->owning);
     if (s->holds >= 0) hold_byte(s, name, F_UNLCK, &ignored);
     pthread_mutex_unlock(&s->owning);

@@ -1,5 +1,5 @@
-/* The writer's thread: a ring of records, committed in batches from its tail, and calls
- * that wait.  A record leaves the ring only after the commit that holds it. */
+/* The writer's thread: a ring of records, committed in batches, and synchronous calls.  A record leaves the
+ * ring only after its commit. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,17 +15,17 @@
 /* A record is up to eight rows, usually about four. */
 enum { RING = 4096, BATCH_ROWS = 1000, BATCH_RECORDS = 250, BATCH_MS = 250 };
 enum { RETRY_MS = 1000, WAL_PAGES = 1000, TEND_MS = 1000 };
-/* Others look for a free lock every DB_NAP_MS (db_nap), so one who takes it again and again leaves it free
- * for some of their looks. */
+/* Others retry a lock every DB_NAP_MS (db_nap), so a thread that takes it repeatedly leaves it free for some
+ * of their attempts. */
 enum { TURN_MS = 100, FREE_MS = 3 * DB_NAP_MS };
-/* A journal that a long reader made longer than this is cut once the reader is gone. */
+/* A journal that grew beyond this because of a long reader is truncated once the reader is gone. */
 enum { JOURNAL_KEPT = 16 << 20 };
 
 struct write_call {
     int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e);
     void *arg;
     struct err *e;
-    uint64_t after; /* records that must be committed before */
+    uint64_t after; /* records that must be committed first */
     int rc;
     bool done;
     struct write_call *next;
@@ -38,11 +38,11 @@ struct writer {
     pthread_t thread;
 
     pthread_mutex_t mutex;
-    pthread_cond_t work, room; /* room: space in the ring, a commit, a failure, a call's end */
+    pthread_cond_t work, room; /* signaled for: space in the ring, a commit, a failure, the end of a call */
     struct store_record *ring;
-    uint64_t put, committed;   /* counts since the start; the ring holds put - committed */
-    int64_t oldest;            /* monotonic ms when the oldest record came */
-    uint64_t urgent;           /* commit at once up to this count */
+    uint64_t put, committed;   /* counts since the start; the ring contains put - committed */
+    int64_t oldest;            /* monotonic ms of the oldest record */
+    uint64_t urgent;           /* commit immediately up to this count */
     uint64_t failures;
     struct write_call *first_call, *last_call;
     bool closing, gave_up;
@@ -51,10 +51,10 @@ struct writer {
     uint64_t left_out;         /* records that could never be written */
     struct err left_out_why;
     /* writer's thread only */
-    int64_t turn, released; /* since when the lock was taken without a pause; when it was let go last */
+    int64_t turn, released; /* since when the lock was taken without a pause; when it was last released */
     int wal_pages;
     bool cut;        /* the journal's file is too long */
-    int64_t tend_at; /* when to look after the journal though nothing is to be written; 0: never */
+    int64_t tend_at; /* when to check the journal without new records; 0: never */
 };
 
 static int on_wal(void *self, sqlite3 *db, const char *name, int pages) {
@@ -72,9 +72,8 @@ static int64_t journal_bytes(const struct writer *w) {
     return bytes;
 }
 
-/* Moves a long journal into the file, as far as readers allow, and cuts one that stayed long.  The
- * lock must be held.  A failure loses nothing: it is tried again after the next commit, and while
- * nothing is written each second. */
+/* Checkpoints a long journal as far as readers allow, and truncates one that stayed long.  Called with the
+ * lock.  A failure loses nothing: it is retried after the next commit, and each second while idle. */
 static void tend_journal(struct writer *w) {
     if (w->wal_pages < WAL_PAGES && !w->cut) return;
     int pages = 0, moved = -1;
@@ -83,14 +82,14 @@ static void tend_journal(struct writer *w) {
     if (whole) w->wal_pages = 0;
     w->cut = journal_bytes(w) > JOURNAL_KEPT;
     if (whole && w->cut) {
-        db_wait(w->db, false); /* readers are not waited for */
+        db_wait(w->db, false); /* does not wait for readers */
         w->cut = sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) != SQLITE_OK;
         db_wait(w->db, true);
     }
     w->tend_at = !whole || w->cut ? clock_ms() + TEND_MS : 0;
 }
 
-/* When no commit does it; another process that holds the lock does it then. */
+/* If no commit does it; another process that has the lock then does it. */
 static void tend_idle(struct writer *w) {
     struct err ignored = ERR_INIT;
     int lock = -1;
@@ -103,13 +102,13 @@ static void tend_idle(struct writer *w) {
 struct write_batch {
     struct writer *w;
     uint64_t from, to;
-    bool alone;   /* each record by itself, so that one that is refused holds up no other */
-    bool refused; /* a record was, for what is in it */
+    bool alone;   /* each record separately, so that a refused one does not block others */
+    bool refused; /* a record was refused for its content */
     uint64_t left_out;
     struct err why; /* the last one was */
 };
 
-/* What is left out is told in its run's log. */
+/* Dropped records are reported in the run's log. */
 static int writer_leave_out(struct write_batch *b, sqlite3 *db, const struct store_record *r,
                             const struct err *why, struct err *e) {
     int rc = db_exec(db, "ROLLBACK TO record", e);
@@ -117,7 +116,7 @@ static int writer_leave_out(struct write_batch *b, sqlite3 *db, const struct sto
     if (rc) return rc;
     b->left_out++;
     b->why = *why;
-    err_prefix(&b->why, "a record of run %lld at step %lld could not be kept and was left out",
+    err_prefix(&b->why, "a record of run %lld at step %lld could not be saved and was dropped",
                (long long)r->run, (long long)r->step);
     struct err ignored = ERR_INIT;
     event_add(db, r->run, r->time, r->step, "message", NULL, b->why.text, &ignored);
@@ -147,8 +146,8 @@ static int apply_batch(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     return rc;
 }
 
-/* The lock, with a pause for others after each turn of transactions in a row: a lock has no queue, and
- * who lets it go is the first to have it again. */
+/* Takes the lock, with a pause for others after several consecutive transactions: a lock has no queue, and
+ * the thread that releases it is the first to take it again. */
 static int take_turn(struct writer *w, int *lock, struct err *e) {
     int64_t now = clock_ms();
     if (now - w->released < FREE_MS && now - w->turn >= TURN_MS) {
@@ -164,7 +163,7 @@ static void end_turn(struct writer *w, int lock) {
     w->released = clock_ms();
 }
 
-/* One transaction under the lock. */
+/* Runs one transaction under the lock. */
 static int transact(struct writer *w, int (*work)(struct store *, sqlite3 *, void *, struct err *),
                     void *arg, enum store_condition *condition, struct err *e) {
     int lock;
@@ -256,7 +255,7 @@ static void fail_calls(struct writer *w) {
     }
 }
 
-/* Milliseconds to sleep before there is something to do; 0: now, -1: until woken. */
+/* Milliseconds to sleep until there is work; 0: none, -1: until woken. */
 static int64_t idle_ms(const struct writer *w) {
     uint64_t waiting = w->put - w->committed;
     if (w->closing || w->first_call || (waiting && w->urgent > w->committed)) return 0;
@@ -267,7 +266,7 @@ static int64_t idle_ms(const struct writer *w) {
     return age >= BATCH_MS ? 0 : BATCH_MS - age;
 }
 
-/* Until there is something to do, or the journal is due. */
+/* Waits until there is work, or the journal is due. */
 static void sleep_ms(struct writer *w, int64_t ms) {
     if (w->tend_at) {
         int64_t due = w->tend_at - clock_ms();
@@ -326,7 +325,7 @@ int writer_new(struct store *s, sqlite3 *db, struct err *e) {
     pthread_mutex_init(&w->mutex, NULL);
     clock_cond_init(&w->work);
     clock_cond_init(&w->room);
-    /* signals belong to the program's own threads */
+    /* signals belong to the program's other threads */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -342,7 +341,7 @@ int writer_new(struct store *s, sqlite3 *db, struct err *e) {
     return err_set(e, ERR_SYSTEM, "the writer's thread could not be started: %s", strerror(rc));
 }
 
-/* The last connection's close moves the WAL into the file, so it takes the lock too. */
+/* Closing the last connection checkpoints the WAL, so it takes the lock too. */
 static void close_connection(struct writer *w) {
     struct err ignored = ERR_INIT;
     int lock;
@@ -369,7 +368,7 @@ int writer_free(struct store *s, struct err *e) {
     }
     if (!rc && w->left_out) {
         *e = w->left_out_why;
-        rc = err_prefix(e, "of %llu records that could not be kept the last",
+        rc = err_prefix(e, "of %llu records that could not be saved the last",
                         (unsigned long long)w->left_out);
     }
     db_close(s->reader);
@@ -389,7 +388,7 @@ int writer_call(struct store *s, int (*work)(struct store *, sqlite3 *, void *, 
     struct writer *w = s->writer;
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
-    if (!w) return err_set(e, ERR_USAGE, "%s: was opened for reading only", s->path);
+    if (!w) return err_set(e, ERR_USAGE, "%s: opened read-only", s->path);
     struct write_call c = { .work = work, .arg = arg, .e = e };
     pthread_mutex_lock(&w->mutex);
     c.after = w->put;
@@ -421,7 +420,7 @@ int writer_put(struct store *s, const struct store_record *r) {
         if (w->put == w->committed && w->condition == STORE_OK) w->oldest = clock_ms();
         w->ring[w->put++ % RING] = *r;
         if (r->kind == RECORD_CHANGE) w->urgent = w->put;
-        /* the thread sleeps without a limit only on an empty ring */
+        /* the thread sleeps without a limit only with an empty ring */
         if (w->put - w->committed == 1 || w->put - w->committed >= BATCH_RECORDS ||
             r->kind == RECORD_CHANGE)
             pthread_cond_signal(&w->work);

@@ -35,7 +35,7 @@ static void vectors_come_back(void **state) {
     test_ok(store_embedding(s, first, &out, &e), &e);
     assert_true(out.run == 0);
     store_embedding_release(&out);
-    test_refused(store_embedding(s, 99, &out, &e), ERR_NOT_FOUND, &e, "no set of vectors 99");
+    test_refused(store_embedding(s, 99, &out, &e), ERR_NOT_FOUND, &e, "set of embeddings 99 does not exist");
     close_it(s);
     free(path);
 }
@@ -58,7 +58,7 @@ static void matrices_come_back(void **state) {
     assert_string_equal(out.column_names, m.column_names);
     assert_memory_equal(out.data, data, sizeof data);
     store_matrix_release(&out);
-    test_refused(store_matrix(s, id + 1, &out, &e), ERR_NOT_FOUND, &e, "no matrix");
+    test_refused(store_matrix(s, id + 1, &out, &e), ERR_NOT_FOUND, &e, "matrix");
     m.run = 77;
     assert_true(store_matrix_add(s, &m, &id, &e) != 0); /* there is no such run */
     close_it(s);

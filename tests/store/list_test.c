@@ -161,9 +161,9 @@ static void filters_choose(void **state) {
         if (rc != ERR_USAGE) fail_msg("%d for %s", rc, cases[i].filter);
     }
     struct store_list l = { .filter = "acuracy>0.5" };
-    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is \"accuracy\"");
+    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "did you mean \"accuracy\"");
     l.filter = "a>0.5 tsk=x";
-    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is \"task\"");
+    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "did you mean \"task\"");
     close_it(s);
 }
 
@@ -192,7 +192,7 @@ static void lists_are_sorted(void **state) {
     l = (struct store_list){ .sort = "fn" };
     test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "several values");
     l.sort = "acuracy";
-    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is");
+    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "did you mean");
     close_it(s);
 }
 
@@ -283,7 +283,7 @@ static void options_are_columns(void **state) {
     assert_true(list.run[0].lr == 0.0001);
     store_runs_release(&list);
     l = (struct store_list){ .filter = "max-lem=3" };
-    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is \"max-length\"");
+    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "did you mean \"max-length\"");
     l.filter = "zzzzzzzz=3";
     test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "composition, source");
     close_it(s);
@@ -301,14 +301,14 @@ static void runs_are_found_by_number(void **state) {
     assert_int_equal(id, 3);
     test_ok(store_find(s, "last", &id, &e), &e);
     assert_int_equal(id, 5);
-    test_refused(store_find(s, "12", &id, &e), ERR_NOT_FOUND, &e, "no run 12");
-    test_refused(store_find(s, "lora", &id, &e), ERR_USAGE, &e, "is not a run");
+    test_refused(store_find(s, "12", &id, &e), ERR_NOT_FOUND, &e, "run 12 does not exist");
+    test_refused(store_find(s, "lora", &id, &e), ERR_USAGE, &e, "unknown run");
     struct store_run r;
-    test_refused(store_run(s, 12, &r, &e), ERR_NOT_FOUND, &e, "no run 12");
+    test_refused(store_run(s, 12, &r, &e), ERR_NOT_FOUND, &e, "run 12 does not exist");
     close_it(s);
     char *path = fresh_path();
     s = open_at(path, STORE_WRITE);
-    test_refused(store_find(s, "last", &id, &e), ERR_NOT_FOUND, &e, "no run yet");
+    test_refused(store_find(s, "last", &id, &e), ERR_NOT_FOUND, &e, "no runs yet");
     close_it(s);
     free(path);
 }
@@ -329,7 +329,7 @@ static void runs_are_found_by_name(void **state) {
     expect(s, "name=\"for the talk\"", "id", "2");
     expect(s, "talk", "id", "2");
     test_ok(store_rename(s, 4, "for the talk", NULL, &e), &e);
-    test_refused(store_find(s, "for the talk", &id, &e), ERR_USAGE, &e, "name of 2 runs: give a number (2, 4)");
+    test_refused(store_find(s, "for the talk", &id, &e), ERR_USAGE, &e, "name of 2 runs; use an id (2, 4)");
     test_ok(store_trash(s, (int64_t[]){ 2 }, 1, &e), &e);
     test_ok(store_find(s, "for the talk", &id, &e), &e);
     assert_int_equal(id, 4);
@@ -345,7 +345,7 @@ static void runs_are_found_by_name(void **state) {
     test_refused(store_rename(s, 3, longest, NULL, &e), ERR_USAGE, &e, "at most 60 bytes, not 61");
     longest[STORE_NAME_MOST] = '\0';
     test_ok(store_rename(s, 3, longest, NULL, &e), &e);
-    test_refused(store_rename(s, 99, "a", NULL, &e), ERR_NOT_FOUND, &e, "no run 99");
+    test_refused(store_rename(s, 99, "a", NULL, &e), ERR_NOT_FOUND, &e, "run 99 does not exist");
     close_it(s);
 }
 
@@ -541,7 +541,7 @@ static void filters_are_kept(void **state) {
     assert_string_equal(kept.filter[0], "lr<1e-3 tag=a");
     assert_string_equal(kept.filter[1], "task=reviews");
     store_filters_release(&kept);
-    test_refused(store_save_filter(s, "seed=1", true, &e), ERR_USAGE, &e, "for reading");
+    test_refused(store_save_filter(s, "seed=1", true, &e), ERR_USAGE, &e, "read-only");
     close_it(s);
     s = open_at(path, STORE_WRITE);
     test_ok(store_save_filter(s, filter[0], false, &e), &e);

@@ -95,7 +95,7 @@ static void expect_left_out(const char *sql, const char *why) {
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_points"), 19);
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_points WHERE step=7"), 0);
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_runs WHERE state='finished'"), 1);
-    char *told = xprintf("SELECT count(*) FROM v_events WHERE step=7 AND text LIKE '%%left out%%%s%%'", why);
+    char *told = xprintf("SELECT count(*) FROM v_events WHERE step=7 AND text LIKE '%%was dropped%%%s%%'", why);
     assert_int_equal(count_of(s, told), 1);
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_events WHERE kind='message'"), 1);
     struct store_status st;
@@ -106,7 +106,7 @@ static void expect_left_out(const char *sql, const char *why) {
     assert_non_null(strstr(st.left_out_why, why));
     assert_whole(s);
     struct err e = ERR_INIT;
-    test_refused(store_close(s, &e), ERR_DATABASE, &e, "could not be kept");
+    test_refused(store_close(s, &e), ERR_DATABASE, &e, "could not be saved");
     free(told);
     free(path);
 }

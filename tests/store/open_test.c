@@ -59,8 +59,8 @@ static void strangers_files_stay_as_they_are(void **state) {
     refused_untouched(other, STORE_READ, "another program");
     struct err e = ERR_INIT;
     struct store *s;
-    test_refused(store_open(&s, folder, STORE_WRITE, &e), ERR_DATABASE, &e, "is a folder");
-    test_refused(store_open(&s, folder, STORE_READ, &e), ERR_DATABASE, &e, "is a folder");
+    test_refused(store_open(&s, folder, STORE_WRITE, &e), ERR_DATABASE, &e, "a folder, not a database");
+    test_refused(store_open(&s, folder, STORE_READ, &e), ERR_DATABASE, &e, "a folder, not a database");
     free(other);
     free(folder);
 }
@@ -70,7 +70,7 @@ static void an_absent_file_is_made_only_for_writing(void **state) {
     char *path = fresh_path();
     struct err e = ERR_INIT;
     struct store *s;
-    test_refused(store_open(&s, path, STORE_READ, &e), ERR_NOT_FOUND, &e, "no such file yet");
+    test_refused(store_open(&s, path, STORE_READ, &e), ERR_NOT_FOUND, &e, "the database does not exist yet");
     assert_false(file_exists(path));
     close_it(open_at(path, STORE_WRITE));
     char *wal = xprintf("%s-wal", path);
@@ -96,7 +96,7 @@ static void a_newer_schema_is_refused(void **state) {
     sql_on(path, newer);
     free(newer);
     struct err e = ERR_INIT;
-    test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer petri");
+    test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer version of petri");
     s = open_at(path, STORE_READ); /* it says that schema 1 still reads it */
     struct store_run r = whole(s, 1);
     assert_int_equal(r.state, STORE_FINISHED);
@@ -105,8 +105,8 @@ static void a_newer_schema_is_refused(void **state) {
     newer = xprintf("UPDATE meta SET value='%d' WHERE name='oldest_reader'", SCHEMA_VERSION + 1);
     sql_on(path, newer);
     free(newer);
-    test_refused(store_open(&s, path, STORE_READ, &e), ERR_DATABASE, &e, "newer petri");
-    test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer petri");
+    test_refused(store_open(&s, path, STORE_READ, &e), ERR_DATABASE, &e, "newer version of petri");
+    test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer version of petri");
     free(path);
 }
 
@@ -206,7 +206,7 @@ static void a_folder_that_cannot_be_written(void **state) {
             _exit(1);
         if (mount("none", folder, NULL, MS_REMOUNT | MS_RDONLY, NULL)) _exit(77);
         if (store_open(&s, path, STORE_WRITE, &e) != ERR_SYSTEM ||
-            !strstr(e.text, "cannot be written") || !strstr(e.text, "--db")) {
+            !strstr(e.text, "not writable") || !strstr(e.text, "--db")) {
             fprintf(stderr, "%s\n", e.text);
             _exit(2);
         }
@@ -283,16 +283,16 @@ static void what_stands_beside_it_is_named(void **state) {
         struct err e = ERR_INIT;
         close_it(open_at(path, STORE_WRITE));
         test_ok(file_make_folder(file, &e), &e);
-        refused_by_name(path, STORE_WRITE, file, "is no file");
-        if (!shm) refused_by_name(path, STORE_READ, file, "is no file");
+        refused_by_name(path, STORE_WRITE, file, "not a regular file");
+        if (!shm) refused_by_name(path, STORE_READ, file, "not a regular file");
         assert_int_equal(rmdir(file), 0);
         if (!shm) {
             static const char text[] = "no journal, but more than its header of 32 bytes";
             char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
             free(test_file(folder, "runs.db-wal", text, sizeof text));
             free(folder);
-            refused_by_name(path, STORE_WRITE, file, "is no journal");
-            refused_by_name(path, STORE_READ, file, "is no journal");
+            refused_by_name(path, STORE_WRITE, file, "not an SQLite journal");
+            refused_by_name(path, STORE_READ, file, "not an SQLite journal");
             struct buf kept;
             test_ok(file_read(file, 4096, &kept, &e), &e);
             assert_memory_equal(kept.data, text, sizeof text);
@@ -313,7 +313,7 @@ static void what_may_not_be_read_is_named(void **state) {
     close_it(open_at(path, STORE_WRITE));
     refused_by_name(below, STORE_READ, below, "Not a directory");
     refused_by_name(below, STORE_WRITE, below, "Not a directory");
-    refused_by_name("/dev/null", STORE_READ, "/dev/null", "is no file");
+    refused_by_name("/dev/null", STORE_READ, "/dev/null", "not a regular file");
     assert_int_equal(chmod(path, 0), 0);
     pid_t child = fork();
     if (!child) {

@@ -230,11 +230,11 @@ static void requests_reach_the_owner_once(void **state) {
     test_ok(store_request(other, id, STORE_STOP, &e), &e);
     finish(owner, id);
     test_refused(store_request(other, id, STORE_STOP, &e), ERR_USAGE, &e, "is finished");
-    test_refused(store_request(other, 99, STORE_STOP, &e), ERR_NOT_FOUND, &e, "no run 99");
+    test_refused(store_request(other, 99, STORE_STOP, &e), ERR_NOT_FOUND, &e, "run 99 does not exist");
     /* what came too late does not stop the resumed run */
     test_ok(store_adopt_run(owner, id, &e), &e);
     assert_int_equal(store_requests(owner, q, 4, &e), 0);
-    test_refused(store_adopt_run(other, id, &e), ERR_USAGE, &e, "in work in another process");
+    test_refused(store_adopt_run(other, id, &e), ERR_USAGE, &e, "running in another process");
     close_it(other);
     close_it(owner);
     free(path);
@@ -373,7 +373,7 @@ static void a_run_without_an_owner_takes_no_records(void **state) {
     close_it(s);
     s = open_at(path, STORE_READ);
     struct err e = ERR_INIT;
-    test_refused(store_note(s, id, "x", &e), ERR_USAGE, &e, "for reading");
+    test_refused(store_note(s, id, "x", &e), ERR_USAGE, &e, "read-only");
     close_it(s);
     free(path);
 }

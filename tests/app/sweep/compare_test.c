@@ -204,7 +204,7 @@ static void slips_are_named(void **state) {
     (void)state;
     stage_refused(2, "method stands twice", "compare sweep=1 --by method,method --db '%s'", stage.db);
     stage_refused(2, "unknown column \"colour\"", "compare sweep=1 --by colour --db '%s'", stage.db);
-    stage_refused(2, "there is no column", "compare nonsense=3 --db '%s'", stage.db);
+    stage_refused(2, "unknown column", "compare nonsense=3 --db '%s'", stage.db);
     stage_refused(2, "--value: must be best or final", "compare sweep=1 --value mean --db '%s'", stage.db);
 }
 

@@ -253,7 +253,7 @@ static void one_run_through_every_verb(void **state) {
     char *csv = stage_out(0, "sql --db '%s' 'SELECT id,state,best FROM v_runs'", db);
     assert_true(!strncmp(csv, "\"id\",\"state\",\"best\"\n1,\"finished\",", 32));
     free(csv);
-    stage_refused(2, "only reading", "sql --db '%s' 'DELETE FROM run'", db);
+    stage_refused(2, "read-only: expected one SELECT", "sql --db '%s' 'DELETE FROM run'", db);
     free(stage_out(0, "trash 1 --db '%s'", db));
     list = stage_json("runs --db '%s' --json", db);
     assert_int_equal(json_array_size(list), 0);
@@ -376,8 +376,8 @@ static void exit_codes_tell_the_kind(void **state) {
     char *bad = test_file(stage.folder, "not.db", "hello, this is no database\n", 27);
     char *nul = test_file(stage.folder, "broken.tsv", "text\tlabel\n\xff\xfe\tpos\n", 18);
     const char *m = stage.model, *db = stage.db;
-    stage_refused(3, "no run 77", "show 77 --db '%s'", db);
-    stage_refused(2, "\"abc\" is not a run", "show abc --db '%s'", db);
+    stage_refused(3, "run 77 does not exist", "show 77 --db '%s'", db);
+    stage_refused(2, "unknown run \"abc\"", "show abc --db '%s'", db);
     stage_refused(3, "nowhere.db", "runs --db '%s/nowhere.db'", stage.folder);
     stage_refused(4, "not a database", "runs --db '%s'", bad);
     stage_refused(4, "not.db/x.db", "runs --db '%s/x.db'", bad);
