@@ -38,16 +38,16 @@ void outfile_guard_run(struct outfile_guard *g, const struct run_config *c) {
     }
 }
 
-/* ---- what must stay ---- */
+/* ---- files that are never overwritten ---- */
 
-/* The path without links; of what is not there, with those of the folders that are. */
+/* Returns the path without links; of a missing path, its existing folders are resolved. */
 static char *resolved(const char *path) {
     char *whole = xstrdup(path), *full;
     size_t all = strlen(path), n = all;
     while (!(full = realpath(n ? whole : ".", NULL)) && n) {
         while (n && whole[n - 1] == '/') n--;
         while (n && whole[n - 1] != '/') n--;
-        whole[n] = '\0'; /* the folder above */
+        whole[n] = '\0'; /* the parent folder */
     }
     free(whole);
     if (!full) return xstrdup(path);
@@ -64,7 +64,7 @@ static bool outfile_same_file(const char *path, const struct stat *st) {
     return st && !stat(path, &other) && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-/* st: of the target, NULL when there is none; target: resolved. */
+/* `st`: of the target, NULL when it does not exist; `target`: the resolved path. */
 static bool of_database(const char *database, const char *target, const struct stat *st) {
     static const char *const beside[] = { "", "-wal", "-shm", "-journal", "-lock", "-files" };
     bool found = false;
@@ -79,7 +79,7 @@ static bool of_database(const char *database, const char *target, const struct s
     return found;
 }
 
-/* Beside the name that the user gives, and beside the file that it is a link to. */
+/* Compares with the names derived from the user's path and from the file that it links to. */
 static bool is_database(const struct outfile_guard *g, const char *target, const struct stat *st) {
     char *full = resolved(g->database);
     bool found = of_database(g->database, target, st) || of_database(full, target, st);
@@ -107,7 +107,7 @@ static bool is_read(const struct outfile_guard *g, const struct stat *st) {
 }
 
 static bool holds_database(const char *path) {
-    static const char magic[] = "SQLite format 3"; /* its NUL belongs to it */
+    static const char magic[] = "SQLite format 3"; /* including its NUL */
     char first[sizeof magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return false;
@@ -119,37 +119,39 @@ static bool holds_database(const char *path) {
 
 static int check_existing(const struct outfile_guard *g, const char *path, const struct stat *st,
                           struct err *e) {
-    if (S_ISDIR(st->st_mode)) return err_set(e, ERR_USAGE, "%s: is a folder; name a file", path);
-    if (!S_ISREG(st->st_mode)) return err_set(e, ERR_USAGE, "%s: is no regular file; name a new one", path);
+    if (S_ISDIR(st->st_mode)) return err_set(e, ERR_USAGE, "%s: is a folder; give the path of a file", path);
+    if (!S_ISREG(st->st_mode)) return err_set(e, ERR_USAGE, "%s: not a regular file; give a new path", path);
     if (is_read(g, st))
-        return err_set(e, ERR_USAGE, "%s: is a file that is read, and is not written over", path);
+        return err_set(e, ERR_USAGE, "%s: cannot be overwritten: it is an input file", path);
     if (holds_database(path))
-        return err_set(e, ERR_USAGE, "%s: is a database, and is not written over", path);
-    if (!g->overwrite) return err_set(e, ERR_USAGE, "%s: exists; --overwrite writes over it", path);
+        return err_set(e, ERR_USAGE, "%s: cannot be overwritten: it is an SQLite database", path);
+    if (!g->overwrite)
+        return err_set(e, ERR_USAGE, "%s: already exists; use --overwrite to replace it", path);
     return 0;
 }
 
 int outfile_check_folder(const struct outfile_guard *g, const char *path, struct err *e) {
     struct stat st;
     bool there = !stat(path, &st);
-    if (!*path) return err_set(e, ERR_USAGE, "the name to write to is empty");
+    if (!*path) return err_set(e, ERR_USAGE, "the output path is empty");
     char *target = resolved(path);
     bool taken = is_database(g, target, there ? &st : NULL);
     free(target);
-    return taken ? err_set(e, ERR_USAGE, "%s: belongs to the history %s, and nothing else is written there",
+    return taken ? err_set(e, ERR_USAGE, "%s: cannot be written: it belongs to the database %s",
                            path, g->database)
                  : 0;
 }
 
-/* Found out now, not when hours of work are to be written. */
+/* Checked before the work starts, not after hours of it. */
 static int outfile_check_place(const char *path, struct err *e) {
     char *target = resolved(path), *slash = strrchr(target, '/');
     if (slash) slash[slash == target] = '\0';
     const char *folder = slash ? target : ".";
     int rc = 0;
-    if (!file_is_folder(folder)) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no folder %s", path, folder);
+    if (!file_is_folder(folder))
+        rc = err_set(e, ERR_NOT_FOUND, "%s: the folder %s does not exist", path, folder);
     else if (access(folder, W_OK))
-        rc = err_set(e, ERR_SYSTEM, "%s: nothing can be written into its folder: %s", path, strerror(errno));
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot write to its folder: %s", path, strerror(errno));
     free(target);
     return rc;
 }
@@ -160,7 +162,7 @@ int outfile_check(const struct outfile_guard *g, const char *path, struct err *e
     if (rc) return rc;
     if (!stat(path, &st)) rc = check_existing(g, path, &st, e);
     else if (!lstat(path, &st) && !g->overwrite)
-        rc = err_set(e, ERR_USAGE, "%s: exists, a link to nothing; --overwrite writes over it", path);
+        rc = err_set(e, ERR_USAGE, "%s: is a broken link; use --overwrite to replace it", path);
     return rc ? rc : outfile_check_place(path, e);
 }
 
@@ -169,7 +171,7 @@ int outfile_check(const struct outfile_guard *g, const char *path, struct err *e
 int outfile_open(struct file_aside *f, const struct outfile_guard *g, const char *path, struct err *e) {
     int rc = outfile_check(g, path, e);
     if (rc) return rc;
-    char *target = resolved(path); /* a link stays one */
+    char *target = resolved(path); /* a link remains a link */
     rc = file_aside_open(f, target, e);
     if (!rc) f->fresh = !g->overwrite;
     free(target);

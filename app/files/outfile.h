@@ -1,8 +1,8 @@
-/* Files that the user names or asks for (exports, wrong rows, pictures): every one is opened here.
+/* Output files whose path the user gives (exports, misclassified examples, pictures): all are opened here.
  *
- * A file that exists is refused unless the user asked to write over it.  Never written over, whatever is
- * asked: the database and what stands beside it (its lock, SQLite's files, the runs' folders), any other
- * SQLite database, what is being read (data files, a model's folder), and what is no regular file. */
+ * An existing file is an error unless the user asked to overwrite it.  Never overwritten: the database and
+ * its associated files (its lock, SQLite's files, the folders of the runs), any other SQLite database,
+ * input files (data, a model's folder), and anything but a regular file. */
 #ifndef APP_FILES_OUTFILE_H
 #define APP_FILES_OUTFILE_H
 
@@ -19,39 +19,39 @@ struct outfile_guard {
     size_t reads, room;
     bool overwrite;
 };
-/* `database`: the file of the history, there or not. */
+/* Initializes the guard; `database`: path of the database, which may not exist. */
 void outfile_guard_init(struct outfile_guard *g, const char *database, bool overwrite);
 void outfile_guard_release(struct outfile_guard *g);
-/* A file or a folder that is read; NULL is no work. */
+/* Protects an input file or folder; NULL is ignored. */
 void outfile_guard_reads(struct outfile_guard *g, const char *path);
-/* A run's model and data, of all its tasks. */
+/* Protects the model and the data of a run, of all its tasks. */
 void outfile_guard_run(struct outfile_guard *g, const struct run_config *c);
 
-/* Whether a file may be made at `path`: 0, or ERR_USAGE with the reason, ERR_NOT_FOUND or ERR_SYSTEM for
- * its folder.  Asked for before long work; opening asks again. */
+/* Checks whether a file can be created at `path`: returns 0, ERR_USAGE with the reason, or ERR_NOT_FOUND or
+ * ERR_SYSTEM for its folder.  Call it before long work; opening checks again. */
 int outfile_check(const struct outfile_guard *g, const char *path, struct err *e);
-/* The same for a new folder, whose maker sees to it that it is new or empty. */
+/* Checks a new folder in the same way; the function that creates it ensures that it is new or empty. */
 int outfile_check_folder(const struct outfile_guard *g, const char *path, struct err *e);
-/* Checks and opens; add, commit and abandon as of file_aside.  A file that appears in the meantime is
- * left alone and commit fails, unless the guard lets files be written over. */
+/* Checks and opens; add, commit and abandon as for file_aside.  A file that appears in the meantime is not
+ * replaced and commit fails, unless the guard allows overwriting. */
 int outfile_open(struct file_aside *f, const struct outfile_guard *g, const char *path, struct err *e);
-/* Commits what was added; where rc says that it is not whole, nothing of it stays.  rc, or what the commit
- * came to. */
+/* Commits what was added, or removes it when rc is not 0.  Returns rc, or the error of the commit. */
 int outfile_end(struct file_aside *f, int rc, struct err *e);
-/* An open file that text goes to bit by bit: outfile_sink_add is the `write` of a store_sink whose `self` is
- * this. */
+/* An open output file that is written in pieces: outfile_sink_add is the `write` of a store_sink whose
+ * `self` points to this. */
 struct outfile_sink {
     struct file_aside file;
-    struct err *e; /* of what goes wrong in adding */
+    struct err *e; /* set when adding fails */
 };
 int outfile_sink_add(void *self, const char *bytes, size_t n);
-/* All at once. */
+/* Writes a whole file. */
 int outfile_write(const struct outfile_guard *g, const char *path, const void *bytes, size_t n,
                   struct err *e);
 
-/* The first of STEM+END, STEM-2+END, STEM-3+END … that is not there; caller frees. */
+/* Returns the first of STEM+END, STEM-2+END, STEM-3+END … that does not exist; caller frees. */
 char *outfile_new_name(const char *stem, const char *end);
-/* Letters, digits and single dashes of s, in lower case, for a file's name; caller frees. */
+/* Returns the letters and digits of s in lower case, joined by single dashes, for a file name; caller
+ * frees. */
 char *outfile_slug(const char *s);
 
 #endif

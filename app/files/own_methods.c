@@ -21,7 +21,7 @@ char *own_methods_path(struct err *e) {
     return path;
 }
 
-/* "NAME = TEXT" of n bytes; false: another line. */
+/* Splits a line "NAME = TEXT" of n bytes; returns false for another line. */
 static bool own_line(const char *line, size_t n, char **name, char **text) {
     const char *sign = memchr(line, '=', n);
     if (!n || *line == '#' || !sign) return false;
@@ -45,10 +45,10 @@ static int own_check(const char *name, const char *text, struct err *e) {
     if (!good)
         rc = err_set(
             e, ERR_USAGE,
-            "\"%.80s\" is no name for a method: up to %d bytes without blanks and = + ( ) , ; # and quotes",
+            "invalid method name \"%.80s\": at most %d bytes, without whitespace, quotes, or any of = + ( ) , ; #",
             shown, NAME_BYTES);
     else if (preset_find(name))
-        rc = err_set(e, ERR_USAGE, "%s is a published method; another name is wanted", shown);
+        rc = err_set(e, ERR_USAGE, "%s is the name of a published method; choose another name", shown);
     else if (method_parse(text, &m, e)) rc = err_prefix(e, "method %s", shown);
     free(shown);
     return rc;
@@ -93,7 +93,7 @@ void own_methods_release(struct own_methods *m) {
     *m = (struct own_methods){ 0 };
 }
 
-/* The file without the line of that name; true: there was one. */
+/* Copies the file without the line of that name; returns true if the line existed. */
 static bool own_without(const struct buf *file, const char *name, struct buf *out) {
     bool found = false;
     for (const char *at = buf_text(file), *end; *at; at = end + (*end == '\n')) {
@@ -110,7 +110,7 @@ static bool own_without(const struct buf *file, const char *name, struct buf *ou
     return found;
 }
 
-/* Takes names and texts into the file, or (text NULL) one name out of it, under a lock. */
+/* Adds names and texts to the file, or removes one name (text NULL), under a lock. */
 static int own_change(const char *path, const struct own_method *of, int count, bool *found, struct err *e) {
     struct buf file = BUF_INIT;
     char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path)), *lock_path = xprintf("%s-lock", path);
@@ -127,7 +127,7 @@ static int own_change(const char *path, const struct own_method *of, int count, 
         file = next;
     }
     if (!rc && !of[0].text && !*found)
-        rc = err_set(e, ERR_NOT_FOUND, "no method of your own is called %s", of[0].name);
+        rc = err_set(e, ERR_NOT_FOUND, "saved method %s does not exist", of[0].name);
     else if (!rc) rc = file_write(path, buf_text(&file), file.size, e);
     if (fd >= 0) file_unlock(fd);
     buf_release(&file);
@@ -155,7 +155,8 @@ int own_methods_import(const char *path, const char *from, int *count, struct er
     int rc = file_read(from, METHODS_BYTES, &file, e);
     all = (struct own_methods){ 0 };
     if (!rc) own_gather(&file, &all);
-    if (!rc && !all.count) rc = err_set(e, ERR_INPUT, "%s: has no line as \"NAME = TEXT\"", from);
+    if (!rc && !all.count)
+        rc = err_set(e, ERR_INPUT, "%s: contains no line of the form \"NAME = TEXT\"", from);
     for (int i = 0; i < all.count && !rc; i++)
         if (all.of[i].why) rc = err_set(e, ERR_INPUT, "%s: %s", from, all.of[i].why);
     if (!rc) rc = own_change(path, all.of, all.count, &found, e);

@@ -1,6 +1,6 @@
-/* Methods that the user keeps by name, one a line, "NAME = TEXT", in a file of the user's own beside the
- * usual history; other lines (comments) stay as they are.  A name stands for its text and nothing else: what
- * is trained and recorded is the text.  Two programs may change the file; each change is of one moment. */
+/* Methods that the user saved by name, one per line as "NAME = TEXT", in a file next to the default
+ * database; other lines (comments) are preserved.  A name is only an abbreviation of its text: the text is
+ * what is trained and recorded.  Several processes may change the file; each change is atomic. */
 #ifndef APP_FILES_OWN_METHODS_H
 #define APP_FILES_OWN_METHODS_H
 
@@ -11,7 +11,7 @@
 
 struct own_method {
     char *name, *text;
-    char *why; /* the text cannot be read: why; NULL: it can */
+    char *why; /* why the text is invalid; NULL: it is valid */
 };
 struct own_methods {
     struct own_method *of;
@@ -19,18 +19,19 @@ struct own_methods {
     size_t room;
 };
 
-/* The file; caller frees; NULL with *e where the account has no home. */
+/* Returns the path of the file; caller frees.  NULL with *e when the account has no home folder. */
 char *own_methods_path(struct err *e);
-/* In the file's order; a file that is not there holds none.  own_methods_release also on failure. */
+/* Reads the methods in the order of the file; a missing file has none.  Call own_methods_release also after
+ * a failure. */
 int own_methods_read(const char *path, struct own_methods *out, struct err *e);
 void own_methods_release(struct own_methods *m);
-/* Keeps a method, in place of the one of that name (*replaced).  ERR_USAGE: a name that is none (blanks,
- * signs of a method's text, a published method's), a text that cannot be read. */
+/* Saves a method and replaces the one of that name (*replaced).  ERR_USAGE for an invalid name (whitespace,
+ * characters of a method's text, the name of a published method) or an invalid text. */
 int own_methods_save(const char *path, const char *name, const char *text, bool *replaced, struct err *e);
 int own_methods_forget(const char *path, const char *name, struct err *e); /* ERR_NOT_FOUND */
-/* All methods of another such file, over those of the same names; none when one of them cannot be taken. */
+/* Adds all methods of another such file and replaces those of the same names; none when one is invalid. */
 int own_methods_import(const char *path, const char *from, int *count, struct err *e);
-/* Those of the file as such a file. */
+/* Writes all methods in the format of the file. */
 int own_methods_text(const char *path, struct buf *out, struct err *e);
 
 #endif

@@ -11,7 +11,7 @@
 #include "core/base/text.h"
 #include "core/model/model.h"
 
-/* The account's home, where services and containers set no HOME; NULL when it has none. */
+/* Returns the account's home folder, for services and containers that set no HOME; NULL when it has none. */
 static char *account_home(void) {
     enum { ROOM = 16384 };
     struct passwd entry, *found = NULL;
@@ -31,7 +31,7 @@ char *paths_database(bool *guessed, struct err *e) {
     char *account = account_home();
     if (!account) {
         err_set(e, ERR_USAGE, "HOME is not set to an absolute path and the account has no home folder: "
-                              "say with --db FILE where the history is");
+                              "specify the database with --db FILE");
         return NULL;
     }
     char *path = xprintf("%s/.local/share/petri/petri.db", account);
@@ -41,7 +41,7 @@ char *paths_database(bool *guessed, struct err *e) {
 }
 
 const char *paths_fetch(void) {
-    char *script = assets_find("packages"); /* it is in a clone alone */
+    char *script = assets_find("packages"); /* only a clone has it */
     bool clone = script != NULL;
     free(script);
     return clone ? "make fetch" : "petri fetch";
@@ -56,7 +56,7 @@ static bool have_model(const char *name) {
 
 static bool have_task(const char *name) {
     char *inside = xprintf("tasks/%s", name), *folder = assets_find(inside);
-    bool have = folder || file_is_folder(name); /* a name is a path too */
+    bool have = folder || file_is_folder(name); /* a name may also be a path */
     free(folder);
     free(inside);
     return have;
@@ -74,8 +74,9 @@ char *paths_stand_in(const char *model, const char *task) {
     bool own_model = model && !strcmp(model, OWN_MODEL) && !have_model(DEFAULT_MODEL);
     bool own_task = task && !strcmp(task, OWN_TASK) && !have_task(DEFAULT_TASK);
     if (own_model && own_task)
-        return xprintf("%s and %s are petri's own; `%s` brings more", OWN_MODEL, OWN_TASK, paths_fetch());
-    return own_model || own_task ? xprintf("%s is petri's own; `%s` brings a larger one",
+        return xprintf("%s and %s are petri's own; `%s` gets more",
+                       OWN_MODEL, OWN_TASK, paths_fetch());
+    return own_model || own_task ? xprintf("%s is petri's own; `%s` gets a larger one",
                                            own_model ? OWN_MODEL : OWN_TASK, paths_fetch())
                                  : NULL;
 }

@@ -14,21 +14,21 @@ static const struct {
     const char *name, *values, *usual, *help;
 } settings_table[SETTING_COUNT] = {
     [SETTING_THEME] = { "theme", "safe|dark|light|mono", "safe",
-                        "colours: safe for all kinds of colour blindness on any ground, brighter for dark "
-                        "grounds, deeper for light ones, none" },
-    [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille", "marks of the charts; B tries them" },
+                        "color theme: safe for all kinds of color blindness on any background; brighter for "
+                        "dark backgrounds; deeper for light ones; no colors" },
+    [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille", "characters of the charts; B switches them" },
     [SETTING_MOUSE] = { "mouse", "on|off", "on",
-                        "clicks and the wheel work; off: the terminal selects text with it (& changes it)" },
+                        "mouse input; off: the terminal uses the mouse to select text (& toggles it)" },
     [SETTING_HANGUP] = { "hangup", "finish|stop", "finish",
-                         "runs when the terminal is closed or lost: they go on without a screen, or stop "
-                         "with a checkpoint" },
+                         "runs when the terminal is closed or lost: continue in the background, or stop with "
+                         "a checkpoint" },
     [SETTING_READONLY] = { "readonly", "on|off", "off",
-                           "only look: nothing is begun or changed, as with --readonly" },
+                           "read-only: nothing can be started or changed, as with --readonly" },
     [SETTING_MODEL] = { "model", "DIR|NAME|auto", "auto",
-                        "the model to begin with; auto: the default one, or what is here" },
+                        "model selected at startup; auto: the default one, or an available one" },
     [SETTING_TASK] = { "task", "NAME|FOLDER|auto", "auto",
-                       "the task to begin with; auto: the default one, or what is here" },
-    [SETTING_WORKERS] = { "workers", "N", "cores", "worker threads, 1 to 64; cores: as many as there are" },
+                       "task selected at startup; auto: the default one, or an available one" },
+    [SETTING_WORKERS] = { "workers", "N", "cores", "worker threads, 1 to 64; cores: one per core" },
 };
 
 const char *setting_name(enum setting k) { return settings_table[k].name; }
@@ -53,7 +53,7 @@ char *settings_path(void) {
     return NULL;
 }
 
-/* Whether `value` is one of "a|b|c". */
+/* Returns whether `value` is one of "a|b|c". */
 static bool is_one_of(const char *values, const char *value) {
     size_t n = strlen(value);
     for (const char *at = values; n && at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
@@ -74,17 +74,17 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
     for (int i = 0; i < SETTING_COUNT; i++) names[i] = settings_table[i].name;
     if (k == SETTING_COUNT) {
         const char *near = text_nearest(name, names, SETTING_COUNT);
-        return err_set(e, ERR_USAGE, "no setting \"%.60s\"%s%s", name,
-                       near ? "; did you mean " : ": petri settings lists them", near ? near : "");
+        return err_set(e, ERR_USAGE, "unknown setting \"%.60s\"%s%s", name,
+                       near ? "; did you mean " : "; petri settings lists them", near ? near : "");
     }
     if (!settings_fits(k, value))
-        return err_set(e, ERR_USAGE, "%s is %s, not \"%.60s\"", name, settings_table[k].values, value);
+        return err_set(e, ERR_USAGE, "%s must be %s, not \"%.60s\"", name, settings_table[k].values, value);
     snprintf(s->value[k], SETTING_ROOM, "%s", value);
     return 0;
 }
 
-/* A line's name and value without the blanks around them; false: it is empty or a comment.  No '=': name
- * alone. */
+/* Splits a line into name and value without surrounding blanks; returns false for an empty line or a
+ * comment.  A line without '=' has a name only. */
 static bool split_line(const char *line, size_t n, char name[SETTING_ROOM], char value[SETTING_ROOM]) {
     size_t from = 0, end = n, at;
     while (from < end && (line[from] == ' ' || line[from] == '\t')) from++;
@@ -101,12 +101,12 @@ static bool split_line(const char *line, size_t n, char name[SETTING_ROOM], char
     return true;
 }
 
-void settings_read(struct settings *s, const char *path, struct buf *said) {
+void settings_read(struct settings *s, const char *path, struct buf *notes) {
     struct buf text = BUF_INIT;
     struct err e = ERR_INIT;
     if (!file_exists(path)) return;
     if (file_read(path, FILE_LIMIT, &text, &e)) {
-        text_line(said, "%s", e.text);
+        text_line(notes, "%s", e.text);
         return;
     }
     int number = 1;
@@ -115,24 +115,24 @@ void settings_read(struct settings *s, const char *path, struct buf *said) {
         size_t n = strcspn(at, "\n");
         e = (struct err)ERR_INIT;
         if (split_line(at, n, name, value)) {
-            if (!memchr(at, '=', n)) err_set(&e, ERR_USAGE, "\"%.60s\": name = value is wanted", name);
+            if (!memchr(at, '=', n)) err_set(&e, ERR_USAGE, "\"%.60s\": expected name = value", name);
             else settings_set(s, name, value, &e);
         }
-        if (e.code) text_line(said, "%s:%d: %s", path, number, e.text);
+        if (e.code) text_line(notes, "%s:%d: %s", path, number, e.text);
         at += n + (at[n] == '\n');
     }
     buf_release(&text);
 }
 
 static void settings_add(const struct settings *s, enum setting k, struct buf *out) {
-    buf_printf(out, "\n# %s (%s; usual: %s)\n%s = %s\n", settings_table[k].help, settings_table[k].values,
+    buf_printf(out, "\n# %s (%s; default: %s)\n%s = %s\n", settings_table[k].help, settings_table[k].values,
                settings_table[k].usual, settings_table[k].name, s->value[k]);
 }
 
 void settings_text(const struct settings *s, const char *old, struct buf *out) {
     bool there[SETTING_COUNT] = { false };
     if (!old)
-        buf_puts(out, "# petri's settings: name = value. Options of the command line go before them.\n");
+        buf_puts(out, "# petri's settings: name = value. Command-line options override them.\n");
     for (const char *at = old ? old : ""; *at;) {
         char name[SETTING_ROOM], value[SETTING_ROOM];
         size_t n = strcspn(at, "\n");

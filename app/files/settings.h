@@ -1,6 +1,5 @@
-/* What a user wants of the program each time: a file of "name = value" lines with comments,
- * $XDG_CONFIG_HOME/petri/config or
- * ~/.config/petri/config, written only when that is asked for. */
+/* Settings of the user: a file of "name = value" lines with comments, $XDG_CONFIG_HOME/petri/config or
+ * ~/.config/petri/config, written only on request. */
 #ifndef APP_FILES_SETTINGS_H
 #define APP_FILES_SETTINGS_H
 
@@ -27,25 +26,25 @@ struct settings {
 };
 
 const char *setting_name(enum setting k);
-/* The values it takes, "a|b|c", or what its value is; one line of help. */
+/* Returns the allowed values, "a|b|c", or a placeholder of the value. */
 const char *setting_values(enum setting k);
 const char *setting_help(enum setting k);
-/* SETTING_COUNT: there is none. */
+/* Returns SETTING_COUNT when the name is unknown. */
 enum setting setting_find(const char *name);
 
-/* All as they are without a file. */
+/* Sets all settings to their defaults. */
 void settings_init(struct settings *s);
-/* Caller frees; NULL where neither variable names a folder. */
+/* Returns the path of the file; caller frees.  NULL when neither variable names a folder. */
 char *settings_path(void);
-/* ERR_USAGE says what would be right. */
+/* Sets one setting; ERR_USAGE names the allowed values. */
 int settings_set(struct settings *s, const char *name, const char *value, struct err *e);
-/* Over what *s has.  A line that cannot be used is told in *said, a line each: "FILE:3: …", and its setting
- * stays; a file that is not there is no fault. */
-void settings_read(struct settings *s, const char *path, struct buf *said);
-/* The file's text: `old` (NULL: none) with its comments and order kept, values replaced, settings it lacks
- * added with theirs. */
+/* Reads the file over the values in *s.  An invalid line adds a warning to *notes, "FILE:3: …", and leaves
+ * its setting unchanged; a missing file is not an error. */
+void settings_read(struct settings *s, const char *path, struct buf *notes);
+/* Writes the text of the file: `old` (NULL: none) with its comments and order preserved, values replaced,
+ * and missing settings appended. */
 void settings_text(const struct settings *s, const char *old, struct buf *out);
-/* Writes it there; the folder is made. */
+/* Writes the file and creates its folder. */
 int settings_write(const struct settings *s, const char *path, struct err *e);
 
 #endif

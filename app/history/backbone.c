@@ -11,40 +11,40 @@ static bool is_runs(const struct run_config *c, const struct model *m) {
     return c->model_sha256 && !strcmp(c->model_sha256, m->sha256);
 }
 
-static struct model *given(const struct run_config *c, const char *where, struct buf *said, struct err *e) {
+static struct model *given(const struct run_config *c, const char *where, struct buf *notes, struct err *e) {
     struct model *m = model_share(where, e);
     if (!m) return NULL;
     if (is_runs(c, m)) {
         if (strcmp(m->folder, c->model_folder))
-            text_line(said, "model: %s, whose weights are the run's", m->folder);
+            text_line(notes, "model: %s (its weights are those of the run)", m->folder);
         return m;
     }
     err_set(e, ERR_INPUT,
-            "%s: is another model (its weights' SHA-256 is %.12s…) than the run was trained on, %s (%.12s…)",
-            m->folder, m->sha256, c->model_folder, c->model_sha256 ? c->model_sha256 : "not known");
+            "%s: wrong model: its weights have SHA-256 %.12s…, the run was trained on %s (%.12s…)",
+            m->folder, m->sha256, c->model_folder, c->model_sha256 ? c->model_sha256 : "unknown");
     model_release(m);
     return NULL;
 }
 
-/* What `name` leads to, when that is the run's model; else adds to `looked` why not. */
+/* Returns the model at `name` if its weights are those of the run; else appends the reason to `looked`. */
 static struct model *backbone_by_name(const struct run_config *c, const char *name, struct buf *looked) {
     struct err why = ERR_INIT;
     if (!name || !*name) return NULL;
     struct model *m = model_share(name, &why);
     if (m && is_runs(c, m)) return m;
-    if (m) buf_printf(looked, "; %s has other weights", m->folder);
+    if (m) buf_printf(looked, "; %s has different weights", m->folder);
     else if (why.code != ERR_NOT_FOUND) buf_printf(looked, "; %s", why.text);
     else if (name != c->model_folder && !strchr(name, '/'))
-        buf_printf(looked, "; its name, %s, leads nowhere", name);
+        buf_printf(looked, "; no model was found under its name, %s", name);
     if (m) model_release(m);
     return NULL;
 }
 
-struct model *backbone_open(const struct run_config *c, const struct backbone_hint *hint, struct buf *said,
+struct model *backbone_open(const struct run_config *c, const struct backbone_hint *hint, struct buf *notes,
                             struct err *e) {
     static const struct backbone_hint none;
     if (!hint) hint = &none;
-    if (hint->given) return given(c, hint->given, said, e);
+    if (hint->given) return given(c, hint->given, notes, e);
     if (file_is_folder(c->model_folder)) return model_share(c->model_folder, e);
     char *last = file_base_name(c->model_folder);
     const char *const name[] = { c->model, last, hint->spare };
@@ -54,11 +54,11 @@ struct model *backbone_open(const struct run_config *c, const struct backbone_hi
         if (!i || !name[i] || !c->model || strcmp(name[i], c->model))
             m = backbone_by_name(c, name[i], &looked);
     if (m)
-        text_line(said, "model: %s is gone; %s, whose weights are the run's, is taken", c->model_folder,
+        text_line(notes, "model: %s does not exist; using %s, which has the weights of the run", c->model_folder,
                   m->folder);
     else
         err_set(e, ERR_NOT_FOUND,
-                "%s: the run's model folder is gone%s; --model DIR beside the run names its new place",
+                "%s: the model folder of the run does not exist%s; give its new path with --model DIR",
                 c->model_folder, buf_text(&looked));
     buf_release(&looked);
     free(last);

@@ -7,13 +7,13 @@
 #include "core/train/config/complete.h"
 
 int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder,
-              bool half, struct crew *crew, double *worst, struct buf *said, struct err *e) {
+              bool half, struct crew *crew, double *worst, struct buf *notes, struct err *e) {
     enum { PROBE = 20 };
     struct opened o = { 0 };
     *worst = NAN;
-    int rc = opened_run(&o, s, run, task, &(struct backbone_hint){ .given = model }, said, e);
+    int rc = opened_run(&o, s, run, task, &(struct backbone_hint){ .given = model }, notes, e);
     if (!rc) {
-        /* a few training rows show that the folder computes what the run does */
+        /* a few training examples verify that the exported model computes the run's outputs */
         struct task_source source = config_source(&o.config, NULL);
         struct task t;
         struct err ignored = ERR_INIT;

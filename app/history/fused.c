@@ -10,20 +10,20 @@
 #include "core/method/fusion.h"
 #include "core/train/config/config.h"
 
-/* What joins others' modules, and those. */
+/* Names that combine modules of other runs. */
 static const char *const fused_names[] = { "fusion", "attempt" };
 
 int fused_says(const char *text, struct err *e) {
-    int run[MIX_MOST], said = 0;
-    for (size_t i = 0; i < COUNT_OF(fused_names) && !said; i++) {
+    int run[MIX_MOST], runs = 0;
+    for (size_t i = 0; i < COUNT_OF(fused_names) && !runs; i++) {
         char *rest;
-        said = fusion_runs(fused_names[i], text, run, &rest, e);
+        runs = fusion_runs(fused_names[i], text, run, &rest, e);
         free(rest);
     }
-    return said;
+    return runs;
 }
 
-/* A run's prompt, held still. */
+/* The prompt of a run, frozen. */
 static int fused_add_prompt(const struct run_config *c, int run, struct method *out, struct err *e) {
     struct module *m = &out->module[out->count];
     int prompts = 0;
@@ -36,12 +36,12 @@ static int fused_add_prompt(const struct run_config *c, int run, struct method *
     }
     if (!prompts || c->method.count > 1 || c->method.attempt.on)
         return err_set(e, ERR_USAGE,
-                       "attempt: run %d did not train a prompt and nothing else beside its head", run);
+                       "attempt: run %d cannot be used: it must have trained one prompt and its head only", run);
     if (c->tasks || m->source == SOURCE_TASK || m->source == SOURCE_PRODUCT)
         return err_set(
             e, ERR_USAGE,
-            "attempt: run %d has a prompt for each of its tasks: take runs of one task with one prompt", run);
-    m->source = SOURCE_FUSION; /* its rows as they came to be */
+            "attempt: run %d has one prompt per task; use runs of one task with one prompt", run);
+    m->source = SOURCE_FUSION; /* the rows as computed, without their source */
     m->mid = 0;
     m->rows = ROWS_ACTING;
     m->init = INIT_DEFAULT;
@@ -50,10 +50,11 @@ static int fused_add_prompt(const struct run_config *c, int run, struct method *
     return 0;
 }
 
-/* A run's modules, frozen: all must be adapters of its own. */
+/* The modules of a run, frozen: all must be adapters with weights of their own. */
 static int fused_add_run(const struct run_config *c, int run, struct buf *b, struct err *e) {
     struct method m = { .count = c->method.count };
-    if (c->tasks) return err_set(e, ERR_USAGE, "fusion: run %d is of several tasks: fuse runs of one", run);
+    if (c->tasks)
+        return err_set(e, ERR_USAGE, "fusion: run %d was trained on several tasks; use runs of one task", run);
     for (int i = 0; i < m.count; i++) {
         m.module[i] = c->method.module[i];
         if (m.module[i].fn == FN_BOTTLENECK && m.module[i].source == SOURCE_FREE) {
@@ -64,20 +65,21 @@ static int fused_add_run(const struct run_config *c, int run, struct buf *b, str
         }
         char *text = method_text(&c->method);
         err_set(e, ERR_USAGE,
-                "fusion: run %d trained %s, of which module %d is no adapter (a bottleneck of its own), and "
-                "what it has learned would be left out",
+                "fusion: run %d trained %s: module %d is not an adapter (a bottleneck with free weights), "
+                "so its parameters would be dropped",
                 run, text, i + 1);
         free(text);
         return e->code;
     }
-    if (!m.count) return err_set(e, ERR_USAGE, "fusion: run %d has no adapter", run);
+    if (!m.count)
+        return err_set(e, ERR_USAGE, "fusion: run %d has no adapter; use runs that trained adapters", run);
     char *text = method_text(&m);
     buf_printf(b, "%s + ", text);
     free(text);
     return 0;
 }
 
-/* What one run brings, in the text's order. */
+/* The modules of one run, in the order of the text. */
 static int fused_add(bool prompts, struct store *s, int run, struct method *found, struct buf *b,
                      struct err *e) {
     struct run_config c;
@@ -88,13 +90,14 @@ static int fused_add(bool prompts, struct store *s, int run, struct method *foun
     return rc;
 }
 
-/* The prompts as text; where the rest has none of its own, one that is as long and starts as any. */
+/* The prompts as text; if the method has no prompt of its own, one of the same length with the default
+ * initialization is added. */
 static int fused_close_prompts(struct method *found, const char *rest, struct buf *b, struct err *e) {
     struct method own;
     char *text = method_text(found);
     buf_printf(b, "%s + ", text);
     free(text);
-    /* What joins is in the rest alone, so that it is read without. */
+    /* The name occurs in the rest only, which is parsed without it. */
     text = xprintf("%s%s", buf_text(b), rest);
     int rc = method_parse(text, &own, e);
     free(text);
@@ -113,7 +116,7 @@ static int fused_close_prompts(struct method *found, const char *rest, struct bu
     return 0;
 }
 
-/* The text with what one of the names stands for. */
+/* Replaces one of the names by the modules of its runs. */
 static char *fused_text_of(const char *name, struct store *s, const char *text, struct err *e) {
     int run[MIX_MOST], rc = 0;
     char *rest;

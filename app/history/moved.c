@@ -15,8 +15,8 @@ static bool is_it(const char *path, const char *sha256) {
            !strcmp(hash, sha256);
 }
 
-/* The file below one of the bases; of a/b/c/rows.tsv the longest end that is there.  Caller frees; or
- * NULL. */
+/* Returns the file below one of the bases: for a/b/c/rows.tsv, the longest suffix that exists.  Caller
+ * frees; NULL when none does. */
 static char *moved_find(const char *old, const char *sha256, char *const base[BASES]) {
     for (const char *end = old; end; end = strchr(end, '/')) {
         end += *end == '/';
@@ -34,12 +34,12 @@ static char *moved_find(const char *old, const char *sha256, char *const base[BA
     return NULL;
 }
 
-/* *path, when it is gone and found elsewhere. */
-static bool moved_follow(char **path, const char *sha256, char *const base[BASES], struct buf *said) {
+/* Replaces *path when it is missing and found elsewhere. */
+static bool moved_follow(char **path, const char *sha256, char *const base[BASES], struct buf *notes) {
     if (!*path || !sha256 || file_exists(*path)) return false;
     char *now = moved_find(*path, sha256, base);
     if (!now) return false;
-    text_line(said, "rows: %s is gone; %s, whose bytes are the same, is taken", *path, now);
+    text_line(notes, "data: %s does not exist; using %s, which has the same contents", *path, now);
     free(*path);
     *path = now;
     return true;
@@ -50,29 +50,29 @@ static char *moved_folder_of(const char *path) {
     return slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
 }
 
-/* The model's folder, gone, where the rows that lay in it are now. */
-static void moved_model(struct run_config *c, const char *rows_before, struct buf *said) {
+/* Replaces a missing model folder by the new folder of the data files that were in it. */
+static void moved_model(struct run_config *c, const char *rows_before, struct buf *notes) {
     char *was = moved_folder_of(rows_before), *now = moved_folder_of(c->train_file);
     bool with_rows = was && now && c->model_folder && !strcmp(was, c->model_folder) && !file_is_folder(was);
     if (with_rows) {
-        text_line(said, "model: %s is gone; %s is taken, with its rows", was, now);
+        text_line(notes, "model: %s does not exist; using %s, next to the data files", was, now);
         xreplace(&c->model_folder, now);
     }
     free(was);
     free(now);
 }
 
-void moved_rows(struct run_config *c, const char *history, struct buf *said) {
+void moved_rows(struct run_config *c, const char *history, struct buf *notes) {
     char *program = file_program_folder();
     char *base[BASES] = { xstrdup("."), moved_folder_of(history), program,
                           program ? file_join(program, "..") : NULL };
     for (int i = 0; i < config_task_count(c); i++) {
         struct run_config *of = config_rows(c, i);
         char *was = of->train_file ? xstrdup(of->train_file) : NULL;
-        bool train = moved_follow(&of->train_file, of->train_sha256, base, said);
-        bool one = of->train_file && of->dev_file && !strcmp(was, of->dev_file); /* said once */
-        bool dev = moved_follow(&of->dev_file, of->dev_sha256, base, train && one ? NULL : said);
-        if (train && !c->tasks) moved_model(c, was, said);
+        bool train = moved_follow(&of->train_file, of->train_sha256, base, notes);
+        bool one = of->train_file && of->dev_file && !strcmp(was, of->dev_file); /* reported once */
+        bool dev = moved_follow(&of->dev_file, of->dev_sha256, base, train && one ? NULL : notes);
+        if (train && !c->tasks) moved_model(c, was, notes);
         free(was);
         if (!of->task_folder || !(train || dev)) continue;
         free(of->task_folder);

@@ -54,12 +54,12 @@ char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t 
 
 char *opened_facts_unknown(int64_t run) {
     return xprintf(
-        "run %lld was begun when runs knew their model by the hash of its weights alone: its config.json and "
-        "its tokenizer are taken as they are now",
+        "run %lld was recorded by a version that identified models by the hash of their weights only: "
+        "the current config.json and tokenizer are used",
         (long long)run);
 }
 
-/* Which of a run's tasks is meant, and the config as of that alone.  *name: NULL for a run of one. */
+/* Selects one of a run's tasks, and the config for that task alone.  *name: NULL for a run of one task. */
 static int opened_choose_task(struct opened *o, struct run_config *c, const char *task, char **name,
                               struct err *e) {
     *name = NULL;
@@ -80,24 +80,24 @@ static int opened_choose_task(struct opened *o, struct run_config *c, const char
 }
 
 static int opened_read_config(struct opened *o, struct store *s, int64_t id, struct run_config *c,
-                              struct buf *said, struct err *e) {
+                              struct buf *notes, struct err *e) {
     struct run_record r;
     if (record_open(s, id, &r, e)) return e->code;
     o->called = run_table_called(&r.row);
     o->title = run_table_short(&r.row);
     store_run_release(&r.row);
     *c = r.config;
-    moved_rows(c, store_path(s), said);
+    moved_rows(c, store_path(s), notes);
     return 0;
 }
 
-/* Model and predictor of o->config; `task`: as opened_checkpoint takes it. */
+/* Opens model and predictor of o->config; `task`: as for opened_checkpoint. */
 static int open_weights(struct opened *o, struct store *s, const char *task, const struct backbone_hint *hint,
-                        struct buf *said, struct err *e) {
+                        struct buf *notes, struct err *e) {
     o->method = method_text(&o->config.method);
     char *checkpoint = opened_checkpoint(s, o->run, task, &o->step, e);
-    o->model = checkpoint ? backbone_open(&o->config, hint, said, e) : NULL;
-    /* a draw of few shots is a run of its own, which knows of no other task */
+    o->model = checkpoint ? backbone_open(&o->config, hint, notes, e) : NULL;
+    /* a few-shot run is independent and has one task */
     bool draw = config_is_fewshot(&o->config);
     if (o->model)
         o->predictor = o->all ? predictor_open_all(checkpoint, o->model, e)
@@ -105,38 +105,38 @@ static int open_weights(struct opened *o, struct store *s, const char *task, con
     free(checkpoint);
     if (o->predictor && !predictor_knows_facts(o->predictor)) {
         char *unknown = opened_facts_unknown(o->run);
-        text_line(said, "%s", unknown);
+        text_line(notes, "%s", unknown);
         free(unknown);
     }
     return o->predictor ? 0 : e->code;
 }
 
 int opened_run(struct opened *o, struct store *s, int64_t id, const char *task,
-               const struct backbone_hint *hint, struct buf *said, struct err *e) {
+               const struct backbone_hint *hint, struct buf *notes, struct err *e) {
     struct run_config config;
     char *name;
-    int rc = opened_read_config(o, s, id, &config, said, e);
+    int rc = opened_read_config(o, s, id, &config, notes, e);
     if (rc) return rc;
     o->run = id;
     if (opened_choose_task(o, &config, task, &name, e)) {
-        o->run = 0; /* of its config nothing is to be released */
+        o->run = 0; /* its config holds nothing to release */
         return e->code;
     }
-    rc = open_weights(o, s, name, hint, said, e);
+    rc = open_weights(o, s, name, hint, notes, e);
     free(name);
     return rc;
 }
 
 int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint,
-                   struct buf *said, struct err *e) {
-    int rc = opened_read_config(o, s, id, &o->config, said, e);
+                   struct buf *notes, struct err *e) {
+    int rc = opened_read_config(o, s, id, &o->config, notes, e);
     if (rc) return rc;
     o->run = id;
     o->several = o->config.tasks > 0;
     o->all = true;
     if (o->several && o->config.best_of == BEST_PER_TASK)
-        text_line(said,
-                  "run %lld kept the best values of each task: all its tasks together are those of its end",
+        text_line(notes,
+                  "run %lld stored a best checkpoint per task; all tasks together use its last checkpoint",
                   (long long)id);
-    return open_weights(o, s, NULL, hint, said, e);
+    return open_weights(o, s, NULL, hint, notes, e);
 }

@@ -1,5 +1,4 @@
-/* A run of the history, or a model, opened for use: its checkpoint on its model, and what it was made
- * with. */
+/* A stored run, or a model, opened for use: its checkpoint loaded on its model, and its metadata. */
 #ifndef APP_HISTORY_OPENED_H
 #define APP_HISTORY_OPENED_H
 
@@ -9,18 +8,18 @@
 #include "core/train/use/predict.h"
 #include "store/store.h"
 
-/* A predictor with what it came from. */
+/* A predictor and its origin. */
 struct opened {
     struct model *model;
     struct predictor *predictor;
-    struct run_config config; /* of the run, of several tasks as if it had the one in use; zeroed for a
+    struct run_config config; /* of the run, reduced to the task in use; zeroed for a
                                * model's own head */
     bool several;             /* the run has more than one task */
     struct run_config
-        whole; /* where one of several is in use, the run's with all of them; zeroed otherwise */
-    bool all;                 /* and all of them are here: `config` is the run's own */
+        whole; /* with all tasks, when one of several is in use; zeroed otherwise */
+    bool all;                 /* all tasks are in use: `config` is the run's own */
     char *method;             /* of the run, as text; NULL without one */
-    char *called, *title; /* "#3", "#3 the best"; and with its method behind: "#3 lora", "#3 the best: lora";
+    char *called, *title; /* "#3", "#3 the best"; followed by the method: "#3 lora", "#3 the best: lora";
                              NULL without one */
     int64_t run;              /* 0: a model */
     int64_t step;             /* of the run's checkpoint */
@@ -28,29 +27,29 @@ struct opened {
     int names;
 };
 
-/* The run's best checkpoint on its model, looked for as backbone_open does; names stay empty.  `task`: which
- * of its tasks, by name; NULL: the only one (ERR_USAGE lists several).  What is worth saying about the model
- * goes to `said` (may be NULL), a line each.  On failure opened_release frees. */
+/* Opens the run's best checkpoint on its model, which is found as by backbone_open; label names stay empty.
+ * `task`: one of its tasks by name; NULL: the only one (ERR_USAGE when it has several).  Remarks on the
+ * model go to `notes` (may be NULL), a line each.  On failure opened_release frees. */
 int opened_run(struct opened *o, struct store *s, int64_t id, const char *task,
-               const struct backbone_hint *hint, struct buf *said, struct err *e);
-/* The same with all tasks of the run (predictor_open_all); where each task has a best checkpoint of its own
- * that is said, and the last one taken. */
+               const struct backbone_hint *hint, struct buf *notes, struct err *e);
+/* Opens a run with all its tasks (predictor_open_all); when each task has its own best checkpoint, it adds
+ * a note and uses the last one. */
 int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint,
-                   struct buf *said, struct err *e);
-/* The best checkpoint's path, of the task where it has one of its own, or the last when no best one was kept;
- * caller frees.  *step (may be NULL): its own, or 0.  NULL and *e when there is none. */
+                   struct buf *notes, struct err *e);
+/* Returns the path of the best checkpoint, of the task if it has its own, or of the last one without a best
+ * one; caller frees.  *step (may be NULL): its step, or 0.  NULL and *e when there is none. */
 char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t *step, struct err *e);
-/* What is said of a run that knows no facts of its model (core/model/facts.h).  Caller frees. */
+/* Returns the note for a run without the facts of its model (core/model/facts.h).  Caller frees. */
 char *opened_facts_unknown(int64_t run);
 void opened_release(struct opened *o);
 
-/* How a table is read where nobody says. */
+/* How tables are read when the user specifies nothing. */
 struct table_reader {
-    const char *column; /* of the text; NULL: the first that is one */
+    const char *column; /* of the text; NULL: the first text column */
     enum data_header header;
     const char *delimiter;
 };
-/* How the run read its tables; points into *o. */
+/* Returns how the run read its tables; points into *o. */
 struct table_reader opened_reader(const struct opened *o);
 
 #endif

@@ -10,11 +10,11 @@
 #include "core/base/file.h"
 
 static int purge_refused(const char *path, int why, bool delete, struct err *e) {
-    if (*e->text) return e->code; /* the first is told */
+    if (*e->text) return e->code; /* only the first error is reported */
     return err_set(e, ERR_SYSTEM, "%s: cannot be %s: %s", path, delete ? "deleted" : "read", strerror(why));
 }
 
-/* Counts what lies below the folder, and `delete`s it with the folder. */
+/* Counts the files below the folder; with `delete`, deletes them and the folder. */
 static int purge_walk(char *folder, bool delete, struct purge_sum *sum, struct err *e) {
     FTS *walk = fts_open((char *[]){ folder, NULL }, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!walk) return purge_refused(folder, errno, delete, e);
@@ -55,8 +55,8 @@ int purge_runs(struct store *s, const int64_t *runs, size_t n, int64_t typed, st
     struct store_paths paths;
     int rc = store_purge(s, runs, n, typed, &paths, e);
     if (rc) return rc;
-    for (size_t i = 0; i < paths.count; i++) /* the folders come last and hold the rest */
+    for (size_t i = 0; i < paths.count; i++) /* the folders come last and contain the rest */
         if (file_is_folder(paths.path[i]) && purge_walk(paths.path[i], true, out, e)) rc = e->code;
     store_paths_release(&paths);
-    return rc ? err_prefix(e, "the runs are gone from the history, but not all their files") : 0;
+    return rc ? err_prefix(e, "the runs were deleted from the database, but not all their files") : 0;
 }

@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
-/* The description says which model it is, as that of a run which was trained here. */
+/* Adds the identity of the model to the description, as for a run trained here. */
 static void name_model(struct imported *x) {
     struct run_config *c = &x->config;
     const struct model *m = x->model;
@@ -21,7 +21,8 @@ static void name_model(struct imported *x) {
     xreplace(&c->model_facts, m->facts);
 }
 
-/* A step of a training elsewhere; what was told before a step that is there already has been replayed. */
+/* Adds a step of a training elsewhere; values for a step that is already stored are replays and are
+ * skipped. */
 static void keep_step(struct store *s, int64_t id, const struct curve_entry *x) {
     struct store_step step = { .run = id, .step = x->step };
     for (int i = 0; i < x->count && step.count < STORE_STEP_VALUES; i++) {
@@ -45,7 +46,7 @@ static void keep_evaluation(struct store *s, int64_t id, const struct curve_entr
                .run = id, .step = x->step, .rows = "of the Trainer", .count = x->count, .metric = metric });
 }
 
-/* Its values, in the folder of a run that has its row. */
+/* Stores the parameters in the folder of a run whose record exists. */
 static int keep_values(struct store *s, int64_t id, const struct imported *x, struct err *e) {
     char *folder = store_run_folder(s, id), *path = file_join(folder, "best.safetensors"), sha256[65];
     struct stat st;
@@ -61,7 +62,8 @@ static int keep_values(struct store *s, int64_t id, const struct imported *x, st
     struct store_change change = { .run = id, .seconds = 0, .state = rc ? STORE_FAILED : STORE_FINISHED,
                                    .reason = rc ? e->text : NULL, .weights_sha256 = rc ? NULL : sha256 };
     int changed = store_change(s, &change);
-    if (!rc && changed) rc = err_set(e, ERR_SYSTEM, "run %lld: its state could not be stored", (long long)id);
+    if (!rc && changed)
+        rc = err_set(e, ERR_SYSTEM, "run %lld: its checkpoint could not be stored", (long long)id);
     free(folder);
     free(path);
     return rc;
@@ -99,7 +101,7 @@ int ready_run_name_classes(struct store *s, int64_t id, const struct backbone_hi
     bool made = record.imported != NULL;
     store_run_release(&record);
     if (!made)
-        return err_set(e, ERR_USAGE, "run %lld was trained here: its classes are those of its task",
+        return err_set(e, ERR_USAGE, "run %lld was trained here: its classes are those of its task and cannot be renamed",
                        (long long)id);
     rc = opened_run(&o, s, id, NULL, hint, NULL, e);
     if (!rc) rc = predictor_name_classes(o.predictor, name, n, e);

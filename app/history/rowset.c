@@ -99,7 +99,7 @@ void rowset_release(struct rowset *r) {
 
 /* ---- JSON ---- */
 
-/* Bytes of s that are kept, never cutting a character. */
+/* Returns the number of bytes of s that are stored, without splitting a character. */
 static size_t kept_size(const char *s) {
     size_t n = strlen(s);
     if (n <= ROWSET_TEXT) return n;
@@ -116,12 +116,12 @@ static void rowset_add_text(struct buf *b, const char *key, const char *s) {
 void rowset_items(const struct rowset *r, const int32_t *predicted, struct buf *out) {
     buf_putc(out, '[');
     for (int i = 0; i < r->n; i++) {
-        const char *said = predicted && predicted[i] >= 0 ? r->label_name[predicted[i]] : NULL;
+        const char *name = predicted && predicted[i] >= 0 ? r->label_name[predicted[i]] : NULL;
         json_put(out, "{row:%jd,task:%1s,label:%s", r->row[i], r->tasks > 1 ? r->task[r->of_task[i]] : NULL,
                  r->label[i] < 0 ? NULL : r->label_name[r->label[i]]);
         rowset_add_text(out, "text", r->a[i]);
         if (r->b[i]) rowset_add_text(out, "text_b", r->b[i]);
-        json_put(out, "prediction:%s}", said);
+        json_put(out, "prediction:%s}", name);
     }
     buf_putc(out, ']');
 }
@@ -145,9 +145,9 @@ int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n,
     if (!list) return e->code;
     if (!json_is_array(list) || json_array_size(list) != (size_t)n) {
         json_decref(list);
-        return err_set(e, ERR_DATABASE, "a set of %d vectors does not say what each is of", n);
+        return err_set(e, ERR_DATABASE, "a stored set of %d vectors has no description of its examples", n);
     }
-    int32_t *said = xcalloc((size_t)n + 1, sizeof *said);
+    int32_t *out = xcalloc((size_t)n + 1, sizeof *out);
     bool any = false;
     rowset_make_room(r, n);
     for (int i = 0; i < n; i++) {
@@ -162,13 +162,13 @@ int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n,
         r->a[i] = xstrdup(a ? a : "");
         r->b[i] = b ? xstrdup(b) : NULL;
         r->label[i] = label ? rowset_class_of(r, t, label) : -1;
-        said[i] = prediction ? rowset_class_of(r, t, prediction) : -1;
+        out[i] = prediction ? rowset_class_of(r, t, prediction) : -1;
         any = any || prediction;
     }
     json_decref(list);
     name_classes(r);
-    if (any) *predicted = said;
-    else free(said);
+    if (any) *predicted = out;
+    else free(out);
     return 0;
 }
 
@@ -176,7 +176,7 @@ int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n,
 
 static bool rowset_same_text(const char *a, const char *b) {
     if (!a || !b) return !a && !b;
-    size_t n = kept_size(a), m = kept_size(b); /* kept sets hold no more */
+    size_t n = kept_size(a), m = kept_size(b); /* stored sets contain no more */
     return n == m && !memcmp(a, b, n);
 }
 
@@ -184,15 +184,15 @@ int rowset_same(const struct rowset *a, const struct rowset *b, struct err *e) {
     for (int i = 0; i < a->n && i < b->n; i++) {
         if (a->row[i] != b->row[i])
             return err_set(e, ERR_USAGE,
-                           "the two sides have different rows: number %d is row %lld of one, row %lld of the "
-                           "other; give --task",
+                           "the two sides have different examples: number %d is row %lld on one side and row %lld on the "
+                           "other; give the same --task",
                            i + 1, (long long)a->row[i], (long long)b->row[i]);
         if (!rowset_same_text(a->a[i], b->a[i]) || !rowset_same_text(a->b[i], b->b[i]))
-            return err_set(e, ERR_USAGE, "the two sides have different texts in row %lld; give --task",
+            return err_set(e, ERR_USAGE, "the two sides have different texts in row %lld; give the same --task",
                            (long long)a->row[i]);
     }
     if (a->n == b->n) return 0;
-    return err_set(e, ERR_USAGE, "the two sides have different rows: %d and %d; give --task", a->n, b->n);
+    return err_set(e, ERR_USAGE, "the two sides have different numbers of examples: %d and %d; give the same --task", a->n, b->n);
 }
 
 char *rowset_text(const struct rowset *r, int i) {

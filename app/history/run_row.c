@@ -16,7 +16,7 @@
 #include "core/train/config/regime.h"
 #include "views/ui_parts.h"
 
-/* One row of the history for each module. */
+/* Converts each module to a record of the database. */
 static void fill_module(struct store_module *row, const struct method *method, int i,
                         const struct plan *p, char layers[KEY_TEXT], char **text) {
     struct module own = method->module[i];
@@ -54,7 +54,7 @@ static int direction_of(const struct run_config *c) {
     return metric < 0 ? 0 : metric_direction((enum metric_id)metric);
 }
 
-/* The description's JSON with the members that it has besides; caller frees. */
+/* Returns the description's JSON with its additional members; caller frees. */
 static char *whole_config(const struct run_config *c, const char *more) {
     struct buf b = BUF_INIT;
     char *config = config_json(c);
@@ -66,7 +66,7 @@ static char *whole_config(const struct run_config *c, const char *more) {
     return buf_take(&b);
 }
 
-/* What is kept of the reading of each split; a list of *n texts, the caller's. */
+/* Returns the import reports of all splits as *n texts, owned by the caller. */
 static char **reports_of(const struct run_config *c, const struct run_tasks *t, int *n) {
     char **report = xcalloc((size_t)(t ? t->count : 0) * TASK_SPLITS + 1, sizeof *report);
     *n = 0;

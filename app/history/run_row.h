@@ -1,4 +1,4 @@
-/* The row of the history that a run gets: what is frozen before its first step. */
+/* Creation of the database record of a run, fixed before its first step. */
 #ifndef APP_HISTORY_RUN_ROW_H
 #define APP_HISTORY_RUN_ROW_H
 
@@ -6,11 +6,11 @@
 #include "core/train/config/config.h"
 #include "store/store.h"
 
-/* What is said beside its completed description. */
+/* What is recorded in addition to the completed config. */
 struct history_row {
-    const char *split;    /* whose metric decides; NULL: dev */
-    const struct run_tasks *tasks; /* whose reading is kept; NULL: nothing was read */
-    const char *more;     /* members that the JSON of its description has besides; NULL: none */
+    const char *split;    /* split of the primary metric; NULL: dev */
+    const struct run_tasks *tasks; /* tasks whose import reports are stored; NULL: nothing was read */
+    const char *more;     /* additional members of the JSON of the config; NULL: none */
     int64_t steps;        /* planned */
     double estimated_seconds; /* as of struct store_new_run */
     int64_t estimated_bytes;
@@ -22,25 +22,25 @@ struct history_row {
     const char *tag;      /* NULL: none */
     const char *imported; /* as of struct store_new_run */
 };
-/* Adds it with a row for each module, queued; its number is *id and its lock the store's (store_create_run).
- * `p`: the run's plan. */
+/* Adds a queued run with a record per module; *id is its number, and the store holds its lock
+ * (store_create_run). `p`: the run's plan. */
 int run_row_create(struct store *s, const struct run_config *c, const struct plan *p,
                    const struct history_row *x, int64_t *id, struct err *e);
 
-/* Whether a stored run is of few shots: it has no training of its own, its draws have. */
+/* Returns whether a stored run is a few-shot run, whose training is done by its child runs. */
 bool run_row_is_fewshot(const struct store_run *r);
-/* Whether a stored run is a draw of a few-shot run, its parent: what its description says beside a run's is then
- * where the draw began. */
+/* Returns whether a stored run is a child of a few-shot run: the additional members of its config then describe
+ * the point at which it started. */
 bool run_row_is_draw(const struct store_run *r);
 
-/* Returns the training time and the memory that a run took, each with what was estimated at its start: "14.2
- * s (estimated 15 s)", "39 MB (estimated 37 MB)"; of a run without a measurement the estimate alone.  NULL
- * where there is neither.  Caller frees. */
+/* Returns the training time and the peak memory of a run, each with the estimate made at its start: "14.2 s
+ * (estimated 15 s)", "39 MB (estimated 37 MB)"; without a measurement only the estimate.  NULL when there
+ * is neither.  Caller frees. */
 char *run_row_took(const struct store_run *r);
 char *run_row_memory(const struct store_run *r);
 
-/* What the row says of this machine: the kernel and version of the matrix library, and the processor.  Caller
- * frees. */
+/* Returns the description of this machine: kernel and version of the matrix library, and the processor.
+ * Caller frees. */
 char *run_row_kernel(void);
 
 #endif

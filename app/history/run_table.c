@@ -42,11 +42,10 @@ char *run_table_title(const struct store_run *r) {
     return title;
 }
 
-/* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
- * worth. */
+/* Returns the remark of a line: the reason for the end of a run, or why its best value is meaningless. */
 static const char *run_table_remark(const struct store_run *r) {
     if (r->reason && (r->state == STORE_FAILED || r->state == STORE_INTERRUPTED)) return r->reason;
-    return r->none_valid ? "no answer is valid" : r->constant ? "constant predictions" : "";
+    return r->none_valid ? "no valid output" : r->constant ? "predicts one class only" : "";
 }
 
 void run_table_value(const struct store_value *v, char out[RUN_VALUE_ROOM]) {

@@ -14,7 +14,7 @@
 #include "core/train/config/stages.h"
 #include "core/train/run/event.h"
 
-/* Of one task: what its view points to. */
+/* The arrays that the view of a task points to. */
 struct task_arrays {
     double *step, *loss;
     size_t room;
@@ -23,7 +23,7 @@ struct task_arrays {
     char *name, *metric, *rows;
 };
 
-/* Of a part of the loss. */
+/* The arrays of a loss component. */
 struct term_arrays {
     double *step, *loss;
     size_t room;
@@ -78,7 +78,7 @@ void series_free(struct run_series *s) {
     free(s);
 }
 
-/* Makes room for one more in arrays that share a capacity. */
+/* Makes room for one more element in arrays that share a capacity. */
 static void series_grow(double **array[], size_t arrays, size_t *room, size_t count) {
     if (count < *room) return;
     *room = *room ? 2 * *room : 64;
@@ -106,7 +106,7 @@ void series_point(struct run_series *s, const struct series_step *x) {
     v->seconds = s->seconds;
 }
 
-/* One evaluation as curves take it; values NaN: undefined, or not there. */
+/* An evaluation as charts take it; NaN: undefined or missing. */
 struct evaluation {
     int64_t step;
     const char *rows;
@@ -132,9 +132,9 @@ static void take_evaluation(struct run_series *s, const struct evaluation *x) {
     v->best_step = x->step;
 }
 
-/* ---- several tasks ---- */
+/* ---- multi-task runs ---- */
 
-/* One more point of a curve; false: it is not after the last one. */
+/* Appends a point to a curve; returns false unless it is after the last one. */
 static bool add_point(double **step, double **value, size_t *room, size_t *count, int64_t at, double x) {
     if (*count && (double)at <= (*step)[*count - 1]) return false;
     series_grow((double **[]){ step, value }, 2, room, *count);
@@ -194,7 +194,7 @@ static int term_order(const char *a, const char *b) {
     return first || second ? second - first : strcmp(a, b);
 }
 
-/* Its place, made where there is none. */
+/* Returns its index; adds it if it is missing. */
 static int term_at(struct run_series *s, const char *name) {
     struct series *v = &s->view;
     int at = 0;
@@ -221,7 +221,7 @@ static void term_point(struct run_series *s, const char *name, int64_t step, dou
     v->loss = t->loss;
 }
 
-/* The task whose loss has this name, "TASK/loss", or -1. */
+/* Returns the task whose loss has this name, "TASK/loss", or -1. */
 static int task_of_loss(const struct run_series *s, const char *name) {
     const char *slash = strrchr(name, '/');
     if (!slash || strcmp(slash, "/loss")) return -1;
@@ -240,13 +240,13 @@ void series_value(struct run_series *s, const char *name, int64_t step, double v
 
 /* ---- evaluations ---- */
 
-/* The name in the last stage of what a stage before it has as "stage1/dev.accuracy". */
+/* Returns the name without the prefix of an earlier stage: "dev.accuracy" for "stage1/dev.accuracy". */
 static const char *name_of(const struct run_series *s, const struct store_eval_row *r) {
     const char *slash = s->staged && text_starts(r->name, SERIES_STAGE) ? strchr(r->name, '/') : NULL;
     return slash ? slash + 1 : r->name;
 }
 
-/* Of the run: what its primary metric, "dev.accuracy", has beside it. */
+/* Finds the values of the run that accompany its primary metric, "dev.accuracy". */
 static bool whole_evaluation(const struct run_series *s, const struct store_eval_row *r, const char *majority,
                              const char *loss, struct evaluation *x) {
     const char *name = name_of(s, r);
@@ -272,7 +272,7 @@ static void whole_evaluations(struct run_series *s, const struct store_evals *v)
     free(loss);
 }
 
-/* Of a task: the first split of a step counts. */
+/* The same for a task: the first split of a step counts. */
 static void task_evaluations(struct run_series *s, int at, const struct store_evals *v) {
     const char *task = s->of[at].name, *decides = s->of[at].metric;
     for (size_t i = 0; i < v->count;) {
@@ -298,15 +298,15 @@ void series_evaluations(struct run_series *s, const struct store_evals *v) {
     for (int i = 0; i < s->view.tasks; i++) task_evaluations(s, i, v);
 }
 
-/* ---- from another series ---- */
+/* ---- merging series ---- */
 
-/* How many of the steps are not after `last`: those that come are few, and at the end. */
+/* Returns how many of the steps are not after `last`; searches from the end, where new steps are. */
 static size_t series_known(const double *step, size_t count, const double *last) {
     while (last && count && step[count - 1] > *last) count--;
     return last ? count : 0;
 }
 
-/* The first of the steps of `from` that is after the last one in `mine`. */
+/* Returns the first step of `from` after the last one in `mine`. */
 static size_t series_new_from(const double *mine, size_t count, const double *from, size_t n) {
     return series_known(from, n, count ? &mine[count - 1] : NULL);
 }
@@ -338,7 +338,7 @@ static void take_points(struct run_series *s, const struct run_series *from) {
     }
 }
 
-/* How many samples there are from a step on. */
+/* Returns the number of samples from a step on. */
 static size_t samples_from(const struct series *v, int64_t step) {
     size_t n = 0;
     while (n < v->samples && v->sample[v->samples - n - 1].step >= step) n++;
@@ -374,9 +374,9 @@ void series_sample(struct run_series *s, const struct train_sample *x) {
     v->sample = s->sample;
 }
 
-/* ---- from the store ---- */
+/* ---- reading the database ---- */
 
-/* The value of `p` at `step`, which only goes up; NaN where there is none. */
+/* Returns the value of `p` at `step`, which must not decrease between calls; NaN if there is none. */
 static double series_at(const struct store_points *p, size_t *k, int64_t step) {
     while (*k < p->count && p->step[*k] < step) ++*k;
     return *k < p->count && p->step[*k] == step ? p->value[*k] : NAN;
@@ -400,7 +400,8 @@ static int read_points(struct run_series *s, struct store *store, struct err *e)
     return rc;
 }
 
-/* Training rows of each of the run's tasks, as the reports have them; false: those of one are not known. */
+/* Reads the number of training examples of each task from the import reports; returns false if one is
+ * unknown. */
 static bool train_rows(const struct store_run *run, const struct run_config *c, size_t rows[RUN_TASKS]) {
     bool known = true;
     for (int i = 0; i < config_task_count(c); i++) {
@@ -417,7 +418,7 @@ static bool train_rows(const struct store_run *run, const struct run_config *c, 
     return known;
 }
 
-/* Steps of an epoch; 0: the run has none. */
+/* Returns the number of steps per epoch, or 0 if unknown. */
 static double epoch_of(const struct run_config *c, const size_t *rows) {
     size_t all = 0;
     if (c->batch < 1 || config_is_meta(c) || config_is_staged(c)) return 0;
@@ -454,7 +455,7 @@ void series_begin(struct run_series *s, const struct store_run *run) {
     config_release(&c);
 }
 
-/* The further values of steps. */
+/* Reads the additional values of steps. */
 static int read_values(struct run_series *s, struct store *store, const struct store_run *run,
                        struct err *e) {
     int rc = 0;

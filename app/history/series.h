@@ -1,6 +1,6 @@
-/* A run's points, evaluations and texts in the arrays that charts take, made in one way for a run that
- * trains here, one that was resumed and one that is only stored.  It grows: what is there already (a
- * step that is not after the last one) is passed over, so that the same may be told again. */
+/* The points, evaluations and generated texts of a run in the arrays that charts take, for a run that
+ * trains here, was resumed or is only stored.  The arrays only grow: a step that is not after the last one
+ * is ignored, so that values may be added twice. */
 #ifndef APP_HISTORY_SERIES_H
 #define APP_HISTORY_SERIES_H
 
@@ -9,7 +9,7 @@
 #include "store/store.h"
 #include "views/train.h"
 
-/* Results of a stage before the last are kept as "stage1/dev.accuracy". */
+/* Results of a stage before the last are stored as "stage1/dev.accuracy". */
 #define SERIES_STAGE "stage"
 
 struct run_series {
@@ -20,37 +20,36 @@ struct run_series {
     size_t eval_room;
     struct train_sample *sample; /* its texts are owned */
     size_t sample_room;
-    char *decides, *rows; /* decides: "dev.accuracy", the metric of the view */
+    char *decides, *rows; /* decides: "dev.accuracy", the primary metric of the view */
     bool staged;
     struct task_arrays *of; /* of view.task */
     struct term_arrays *part; /* of view.term */
 };
 
-/* Of run `run` (0: of none), nothing in it yet; series_free. */
+/* Returns an empty series of run `run` (0: none); release with series_free. */
 struct run_series *series_new(int64_t run);
-void series_free(struct run_series *s); /* NULL is no work */
+void series_free(struct run_series *s); /* NULL is ignored */
 
-/* Takes from a run (whole, store.h) what its curves are of: the primary metric, its tasks and their expected
- * shares of a batch, where its stages begin, the steps of an epoch; the metric alone where its config cannot
- * be read. */
+/* Takes the metadata of a run (whole, store.h): the primary metric, its tasks and their expected shares of
+ * a batch, the start of its stages, the steps per epoch; only the metric when its config is invalid. */
 void series_begin(struct run_series *s, const struct store_run *run);
-/* tokens: of the step alone; seconds: of training until then.  NaN: not kept. */
+/* tokens: of the step alone; seconds: training time until then.  NaN: not recorded. */
 struct series_step {
     int64_t step;
     double loss, lr, norm, tokens, seconds;
 };
 void series_point(struct run_series *s, const struct series_step *x);
-/* A further value of a step under the name that the history has it by: the loss of a task, "TASK/loss", or a
- * component of the loss, "loss.task".  Other names are metrics of the step, and passed over. */
+/* Adds a further value of a step by its name in the database: the loss of a task, "TASK/loss", or a loss
+ * component, "loss.task".  Other names are metrics of the step and are ignored. */
 void series_value(struct run_series *s, const char *name, int64_t step, double value);
-/* Results, those of a step one after another: of the run, and of its tasks. */
+/* Adds evaluation results of the run and of its tasks, in the order of the steps. */
 void series_evaluations(struct run_series *s, const struct store_evals *v);
-/* A text is copied. */
+/* Adds a generated sample; the text is copied. */
 void series_sample(struct run_series *s, const struct train_sample *x);
-/* Adds what another series of the same run has after what is there. */
+/* Appends what another series of the same run has after the last step of this one. */
 void series_take(struct run_series *s, const struct run_series *from);
 
-/* Adds what the store has of the run (whole) from the last step on. */
+/* Appends what the database has of the run (whole) after the last step. */
 int series_read(struct run_series *s, struct store *store, const struct store_run *run, struct err *e);
 
 #endif

@@ -19,15 +19,15 @@ static const char *const spot_ways[] = { "mean", "tokens" };
 struct spot_said {
     const char *from, *to; /* the item in the text */
     int run[SPOT_RUNS], runs;
-    int own;               /* of the task itself; 0: not said */
-    bool tokens;           /* by pairs of tokens; else by their mean */
+    int own;               /* run on the task itself; 0: not given */
+    bool tokens;           /* compare pairs of tokens; else their means */
 };
 
-/* A prompt as a run has it. */
+/* The prompt of a run. */
 struct spot_prompt {
     struct module module;
     real *rows;
-    size_t count, width; /* the rows that act */
+    size_t count, width; /* the active rows */
 };
 
 /* ---- the item ---- */
@@ -51,7 +51,7 @@ static int spot_take_runs(struct spot_said *x, const char *value, struct err *e)
         free(one);
         if (!good)
             return err_set(e, ERR_USAGE,
-                           "spot: runs=%s: numbers of runs stand there (at most %d), as runs=3|5", value,
+                           "spot: runs=%s: expected at most %d run ids, for example runs=3|5", value,
                            SPOT_RUNS);
         for (int i = 0; i < x->runs; i++)
             if (x->run[i] == v) return err_set(e, ERR_USAGE, "spot: run %lld is named twice", (long long)v);
@@ -65,12 +65,12 @@ static int spot_take_key(struct spot_said *x, const char *key, const char *value
     if (!strcmp(key, "runs")) return spot_take_runs(x, value, e);
     if (!strcmp(key, "by") && !strcmp(value, spot_ways[1])) x->tokens = true;
     else if (!strcmp(key, "by") && strcmp(value, spot_ways[0]))
-        return err_set(e, ERR_USAGE, "spot: by=%s: is mean or tokens", value);
+        return err_set(e, ERR_USAGE, "spot: by=%s: must be mean or tokens", value);
     else if (!strcmp(key, "run") && text_to_int(value, &v) && v > 0 && v <= INT32_MAX) x->own = (int)v;
     else if (!strcmp(key, "run"))
-        return err_set(e, ERR_USAGE, "spot: run=%s: a run's number stands there", value);
+        return err_set(e, ERR_USAGE, "spot: run=%s: expected a run id", value);
     else if (strcmp(key, "by"))
-        return err_set(e, ERR_USAGE, "spot has no '%s' (it takes runs, run, by)", key);
+        return err_set(e, ERR_USAGE, "spot: unknown key '%s'; its keys are runs, run, by", key);
     return 0;
 }
 
@@ -83,19 +83,19 @@ static int spot_parse(const char *text, struct spot_said *x, struct err *e) {
         size_t n = strcspn(at, ",;)");
         char key[16], value[256], *one = xstrndup(at, n);
         int got = sscanf(one, " %15[a-z] = %255[^ \t]", key, value);
-        if (got != 2) err_set(e, ERR_USAGE, "spot: '%.40s' must be key=value", one);
+        if (got != 2) err_set(e, ERR_USAGE, "spot: '%.40s': expected key=value", one);
         free(one);
         if (got != 2 || spot_take_key(x, key, value, e)) return e->code;
         at += n + (at[n] != ')');
     }
     if (!x->runs)
         return err_set(e, ERR_USAGE,
-                       "spot: runs= is missing: the runs whose prompts may begin it, as runs=3|5");
+                       "spot: runs= is missing: give the runs whose prompts are candidates, for example runs=3|5");
     if (x->runs > 1 && !x->own)
         return err_set(
             e, ERR_USAGE,
-            "spot: run= is missing: of several prompts the most like one of the task itself is taken; train "
-            "that a little first, and say its run");
+            "spot: run= is missing: with several candidates, the prompt most similar to that of a short run on "
+            "the task itself is used; train that run first and give its id");
     return 0;
 }
 
@@ -130,7 +130,7 @@ static int spot_open(struct store *s, int run, struct spot_prompt *out, struct e
     return rc;
 }
 
-/* ---- how alike ---- */
+/* ---- similarity ---- */
 
 static double spot_cosine(const double *a, const double *b, size_t n) {
     double dot = 0, x = 0, y = 0;
@@ -145,7 +145,7 @@ static double *spot_row(const struct spot_prompt *p, size_t row, bool mean) {
     return out;
 }
 
-/* The cosine of the means of their rows, or the mean of the cosines of all pairs of rows. */
+/* Returns the cosine of the mean rows, or the mean cosine over all pairs of rows. */
 static double spot_alike(const struct spot_prompt *a, const struct spot_prompt *b, bool tokens) {
     double sum = 0;
     for (size_t i = 0; i < (tokens ? a->count : 1); i++)
@@ -158,9 +158,9 @@ static double spot_alike(const struct spot_prompt *a, const struct spot_prompt *
     return tokens ? sum / (double)(a->count * b->count) : sum;
 }
 
-/* The place of the most alike; says how alike all are. */
+/* Returns the index of the most similar prompt; writes a note with all similarities. */
 static int spot_choose(const struct spot_said *x, const struct spot_prompt *prompt,
-                       const struct spot_prompt *own, struct buf *said) {
+                       const struct spot_prompt *own, struct buf *notes) {
     int best = 0;
     double alike[SPOT_RUNS] = { 0 };
     for (int i = 0; i < x->runs; i++) {
@@ -168,17 +168,17 @@ static int spot_choose(const struct spot_said *x, const struct spot_prompt *prom
         if (alike[i] > alike[best]) best = i;
     }
     buf_printf(
-        said,
-        "spot: the prompt begins as that of run %d, which is most like run %d's, by the cosine of %s: %.4f",
+        notes,
+        "spot: the prompt is initialized from run %d, the most similar to run %d by the cosine of %s: %.4f",
         x->run[best], x->own, x->tokens ? "all pairs of rows" : "their mean rows", alike[best]);
     for (int i = 0, n = 0; i < x->runs; i++)
-        if (i != best) buf_printf(said, "%srun %d %.4f", n++ ? ", " : " (", x->run[i], alike[i]);
-    buf_puts(said, x->runs > 1 ? ")\n" : "\n");
+        if (i != best) buf_printf(notes, "%srun %d %.4f", n++ ? ", " : " (", x->run[i], alike[i]);
+    buf_puts(notes, x->runs > 1 ? ")\n" : "\n");
     return best;
 }
 
 static int spot_retrieve(struct store *s, const struct spot_said *x, struct spot_prompt *prompt,
-                         struct buf *said, struct err *e) {
+                         struct buf *notes, struct err *e) {
     struct spot_prompt own = { .rows = NULL };
     int rc = 0, best = 0;
     for (int i = 0; !rc && i < x->runs; i++) rc = spot_open(s, x->run[i], &prompt[i], e);
@@ -186,24 +186,24 @@ static int spot_retrieve(struct store *s, const struct spot_said *x, struct spot
     for (int i = 0; !rc && x->own && i < x->runs; i++)
         if (prompt[i].width != own.width)
             rc = err_set(e, ERR_USAGE,
-                         "spot: run %d's prompt is %zu wide, run %d's %zu: they are of other models",
-                         x->run[i], prompt[i].width, x->own, own.width);
-    if (!rc && x->own) best = spot_choose(x, prompt, &own, said);
+                         "spot: the prompts of runs %d and %d have different widths: %zu and %zu; use runs of the same model",
+                         x->run[i], x->own, prompt[i].width, own.width);
+    if (!rc && x->own) best = spot_choose(x, prompt, &own, notes);
     free(own.rows);
     return rc ? rc : best;
 }
 
-char *spot_text(struct store *s, const char *text, struct buf *said, struct err *e) {
+char *spot_text(struct store *s, const char *text, struct buf *notes, struct err *e) {
     struct spot_said x;
     if (!spot_says(text)) return xstrdup(text);
     if (spot_parse(text, &x, e)) return NULL;
     struct spot_prompt *prompt = xcalloc((size_t)x.runs, sizeof *prompt);
     char *out = NULL;
-    int best = spot_retrieve(s, &x, prompt, said, e);
+    int best = spot_retrieve(s, &x, prompt, notes, e);
     if (best >= 0) {
         struct method one = { .count = 1, .module = { prompt[best].module } };
         if (source_width(one.module[0].source))
-            one.module[0].source = SOURCE_FREE; /* its rows as they came to be */
+            one.module[0].source = SOURCE_FREE; /* the rows as computed, without their source */
         one.module[0].from_run = x.run[best];
         char *module = method_text(&one);
         out = xprintf("%.*s%s%s", (int)(x.from - text), text, module, x.to);

@@ -1,6 +1,6 @@
-/* SPoT (Vu et al. 2022): a prompt begins as that of another run, of several the one whose prompt is most like
- * the one that was trained a little on the task itself.  spot(runs=3|5|7, run=9) in a method's text is
- * written out as that run's prompt with init=run(N). */
+/* SPoT (Vu et al. 2022): initializes a prompt from that of another run; of several candidates, the one most
+ * similar to the prompt of a short run on the task itself.  spot(runs=3|5|7, run=9) in a method's text
+ * becomes that run's prompt with init=run(N). */
 #ifndef APP_HISTORY_SPOT_H
 #define APP_HISTORY_SPOT_H
 
@@ -10,9 +10,9 @@
 #include "store/store.h"
 
 bool spot_says(const char *text);
-/* The text with the prompt in place of spot(…), or as it is; what was chosen and why goes to `said`, a line.
- * Caller frees; NULL with *e: ERR_NOT_FOUND for a run that is not there, ERR_USAGE for one without a prompt
- * of its own or another width. */
-char *spot_text(struct store *s, const char *text, struct buf *said, struct err *e);
+/* Returns the text with the prompt in place of spot(…), or a copy; the choice and its reason are added to
+ * `notes` as a line. Caller frees; NULL with *e: ERR_NOT_FOUND for a missing run, ERR_USAGE for one without
+ * a free prompt or with another width. */
+char *spot_text(struct store *s, const char *text, struct buf *notes, struct err *e);
 
 #endif

@@ -34,13 +34,13 @@ bool task_results_several(const struct store_run *run) {
     return text_starts(run->decides, ALL_TASKS_SPLIT ".");
 }
 
-/* In whichever split. */
+/* Matches the name in any split. */
 static bool task_results_is_of(const char *name, const char *task, const char *metric) {
     const char *found = store_name_metric(name, task);
     return found && !strcmp(found, metric);
 }
 
-/* The last row of the task's deciding metric that counts; its first split comes first. */
+/* Returns the last valid result of the task's primary metric; its first split comes first. */
 static const struct store_eval_row *task_results_find(const struct store_evals *v,
                                                       const struct task_result *t, int64_t step) {
     const struct store_eval_row *found = NULL;

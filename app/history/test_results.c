@@ -23,7 +23,7 @@ static double test_results_value_of(const struct store_evals *v, const char *spl
     return r ? r->value.v : NAN;
 }
 
-/* One task's, where it was scored; `name`: NULL for the only one. */
+/* Adds the result of one task if it was evaluated; `name`: NULL for the only one. */
 static void test_results_add(struct test_results *out, const struct store_evals *v, const char *name,
                              const char *metric) {
     char *split = name ? xprintf("%s/test", name) : xstrdup("test");

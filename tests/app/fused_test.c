@@ -130,7 +130,7 @@ static void what_cannot_be_fused_is_refused(void **state) {
         { 2, "fusion(runs=1|1)", "named twice" },
         { 2, "fusion(runs=one)", "numbers of runs" },
         { 2, "fusion(runs=1)", "two adapters or more" },
-        { 2, "fusion(runs=1|3)", "is no adapter" },
+        { 2, "fusion(runs=1|3)", "is not an adapter" },
         { 2, "fusion(runs=1|4)", "they differ in read=" },
         { 2, "fusion", "has none" },
         { 2, "adapter-pfeiffer(source=fusion) + adapter-pfeiffer(source=fusion) + fusion", "other runs'" },
@@ -221,7 +221,7 @@ static void a_prompt_begins_as_the_most_like_one(void **state) {
         struct command c;
         command_run(&c, NULL, "explain 'spot(runs=1|2, run=3%s)' --model '%s' --db '%s'", by[i], own.model, own.db);
         command_expect(&c, 0);
-        assert_non_null(strstr(buf_text(&c.err), "begins as that of run 2, which is most like run 3's"));
+        assert_non_null(strstr(buf_text(&c.err), "is initialized from run 2, the most similar to run 3"));
         assert_non_null(strstr(buf_text(&c.err), "(run 1 "));
         command_release(&c);
     }
@@ -233,8 +233,8 @@ static void a_prompt_begins_as_the_most_like_one(void **state) {
         { 2, "spot(run=3)", "runs= is missing" },
         { 2, "spot(runs=1|4, run=3)", "run 4 has no prompt" },
         { 3, "spot(runs=9)", "run 9" },
-        { 2, "spot(runs=1, by=length)", "is mean or tokens" },
-        { 2, "spot(runs=1, of=3)", "spot has no 'of'" },
+        { 2, "spot(runs=1, by=length)", "must be mean or tokens" },
+        { 2, "spot(runs=1, of=3)", "spot: unknown key 'of'" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         stage_refused(cases[i].status, cases[i].part, "count --model '%s' --method '%s' --db '%s'", own.model, cases[i].method, own.db);
@@ -260,7 +260,7 @@ static void prompts_of_runs_are_mixed(void **state) {
     static const struct {
         const char *method, *part;
     } cases[] = {
-        { "attempt(runs=3)", "did not train a prompt" },
+        { "attempt(runs=3)", "must have trained one prompt" },
         { "attempt(runs=1|1)", "named twice" },
         { "prompt(l=4) + attempt(runs=1)", "one length" },
         { "prompt(l=3) + attempt", "attempt(runs=3|5)" },

@@ -52,14 +52,14 @@ static void what_exists_stays(void **state) {
     assert_int_equal(symlink("there", link_to), 0);
     assert_int_equal(symlink("nothing", dangling), 0);
     outfile_guard_init(&g, database, false);
-    test_refused(outfile_write(&g, there, "new", 3, &e), ERR_USAGE, &e, "there: exists; --overwrite");
-    test_refused(outfile_write(&g, link_to, "new", 3, &e), ERR_USAGE, &e, "link: exists; --overwrite");
-    test_refused(outfile_write(&g, dangling, "new", 3, &e), ERR_USAGE, &e, "a link to nothing");
+    test_refused(outfile_write(&g, there, "new", 3, &e), ERR_USAGE, &e, "there: already exists; use --overwrite");
+    test_refused(outfile_write(&g, link_to, "new", 3, &e), ERR_USAGE, &e, "link: already exists; use --overwrite");
+    test_refused(outfile_write(&g, dangling, "new", 3, &e), ERR_USAGE, &e, "broken link");
     test_refused(outfile_write(&g, folder, "new", 3, &e), ERR_USAGE, &e, "is a folder");
     test_refused(outfile_write(&g, "", "new", 3, &e), ERR_USAGE, &e, "empty");
-    test_refused(outfile_write(&g, "/dev/null", "new", 3, &e), ERR_USAGE, &e, "no regular file");
+    test_refused(outfile_write(&g, "/dev/null", "new", 3, &e), ERR_USAGE, &e, "not a regular file");
     g.overwrite = true;
-    test_refused(outfile_write(&g, "/dev/null", "new", 3, &e), ERR_USAGE, &e, "no regular file");
+    test_refused(outfile_write(&g, "/dev/null", "new", 3, &e), ERR_USAGE, &e, "not a regular file");
     test_ok(outfile_write(&g, link_to, "new", 3, &e), &e);
     struct stat st;
     assert_true(!lstat(link_to, &st) && S_ISLNK(st.st_mode));
@@ -116,18 +116,18 @@ static void the_history_is_never_written_over(void **state) {
         outfile_guard_init(&g, named[k], true);
         for (size_t i = 0; i < COUNT_OF(beside); i++) {
             char *path = xprintf("%s/../h.db%s", sub, beside[i]);
-            test_refused(outfile_check(&g, path, &e), ERR_USAGE, &e, "belongs to the history");
-            test_refused(outfile_check_folder(&g, path, &e), ERR_USAGE, &e, "belongs to the history");
+            test_refused(outfile_check(&g, path, &e), ERR_USAGE, &e, "belongs to the database");
+            test_refused(outfile_check_folder(&g, path, &e), ERR_USAGE, &e, "belongs to the database");
             free(path);
         }
-        test_refused(outfile_check(&g, other, &e), ERR_USAGE, &e, "belongs to the history");
-        test_refused(outfile_check(&g, same, &e), ERR_USAGE, &e, "belongs to the history");
+        test_refused(outfile_check(&g, other, &e), ERR_USAGE, &e, "belongs to the database");
+        test_refused(outfile_check(&g, same, &e), ERR_USAGE, &e, "belongs to the database");
         char *near = xprintf("%s-filesystem", database);
         test_ok(outfile_check(&g, near, &e), &e);
         free(near);
         near = xprintf("%s/not/there/h.db", folder);
         test_ok(outfile_check_folder(&g, near, &e), &e);
-        test_refused(outfile_check(&g, near, &e), ERR_NOT_FOUND, &e, "there is no folder");
+        test_refused(outfile_check(&g, near, &e), ERR_NOT_FOUND, &e, "does not exist");
         free(near);
         outfile_guard_release(&g);
     }
@@ -167,7 +167,7 @@ static void verbs_write_over_nothing(void **state) {
     const char *const kept[] = { stage.db, best, weights, config, stage.toy, by_link };
     assert_int_equal(link(stage.toy, by_link), 0);
     for (size_t i = 0; i < COUNT_OF(kept); i++) {
-        const char *why = i < 2 ? "belongs to the history" : "is a file that is read";
+        const char *why = i < 2 ? "belongs to the database" : "it is an input file";
         char *before = hash_of(kept[i]);
         stage_refused(2, why, "export 1 --to csv '%s' --db '%s'", kept[i], stage.db);
         stage_refused(2, why, "export 1 --to json '%s' --overwrite --db '%s'", kept[i], stage.db);
@@ -175,14 +175,14 @@ static void verbs_write_over_nothing(void **state) {
         stage_refused(2, why, "eval 1 --wrong '%s' --overwrite --db '%s'", kept[i], stage.db);
         expect_same(kept[i], before);
     }
-    stage_refused(2, "belongs to the history", "export 1 --to hf '%s-files/hf' --db '%s'", stage.db, stage.db);
-    stage_refused(2, "belongs to the history", "export 1 --to hf '%s-lock' --db '%s'", stage.db, stage.db);
+    stage_refused(2, "belongs to the database", "export 1 --to hf '%s-files/hf' --db '%s'", stage.db, stage.db);
+    stage_refused(2, "belongs to the database", "export 1 --to hf '%s-lock' --db '%s'", stage.db, stage.db);
     stage_refused(2, "--overwrite is for", "export 1 --to csv --overwrite --db '%s'", stage.db);
     stage_refused(2, "--overwrite: needs --wrong", "eval 1 --overwrite --db '%s'", stage.db);
 
     free(stage_out(0, "export 1 --to csv '%s' --db '%s'", out, stage.db));
     char *before = hash_of(out);
-    stage_refused(2, "exists; --overwrite", "export 1 --to json '%s' --db '%s'", out, stage.db);
+    stage_refused(2, "already exists; use --overwrite", "export 1 --to json '%s' --db '%s'", out, stage.db);
     expect_same(out, before);
     free(stage_out(0, "export 1 --to json '%s' --overwrite --db '%s'", out, stage.db));
     struct buf bytes;
@@ -192,7 +192,7 @@ static void verbs_write_over_nothing(void **state) {
     buf_release(&bytes);
 
     free(stage_out(0, "eval 1 --wrong '%s' --db '%s'", fresh, stage.db));
-    stage_refused(2, "exists; --overwrite", "eval 1 --wrong '%s' --db '%s'", fresh, stage.db);
+    stage_refused(2, "already exists; use --overwrite", "eval 1 --wrong '%s' --db '%s'", fresh, stage.db);
     no_leftover(stage.folder);
     free(fresh);
     free(out);
@@ -209,7 +209,7 @@ static void another_database_stays(void **state) {
     json_decref(stage_json("runs --db '%s' --json", stage.db));
     char *copy = xprintf("cp '%s' '%s'", stage.db, other);
     assert_int_equal(system(copy), 0);
-    stage_refused(2, "is a database", "export 1 --to csv '%s' --overwrite --db '%s'", other, stage.db);
+    stage_refused(2, "is an SQLite database", "export 1 --to csv '%s' --overwrite --db '%s'", other, stage.db);
     free(copy);
     free(other);
 }

@@ -45,9 +45,9 @@ static void wrong_lines_are_told(void **state) {
     assert_string_equal(s.value[SETTING_MOUSE], "on"); /* as usual */
     assert_string_equal(s.value[SETTING_WORKERS], "3");
     assert_string_equal(s.value[SETTING_GLYPHS], "braille");
-    static const char *const told[] = {"config:3: no setting \"glyps\"; did you mean glyphs", "config:5: mouse is on|off, not \"perhaps\"",
-                                       "config:6: workers is N, not \"99\"", "config:7: ", "config:9: model is ",
-                                       "config:10: glyphs is braille|blocks|ascii, not \"as\""};
+    static const char *const told[] = {"config:3: unknown setting \"glyps\"; did you mean glyphs", "config:5: mouse must be on|off, not \"perhaps\"",
+                                       "config:6: workers must be N, not \"99\"", "config:7: ", "config:9: model must be ",
+                                       "config:10: glyphs must be braille|blocks|ascii, not \"as\""};
     for (size_t i = 0; i < COUNT_OF(told); i++)
         if (!strstr(buf_text(&said), told[i])) fail_msg("\"%s\" is not in:\n%s", told[i], buf_text(&said));
     assert_null(strchr(buf_text(&said), '\x1b'));
@@ -70,7 +70,7 @@ static void writing_keeps_what_is_there(void **state) {
     settings_init(&again);
     settings_read(&again, path, &said);
     assert_string_equal(again.value[SETTING_THEME], "dark");
-    assert_non_null(strstr(buf_text(&said), "config:4: no setting \"own\""));
+    assert_non_null(strstr(buf_text(&said), "config:4: unknown setting \"own\""));
     buf_clear(&said);
     assert_int_equal(remove(path), 0);
     assert_int_equal(settings_write(&s, path, &e), 0); /* a new one: each with its comment */

@@ -102,8 +102,8 @@ static void a_run_without_facts_is_taken_and_that_is_said(void **state) {
     assert_int_equal(system(sed), 0);
     free(sed);
     char *old = xprintf("predict 1 --text cat --db '%s'", h.db), *resume = xprintf("resume 2 --db '%s'", h.db);
-    says("knew their model by the hash of its weights alone", old);
-    says("knew their model by the hash of its weights alone", resume);
+    says("identified models by the hash of their weights only", old);
+    says("identified models by the hash of their weights only", resume);
     json_decref(stage_train(&stage, 0, "--steps 2"));
     char *new = xprintf("predict 1 --text cat --db '%s'", stage.db);
     says(NULL, new);
@@ -257,18 +257,18 @@ static void a_moved_model_is_found_or_named(void **state) {
     struct history h;
     history_init(&h, stage.folder, false); /* its runs look where they were made */
     char *model = file_join(h.folder, "models/bert-tiny"), *other = file_join(h.folder, "models/t5-tiny");
-    static const char gone[] = "/tmp/petri-history/models/bert-tiny: the run's model folder is gone";
+    static const char gone[] = "/tmp/petri-history/models/bert-tiny: the model folder of the run does not exist";
     stage_refused(3, gone, "predict 1 --text cat --db '%s'", h.db);
-    stage_refused(3, "--model DIR beside the run names its new place", "resume 2 --db '%s'", h.db);
+    stage_refused(3, "give its new path with --model DIR", "resume 2 --db '%s'", h.db);
     char *line = xprintf("predict 1 --text cat --model '%s' --db '%s'", model, h.db);
-    says("models/bert-tiny, whose weights are the run's", line);
-    stage_refused(5, "is another model", "predict 1 --text cat --model '%s' --db '%s'", other, h.db);
-    stage_refused(5, "is another model", "predict 1 --text cat --model '%s' --db '%s'", stage.model, h.db);
+    says("models/bert-tiny (its weights are those of the run)", line);
+    stage_refused(5, "wrong model", "predict 1 --text cat --model '%s' --db '%s'", other, h.db);
+    stage_refused(5, "wrong model", "predict 1 --text cat --model '%s' --db '%s'", stage.model, h.db);
     const char *const dev = "task/dev.tsv";
     free(stage_out(0, "eval 1 --model '%s' --file '%s/%s' --text text --label label --db '%s'", model, h.folder, dev, h.db));
     free(stage_out(0, "export 1 --to hf '%s/out' --model '%s' --db '%s'", h.folder, model, h.db));
     free(stage_out(0, "generate 6 --text cat --model '%s' --db '%s'", other, h.db));
-    stage_refused(5, "is another model", "generate 6 --text cat --model '%s' --db '%s'", model, h.db);
+    stage_refused(5, "wrong model", "generate 6 --text cat --model '%s' --db '%s'", model, h.db);
     char *all[] = { model, other, line };
     for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
     history_release(&h);
@@ -289,8 +289,8 @@ static void a_moved_tree_goes_on(void **state) {
                          "../bin/petri predict 1 --text cat --db a.db > out 2> err", stage.folder, program);
     assert_int_equal(system(made), 0);
     char *work = file_join(stage.folder, "q/work"), *err = test_text(work, "err");
-    assert_non_null(strstr(err, "p/assets/models/tiny is gone; "));
-    assert_non_null(strstr(err, "whose weights are the run's, is taken"));
+    assert_non_null(strstr(err, "p/assets/models/tiny does not exist; "));
+    assert_non_null(strstr(err, "which has the weights of the run"));
     /* its rows too, which are known by their bytes */
     char *rest = xprintf("cd '%s' && ../bin/petri eval 1 --db a.db > out 2> err && "
                          "../bin/petri embed --run 1 --rows 4 --db a.db > out 2>> err && "
@@ -299,7 +299,7 @@ static void a_moved_tree_goes_on(void **state) {
                          work);
     assert_int_equal(system(rest), 0);
     char *rows = test_text(work, "err"), *changed = test_text(work, "refused");
-    assert_non_null(strstr(rows, "p/work/toy.tsv is gone; "));
+    assert_non_null(strstr(rows, "p/work/toy.tsv does not exist; "));
     assert_non_null(strstr(rows, "run 2 finished"));
     assert_non_null(strstr(changed, "p/work/toy.tsv: cannot be opened"));
     /* another model under the same name is not the run's */
@@ -308,7 +308,7 @@ static void a_moved_tree_goes_on(void **state) {
     char *again = xprintf("cd '%s' && ! ../bin/petri predict 1 --text cat --db a.db > out 2> err", work);
     assert_int_equal(system(again), 0);
     char *refused = test_text(work, "err");
-    assert_non_null(strstr(refused, "has other weights"));
+    assert_non_null(strstr(refused, "has different weights"));
     char *all[] = { program, made, work, err, there, again, refused, rest, rows, changed };
     for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
 }

@@ -300,7 +300,7 @@ static void rows_of_all_tasks_stay(void **state) {
     static const char *const rows[] = { "alpha/train.tsv", "beta/train.tsv", "gamma/dev.tsv" };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *path = file_join(stage.folder, rows[i]);
-        stage_refused(2, "is a file that is read", "export 1 --to csv '%s' --overwrite --db '%s'", path, stage.db);
+        stage_refused(2, "it is an input file", "export 1 --to csv '%s' --overwrite --db '%s'", path, stage.db);
         free(path);
     }
 }

@@ -280,7 +280,7 @@ static void pictures_are_new_files(void **state) {
     type("e Enter");
     await("written: petri-heatmap-tiny-", true);
     type("\":export png\" Enter");
-    await("no PNG without rsvg-convert", true);
+    await("cannot write a PNG: rsvg-convert was not found", true);
     test_put(folder, "rsvg-convert", "#!/bin/sh\nprintf '\\211PNG\\r\\n\\032\\n1234IEND\\256B`\\202'\n");
     char *maker = file_join(folder, "rsvg-convert");
     assert_int_equal(chmod(maker, 0700), 0);

@@ -101,7 +101,7 @@ static void uses_a_run(void **state) {
     assert_string_not_equal(alone, run);
     assert_string_equal(run, both);
     char *other = writer_model(stage.folder, "other", FAMILY_BART, NULL);
-    stage_refused(5, "is another model", "generate --model '%s' --run 1 --db '%s' --text x", other, stage.db);
+    stage_refused(5, "wrong model", "generate --model '%s' --run 1 --db '%s' --text x", other, stage.db);
     stage_refused(2, "not both", "generate 1 --run 1 --db '%s' --text x", stage.db);
     stage_refused(3, "", "generate --run 77 --db '%s' --text x", stage.db);
     free(other);

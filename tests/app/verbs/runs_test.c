@@ -245,10 +245,10 @@ static void a_png_is_made_by_another_program(void **state) {
         const char *does;
         int status;
         const char *said;
-    } all[] = { { "exit 1 # $FAKE", 1, "failed without a word" },
+    } all[] = { { "exit 1 # $FAKE", 1, "failed without a message" },
                 { "echo 'no such font' >&2; exit 1", 1, "rsvg-convert: no such font" },
-                { "printf '\\211PNG\\r\\n\\032\\n'", 1, "no whole PNG" },
-                { "kill -9 $$", 1, "failed without a word" },
+                { "printf '\\211PNG\\r\\n\\032\\n'", 1, "not a complete PNG" },
+                { "kill -9 $$", 1, "failed without a message" },
                 { "printf '\\211PNG\\r\\n\\032\\n1234IEND\\256B`\\202'", 0, "" } };
     char *bin = file_join(stage.folder, "bin"), *maker = file_join(bin, "rsvg-convert"), *path = xprintf("PATH=%s", bin),
          *to = file_join(stage.folder, "runs.png");

@@ -237,7 +237,7 @@ static void a_task_of_the_run_is_used(void **state) {
     json_decref(run);
     static const char *const read[] = { "train", "dev" };
     for (size_t i = 0; i < COUNT_OF(read); i++) /* of the other task too */
-        stage_refused(2, "is a file that is read", "eval 1 --db '%s/use.db' --task beta --wrong '%s/%s.tsv' --overwrite", in,
+        stage_refused(2, "it is an input file", "eval 1 --db '%s/use.db' --task beta --wrong '%s/%s.tsv' --overwrite", in,
                       alpha, read[i]);
     char *out = stage_out(0, "eval 1 --db '%s/use.db' --task beta --file '%s/dev.tsv' --json", in, alpha);
     free(out);
