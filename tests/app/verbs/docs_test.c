@@ -240,6 +240,7 @@ static char *fresh_folder(void) {
 static void marked_blocks_run(void **state) {
     (void)state;
     int ran = 0;
+    if (TEST_PATIENCE > 1) test_skip("other tests run these verbs with a sanitizer");
     for (int i = 0; i < page_count; i++) {
         struct buf script = BUF_INIT;
         for (const char *at = pages[i].text; (at = strstr(at, "```sh run\n"));) {
