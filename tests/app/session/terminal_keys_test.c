@@ -564,7 +564,7 @@ static void a_lesson_is_gone_through(void **state) {
     char *line = xprintf("\"'%s' learn delta-h --model petri-mini --task sections --db '%s'; echo left=\\$?\" Enter", petri, stage.db);
     type(line);
     free(line);
-    await("A model that stays as it is", true);
+    await("A frozen model", true);
     go_on_to("c answers");
     type("b");
     go_on_to("= 0.");
@@ -587,14 +587,14 @@ static void a_lesson_is_gone_through(void **state) {
     look_and_come_back("c answers");
     type("b");
     go_on_to("in layer 1 and");
-    go_on_to("And the model itself");
+    go_on_to("The frozen parameters did not change");
     go_on_to("Look: heatmap");
     type("l");
-    await("Why that is useful", true);
+    await("Why this is useful", true);
     go_on_to("Enter trains it");
     type("Enter");
     await("\u2713 #2", true);
-    go_on_to("compared by hash: 1");
+    go_on_to("of the two runs: 1 means");
     go_on_to("Try it");
     go_on_to("function_linear");
     go_on_to("Esc leads to the lessons");
