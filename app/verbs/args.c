@@ -24,86 +24,92 @@ enum {
 static const struct option_spec COMMON[] = {
     { "json", NULL, "print JSON", GROUP_OUTPUT, AT(json), FILLS_FLAG },
     { "db", "FILE",
-      "the database (default: $XDG_DATA_HOME/petri/petri.db)", GROUP_OUTPUT, AT(db), FILLS_TEXT },
-    { "help", NULL, "this help", GROUP_OUTPUT, AT(help), FILLS_FLAG },
+      "database file (default: $XDG_DATA_HOME/petri/petri.db)", GROUP_OUTPUT, AT(db), FILLS_TEXT },
+    { "help", NULL, "show this help", GROUP_OUTPUT, AT(help), FILLS_FLAG },
     { NULL },
 };
 
-/* What several verbs take; a row of FILLS_SHARED has its own placeholder or help, or none, and the rest from
- * here. */
+/* Options of several verbs; a row of FILLS_SHARED may have its own placeholder or help, and takes the rest
+ * from here. */
 static const struct option_spec SHARED[] = {
     { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ", else " OWN_MODEL ")",
       GROUP_METHOD, AT(model), ALIASES_OF_RUN },
     { "run", NULL, NULL, GROUP_METHOD, AT(run) },
     { "method", NULL, NULL, GROUP_METHOD, AT(method) },
-    { "regime", "TEXT", "how it is learned, where that counts: meta", GROUP_METHOD, AT(regime) },
+    { "regime", "TEXT", "training regime, where the count depends on it: meta", GROUP_METHOD, AT(regime) },
     { "classes", "A,B,\u2026|FILE|TASK",
-      "class names in the order of the outputs: a list, a file with one a line, or a task's", GROUP_METHOD,
+      "class names in the order of the outputs: a list, a file with one per line, or those of a task",
+          GROUP_METHOD,
       AT(classes) },
     { "from", NULL, NULL, GROUP_METHOD, AT(from) },
-    { "task", "NAME", "of a run of several tasks: which one", GROUP_DATA, AT(task) },
-    { "text", "COLUMN", "the text's column", GROUP_DATA, AT(text) },
-    { "text-b", "COLUMN", "the second text's column", GROUP_DATA, AT(text_b) },
-    { "label", "COLUMN", "the label's column", GROUP_DATA, AT(label) },
-    { "source", "COLUMN", "the source text's column, of texts to texts", GROUP_DATA, AT(source) },
-    { "target", "COLUMN", "the target text's column", GROUP_DATA, AT(target) },
-    { "positive", "NAME", "the class that F1 is of", GROUP_DATA, AT(positive) },
+    { "task", "NAME", "of a multi-task run: which of its tasks", GROUP_DATA, AT(task) },
+    { "text", "COLUMN", "column of the text", GROUP_DATA, AT(text) },
+    { "text-b", "COLUMN", "column of the second text of a pair", GROUP_DATA, AT(text_b) },
+    { "label", "COLUMN", "column of the label or score", GROUP_DATA, AT(label) },
+    { "source", "COLUMN", "column of the source text (text-to-text)", GROUP_DATA, AT(source) },
+    { "target", "COLUMN", "column of the target text (text-to-text)", GROUP_DATA, AT(target) },
+    { "positive", "NAME", "the class for which F1 is computed", GROUP_DATA, AT(positive) },
     { "unlabeled", "LABEL", "label that marks unlabeled examples", GROUP_DATA, AT(no_gold), ALIASES_OF_RUN },
-    { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)",
+    { "delimiter", "CHAR|tab", "column delimiter (default: by the file name)",
       GROUP_DATA, AT(delimiter) },
     { "file", NULL, NULL, GROUP_DATA, AT(file) },
     { "column", NULL, NULL, GROUP_DATA, AT(column) },
-    { "split", "dev|train|NAME", "dev (default), train, or a dev split's name", GROUP_DATA, AT(split) },
-    { "unseen", "NAME|FOLDER,\u2026", "and rows of tasks that a run of several tasks was not trained on",
+    { "split", "dev|train|NAME",
+      "validation set (dev), training set, or the name of a validation set (default dev)",
+      GROUP_DATA, AT(split) },
+    { "unseen", "NAME|FOLDER,\u2026", "add examples of tasks on which a multi-task run was not trained",
       GROUP_DATA, AT(unseen) },
     { "metric", NULL, NULL, GROUP_EVALUATION, AT(metric), ALIASES_OF_RUN },
     { "name", "TEXT", "name of the run (petri name)", GROUP_OUTPUT, AT(name), ALIASES("run-name") },
-    { "note", "TEXT", "kept with the run", GROUP_OUTPUT, AT(note) },
+    { "note", "TEXT", "note stored with the run", GROUP_OUTPUT, AT(note) },
     { "cell", "TEXT",
-      "the cell and seed of an experiment that the run is trained for (set by petri replicate)", GROUP_OUTPUT,
+      "cell and seed of the experiment that the run belongs to (set by petri replicate)", GROUP_OUTPUT,
       AT(cell) },
-    { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output", GROUP_OUTPUT,
+    { "out", "FILE", "write to FILE.txt, .ans (ANSI), .svg or .png instead of standard output", GROUP_OUTPUT,
       AT(out) },
-    { "size", "WxH", "columns and rows (default 80x24)", GROUP_OUTPUT, AT(size) },
+    { "size", "WxH", "size in columns and rows (default 80x24)", GROUP_OUTPUT, AT(size) },
     { "by", "AXIS[,AXIS\u2026]",
-      "the columns that make a group and are axes of effects: method, task, model, fn, write, comp, "
-      "\u2026, or an option",
+      "columns by which runs are grouped and effects computed: method, task, model, fn, write, comp, \u2026, or an option",
       GROUP_OUTPUT, AT(by) },
-    { "header", NULL, "a table's first line names the columns, also where all are chosen by number",
+    { "header", NULL, "the first line of a table is a header, even where all columns are selected by number",
       GROUP_DATA, AT(header), .excludes = "no-header" },
-    { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, \u2026", GROUP_DATA,
+    { "no-header", NULL, "the first line of a table is an example; the columns are #1, #2, \u2026",
+      GROUP_DATA,
       AT(no_header) },
-    { "official-dev", NULL, "dev_official.tsv of a GLUE folder", GROUP_DATA, AT(official_dev) },
+    { "official-dev", NULL, "use dev_official.tsv of a GLUE folder", GROUP_DATA, AT(official_dev) },
     { "csv", NULL, "print the table as CSV", GROUP_OUTPUT, AT(csv), .excludes = "json markdown" },
     { "markdown", NULL, "print the table as Markdown", GROUP_OUTPUT, AT(markdown), .excludes = "json" },
     { "list", NULL, NULL, GROUP_OUTPUT, AT(list), .reads = true },
-    { "overwrite", NULL, "--out may write over a file that exists", GROUP_OUTPUT, AT(overwrite) },
-    { "ansi", NULL, "with colours as ANSI sequences", GROUP_OUTPUT, AT(ansi), .excludes = "svg" },
-    { "svg", NULL, "as an SVG picture", GROUP_OUTPUT, AT(svg) },
-    { "ascii", NULL, "only ASCII", GROUP_OUTPUT, AT(ascii) },
-    { "no-color", NULL, "no colours (NO_COLOR does the same)", GROUP_OUTPUT, AT(no_color) },
-    { "kind", "classes|scores", "what the label is (default: decided and said)", GROUP_DATA, AT(kind),
+    { "overwrite", NULL, "--out may overwrite an existing file", GROUP_OUTPUT, AT(overwrite) },
+    { "ansi", NULL, "print colors as ANSI sequences", GROUP_OUTPUT, AT(ansi), .excludes = "svg" },
+    { "svg", NULL, "print an SVG image", GROUP_OUTPUT, AT(svg) },
+    { "ascii", NULL, "use only ASCII characters", GROUP_OUTPUT, AT(ascii) },
+    { "no-color", NULL, "disable colors (as NO_COLOR does)", GROUP_OUTPUT, AT(no_color) },
+    { "kind", "classes|scores", "kind of the label (default: inferred and reported)", GROUP_DATA, AT(kind),
       FILLS_WORD, .first = DATA_KIND_CLASSES },
-    { "dtype", "f32|f16", "how the weights are stored (default f32)", GROUP_CHECKPOINTS, AT(half), FILLS_WORD,
+    { "dtype", "f32|f16", "precision of the stored weights (default f32)",
+      GROUP_CHECKPOINTS, AT(half), FILLS_WORD,
       .usual = -1 },
     { "workers", "N", "worker threads (default: the cores)", GROUP_PERFORMANCE, AT(workers), FILLS_INTEGER, 1,
       64 },
-    { "cost", "trained|time|memory", "what the front of cheap and good is by", GROUP_EVALUATION, AT(cost),
+    { "cost", "trained|time|memory", "cost axis of the Pareto front", GROUP_EVALUATION, AT(cost),
       FILLS_WORD },
-    { "value", "best|final", "a run's value; best is chosen on the same rows", GROUP_EVALUATION, AT(final),
+    { "value", "best|final", "value of a run; best is selected on the same examples",
+      GROUP_EVALUATION, AT(final),
       FILLS_WORD },
-    { "margin", "X", "also claim what is equal within X, in the metric's own unit", GROUP_EVALUATION,
+    { "margin", "X", "also report equivalence within X, in the unit of the metric", GROUP_EVALUATION,
       AT(margin), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
-    { "rows", "N", "at most, drawn evenly over tasks and classes", GROUP_DATA, AT(rows), FILLS_INTEGER, 1,
+    { "rows", "N", "maximum number of examples, stratified by task and class",
+      GROUP_DATA, AT(rows), FILLS_INTEGER, 1,
       1 << 20, PROBE_ROWS },
     { "layer", NULL, NULL, GROUP_METHOD, AT(layer), FILLS_INTEGER, 0, OPTION_MOST, PROBE_ALL_LAYERS,
       PROBE_RETRIEVER },
-    { "pool", "cls|mean", "first token, or mean over all", GROUP_METHOD, AT(pool), FILLS_WORD,
+    { "pool", "cls|mean", "pooling: first token, or mean over all tokens", GROUP_METHOD, AT(pool), FILLS_WORD,
       .usual = OVER_MEAN },
-    { "seed", "N", "of the draw", GROUP_DATA, AT(seed), FILLS_INTEGER, 0, OPTION_MOST, 1 },
+    { "seed", "N", "seed of the sampling", GROUP_DATA, AT(seed), FILLS_INTEGER, 0, OPTION_MOST, 1 },
     { "max-length", "N", "maximum sequence length in tokens", GROUP_DATA, AT(max_len), FILLS_INTEGER, 2,
       OPTION_MOST, ALIASES_OF_RUN },
-    { "tasks", "N", "of a run of so many tasks", GROUP_TASKS, AT(tasks), FILLS_INTEGER, 1, RUN_TASKS, 1 },
+    { "tasks", "N", "number of tasks of the run", GROUP_TASKS, AT(tasks), FILLS_INTEGER, 1, RUN_TASKS, 1 },
     { NULL },
 };
 
@@ -130,13 +136,13 @@ static int args_unknown_option(const struct verb *v, const char *name, struct er
     const char *near = text_nearest(name, names, n);
     const char *space = *v->name ? " " : "";
     if (near)
-        return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; did you mean --%s?", space, v->name,
+        return err_set(e, ERR_USAGE, "petri%s%s: unknown option --%s; did you mean --%s?", space, v->name,
                        name, args_find_option(v, near)->name);
-    return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; petri%s%s --help lists them", space,
+    return err_set(e, ERR_USAGE, "petri%s%s: unknown option --%s; see petri%s%s --help", space,
                    v->name, name, space, v->name);
 }
 
-/* Before the verb is known: the options of all are looked through. */
+/* The verb is not known yet: searches the options of all verbs. */
 static bool takes_value(const char *name) {
     const struct option_spec *o = NULL;
     const struct verb *v;
@@ -152,8 +158,8 @@ int args_verb_at(int argc, char *const *argv) {
     return -1;
 }
 
-/* The words that a placeholder lists: "L|retriever", "name|cluster"; returns how many, to be freed with
- * *copy. */
+/* Finds the words that a placeholder lists, "L|retriever" or "name|cluster"; returns their number.  They
+ * point into *copy, which the caller frees. */
 static size_t words_of(const struct option_spec *o, char **copy, const char *word[OPTION_WORDS]) {
     char *rest = *copy = xstrdup(o->value), *one;
     size_t n = 0;
@@ -162,7 +168,7 @@ static size_t words_of(const struct option_spec *o, char **copy, const char *wor
     return n;
 }
 
-/* -1: none of its words. */
+/* Returns the index of the word that equals the value, or -1. */
 static int word_at(const struct option_spec *o, const char *value) {
     const char *word[OPTION_WORDS];
     char *copy;
@@ -183,7 +189,7 @@ static bool in_range(const struct option_spec *o, double v) {
     return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low);
 }
 
-/* "a, b or c", a word at a time. */
+/* Appends a word of "a, b or c". */
 static void add_word(struct buf *b, const char *before, const char *word, bool last) {
     buf_printf(b, "%s%s%s", !b->size ? "" : last ? " or " : ", ", before, word);
 }
@@ -218,7 +224,7 @@ int args_within(const char *name, int64_t value, int64_t low, int64_t high, stru
     return refuse(&o, found, e);
 }
 
-/* Puts the value into the option's member. */
+/* Stores the value in the option's member. */
 static int fill(struct args *a, const struct option_spec *o, const char *value, struct err *e) {
     void *member = (char *)a + o->member;
     struct option_texts *texts = member;
@@ -239,8 +245,8 @@ static int fill(struct args *a, const struct option_spec *o, const char *value, 
     return 0;
 }
 
-/* Names by which transformers and mlx-lm count micro-batches, which are the whole batch or step without
- * gradient accumulation only. */
+/* Refuses names that count micro-batches in transformers and mlx-lm: they equal a whole batch or step only
+ * without gradient accumulation. */
 static int args_check_micro_batches(const struct args *a, struct err *e) {
     static const char *const of_micro[][2] = {
         { "per-device-train-batch-size", "batch" }, { "batch-size", "batch" }, { "iters", "steps" }
@@ -259,8 +265,8 @@ static int args_check_micro_batches(const struct args *a, struct err *e) {
     return 0;
 }
 
-/* The place of an option among those given; -1: it is not, or is turned off.  In capitals: of the last
- * positional argument. */
+/* Returns the index of an option among those given, or -1 where it is missing or off.  In capitals: of the
+ * last positional argument. */
 static int given_at(const struct args *a, const char *name) {
     if (isupper((unsigned char)*name)) return a->count - 1;
     for (int i = 0; i < a->given; i++)
@@ -274,7 +280,7 @@ static const char *dashes(const char *name) { return isupper((unsigned char)*nam
 
 static int check_excluded(const struct args *a, const char *name, const char *other, struct err *e) {
     if (given_at(a, other) < 0) return 0;
-    return err_set(e, ERR_USAGE, "give --%s or %s%s, not both", name, dashes(other), other);
+    return err_set(e, ERR_USAGE, "--%s: cannot be combined with %s%s", name, dashes(other), other);
 }
 
 /* `need`: "screen=runs|compare"; it is changed. */
@@ -287,13 +293,13 @@ static int check_needed(const struct args *a, const char *name, char *need, stru
     size_t n = need ? words_of(&of, &copy, word) : 0;
     for (size_t i = 0; i < n; i++) add_word(&words, i ? "" : " ", word[i], i + 1 == n);
     if (at < 0 || (need && word_at(&of, a->option[at].value) < 0))
-        err_set(e, ERR_USAGE, "--%s: needs %s%s%s", name, dashes(other), other, buf_text(&words));
+        err_set(e, ERR_USAGE, "--%s: requires %s%s%s", name, dashes(other), other, buf_text(&words));
     buf_release(&words);
     free(copy);
     return e->code;
 }
 
-/* What the rows of the given options say of others. */
+/* Checks `excludes` and `needs` of the given options. */
 static int check_together(const struct args *a, struct err *e) {
     int rc = 0;
     for (int i = 0; !rc && i < a->given; i++) {
@@ -320,7 +326,7 @@ static int check_required(const struct args *a, struct err *e) {
             name[n++] = o->name;
         }
         for (size_t i = 0; i < n; i++) add_word(&list, "--", name[i], i + 1 == n);
-        if (n && !given) err_set(e, ERR_USAGE, "petri %s needs %s", a->verb->name, buf_text(&list));
+        if (n && !given) err_set(e, ERR_USAGE, "petri %s: requires %s", a->verb->name, buf_text(&list));
         buf_release(&list);
     }
     return e->code;
@@ -340,7 +346,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         }
         if (plain || strncmp(word, "--", 2)) {
             if (!plain && word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9'))
-                return err_set(e, ERR_USAGE, "options begin with two dashes: %s", word);
+                return err_set(e, ERR_USAGE, "%s: not an option; options begin with two dashes", word);
             room[a->count++] = word;
             continue;
         }
@@ -352,16 +358,17 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         if (!o) rc = args_unknown_option(v, name, e);
         else if (!o->value && equals && strcmp(equals + 1, "on") && strcmp(equals + 1, "off"))
             rc = err_set(e, ERR_USAGE,
-                         "--%s takes no value (or =off, where a run that is like another has it)", name);
+                         "--%s: takes no value (=off turns it off with --like)", name);
         else if (!o->value && equals) value = equals + 1;
         else if (o->value && equals) value = equals + 1;
         else if (o->value && i + 1 < argc) value = argv[++i];
-        else if (o->value) rc = err_set(e, ERR_USAGE, "--%s needs a value: %s", name, o->value);
+        else if (o->value) rc = err_set(e, ERR_USAGE, "--%s: requires a value: %s", name, o->value);
         for (int k = 0; !rc && k < a->given; k++)
             if (a->option[k].spec == o && o->fills != FILLS_TEXTS)
                 rc = !strcmp(a->option[k].name, name)
-                         ? err_set(e, ERR_USAGE, "--%s is given twice", name)
-                         : err_set(e, ERR_USAGE, "--%s and --%s are the same option", a->option[k].name,
+                         ? err_set(e, ERR_USAGE, "--%s: given twice", name)
+                         : err_set(e, ERR_USAGE, "--%s: the same option as --%s; use one of them",
+                             a->option[k].name,
                                    name);
         if (!rc && a->given == ARGS_OPTIONS) rc = err_set(e, ERR_USAGE, "too many options");
         if (!rc) rc = fill(a, o, value, e);
@@ -375,7 +382,9 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
     if (a->help) return 0;
     if (args_check_micro_batches(a, e)) return e->code;
     if (a->count < v->least || (v->most >= 0 && a->count > v->most))
-        return err_set(e, ERR_USAGE, "usage: petri%s%s %s", *v->name ? " " : "", v->name, v->synopsis);
+        return err_set(e, ERR_USAGE, "petri%s%s: %s: found %d; usage: petri%s%s %s", *v->name ? " " : "",
+                       v->name, a->count < v->least ? "missing arguments" : "too many arguments", a->count,
+                       *v->name ? " " : "", v->name, v->synopsis);
     return check_together(a, e) ? e->code : check_required(a, e);
 }
 
@@ -400,7 +409,7 @@ int args_config(const struct args *a, struct run_config *c, struct err *e) {
 
 /* ---- tables ---- */
 
-/* The usual value as it is typed, caller frees; NULL: there is none. */
+/* Returns the default as it is typed, which the caller frees, or NULL where there is none. */
 static char *usual_of(const struct option_spec *o, const struct run_config *c) {
     const char *word[OPTION_WORDS];
     if (o->required) return NULL;
@@ -454,7 +463,7 @@ static void add_row(struct growing *g, struct option_spec o) {
     g->at[g->n++] = o;
 }
 
-/* A row, or a row for each of the names in it. */
+/* Adds a row, or a row for each of the names in it. */
 static void add_rows(struct growing *g, const struct option_spec *o) {
     bool rest = !strcmp(o->name, ARGS_REST);
     if (!rest && !strchr(o->name, ' ')) {
@@ -502,8 +511,8 @@ int verb_unknown(const char *word, struct err *e) {
         return err_set(e, ERR_USAGE,
                        "bench is not a verb; in a clone of the project, run \"make bench\" (build/bench); "
                        "\"petri doctor\" measures one core");
-    if (near) return err_set(e, ERR_USAGE, "no verb \"%s\"; did you mean %s?", word, near);
-    return err_set(e, ERR_USAGE, "no verb \"%s\"; petri --help lists them", word);
+    if (near) return err_set(e, ERR_USAGE, "unknown verb \"%s\"; did you mean %s?", word, near);
+    return err_set(e, ERR_USAGE, "unknown verb \"%s\"; see petri --help", word);
 }
 
 const struct option_spec *args_common(void) { return COMMON; }
@@ -517,7 +526,7 @@ static void print_option(const struct option_spec *o) {
     else printf("  %s%*s %s\n", left, gap, "", o->help);
 }
 
-/* Long tables have a heading for each group. */
+/* Long tables are printed with a heading for each group. */
 void args_help_verb(const struct verb *v) {
     const struct option_spec *lists[] = { v->options, COMMON };
     size_t n = 0;
@@ -536,7 +545,7 @@ void args_help_verb(const struct verb *v) {
     }
 }
 
-/* The overview: verbs that belong together share a line, so that it fits a screen. */
+/* The overview: related verbs share a line, so that it fits on a screen. */
 static const struct {
     const char *verbs, *help;
 } OVERVIEW[] = {

@@ -232,7 +232,7 @@ static void what_cannot_be_joined_is_refused(void **state) {
         { "1 2 --how mean --head 1", "--how: must be concat, linear or ties" },
         { "1 2 --how ties --head 1", "--how ties needs --density" },
         { "1 2 --how ties --density 0 --head 1", "--density: must be a number above 0 and at most 1" },
-        { "1 2 --density 0.5 --head 1", "--density: needs --how ties" },
+        { "1 2 --density 0.5 --head 1", "--density: requires --how ties" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) stage_refused(2, cases[i].part, "merge-adapters %s --db '%s'", cases[i].line, db);
     json_t *v = stage_json("runs --json --db '%s'", db);

@@ -178,7 +178,7 @@ static void verbs_write_over_nothing(void **state) {
     stage_refused(2, "belongs to the database", "export 1 --to hf '%s-files/hf' --db '%s'", stage.db, stage.db);
     stage_refused(2, "belongs to the database", "export 1 --to hf '%s-lock' --db '%s'", stage.db, stage.db);
     stage_refused(2, "--overwrite is for", "export 1 --to csv --overwrite --db '%s'", stage.db);
-    stage_refused(2, "--overwrite: needs --wrong", "eval 1 --overwrite --db '%s'", stage.db);
+    stage_refused(2, "--overwrite: requires --wrong", "eval 1 --overwrite --db '%s'", stage.db);
 
     free(stage_out(0, "export 1 --to csv '%s' --db '%s'", out, stage.db));
     char *before = hash_of(out);
@@ -268,7 +268,7 @@ static void methods_are_kept_by_name(void **state) {
     free(stage_out(0, "methods --export '%s'", to));
     free(stage_out(0, "methods --forget fine"));
     free(stage_out(0, "methods --import '%s'", to));
-    stage_refused(2, "--save: needs --method", "methods --save alone");
+    stage_refused(2, "--save: requires --method", "methods --save alone");
     if (before) setenv("XDG_DATA_HOME", before, 1);
     else unsetenv("XDG_DATA_HOME");
     free(before), free(to);

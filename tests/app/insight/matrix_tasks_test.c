@@ -440,7 +440,7 @@ static void maps_tell_both(void **state) {
     json_decref(j);
     stage_refused(2, "draws rows: give it without SET", "map 1 --task alpha --db '%s'", stage.db);
     stage_refused(2, "--layer with --steps is retriever", "map --run 1 --steps --layer 1 --db '%s'", stage.db);
-    stage_refused(2, "--labels: needs --vectors", "map --run 1 --labels x --db '%s'", stage.db);
+    stage_refused(2, "--labels: requires --vectors", "map --run 1 --labels x --db '%s'", stage.db);
 }
 
 static void shows(const char *words, const char *part) {
@@ -460,14 +460,14 @@ static void pictures_are_of_what_was_asked(void **state) {
     free(unseen);
     stage_refused(2, "modules of its encoder are each task's own", "render --screen heatmap --run 3 --task all --unseen x --db '%s'",
                   stage.db);
-    stage_refused(2, "--unseen: needs --run", "render --screen heatmap --unseen x --db '%s'", stage.db);
+    stage_refused(2, "--unseen: requires --run", "render --screen heatmap --unseen x --db '%s'", stage.db);
     shows("--screen train --run 1 --loss parts", "loss by part  1 task  2 instance  3 prototype");
     shows("--screen train --run 1 --loss loss.prototype", "loss.prototype");
     shows("--screen train --run 1 --loss beta", "loss of beta rows");
     stage_refused(2, "--loss x: the run has parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
                   stage.db);
     stage_refused(2, "no task of this run; it has alpha, beta", "render --screen map --run 1 --task x --db '%s'", stage.db);
-    stage_refused(2, "--loss: needs --screen train", "render --screen runs --loss parts --db '%s'", stage.db);
+    stage_refused(2, "--loss: requires --screen train", "render --screen runs --loss parts --db '%s'", stage.db);
 }
 
 int main(void) {

@@ -522,9 +522,9 @@ static void a_dumb_terminal_has_a_prompt(void **state) {
     }
     type("\"models one\" Enter");
     await("train --model NAME", true);
-    if (shows("no verb")) fail_msg("%s", tmux("capture-pane -p -t t"));
+    if (shows("unknown verb")) fail_msg("%s", tmux("capture-pane -p -t t"));
     type("\"nonsense\" Enter");
-    await("no verb", true);
+    await("unknown verb", true);
     type("\"show 99\" Enter");
     await("exit code 3", true);
     type("quit Enter");

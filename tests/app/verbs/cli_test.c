@@ -81,14 +81,14 @@ static void unknown_words_name_the_nearest(void **state) {
     stage_refused(2, "petri --help", "zzzzzz");
     stage_refused(2, "did you mean --method?", "train --metod lora");
     stage_refused(2, "did you mean --json?", "runs --jsn");
-    stage_refused(2, "petri: petri has no option --frobnicate; petri --help", "--frobnicate");
+    stage_refused(2, "petri: petri: unknown option --frobnicate; see petri --help", "--frobnicate");
     stage_refused(2, "two dashes", "train -m lora");
-    stage_refused(2, "needs a value", "train --model");
+    stage_refused(2, "--model: requires a value", "train --model");
     stage_refused(2, "given twice", "train --lr 1 --lr 2");
     stage_refused(2, "takes no value", "runs --json=yes");
     stage_refused(2, "run \"make bench\"", "bench");
-    stage_refused(2, "usage: petri show RUN", "show");
-    stage_refused(2, "usage: petri show RUN", "show 1 2");
+    stage_refused(2, "petri show: missing arguments: found 0; usage: petri show RUN", "show");
+    stage_refused(2, "petri show: too many arguments: found 2; usage: petri show RUN", "show 1 2");
     stage_refused(2, "did you mean lora?", "count --model '%s' --method lorra", stage.model);
 }
 
@@ -280,8 +280,8 @@ static void options_may_stand_before_the_verb(void **state) {
     assert_string_equal(first, equals);
     assert_non_null(strstr(first, "\"id\":1"));
     stage_refused(2, "given twice", "--db '%s' runs --db '%s'", db, db);
-    stage_refused(2, "no verb \"rums\"", "--db '%s' rums", db);
-    stage_refused(2, "no option --steps", "--steps 3 show 1 --db '%s'", db);
+    stage_refused(2, "unknown verb \"rums\"", "--db '%s' rums", db);
+    stage_refused(2, "unknown option --steps", "--steps 3 show 1 --db '%s'", db);
     free(equals);
     free(last);
     free(first);

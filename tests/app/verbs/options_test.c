@@ -18,7 +18,7 @@ static void contradictions_leave_no_run(void **state) {
         { "--steps 5 --warmup 5", "--warmup 5: the run has 5 steps" },
         { "--decay -1", "--decay -1: must be" },
         { "--weight-decay -1", "--weight-decay -1: must be" },
-        { "--decay 1 --wd 2", "--decay and --wd are the same option" },
+        { "--decay 1 --wd 2", "--decay: the same option as --wd; use one of them" },
         { "--lr 0", "--lr 0: must be X > 0|default" },
         { "--lr 1e-3,1e-2", "go in braces: --lr '{1e-3,1e-2}'" },
         { "--lr 1e-3..1e-2", "go in braces: --lr '{1e-3..1e-2:5}'" },

@@ -49,7 +49,7 @@ static void a_file_without_header(void **state) {
     expect(stage_out(0, "eval 2 --file '%s' --json --db '%s'", path, stage.db), "\"rows\":2");
     expect(stage_out(0, "show 2 --json --db '%s'", stage.db), "\"header\":\"on\"");
     stage_refused(2, "--header or --no-header", "train --train '%s' --header --no-header --db '%s'", path, stage.db);
-    stage_refused(2, "--no-header: needs --file", "predict 1 --text x --no-header --db '%s'", stage.db);
+    stage_refused(2, "--no-header: requires --file", "predict 1 --text x --no-header --db '%s'", stage.db);
     free(path);
 }
 

@@ -80,8 +80,8 @@ static void what_is_out_of_range_is_refused_in_one_form(void **state) {
         { "--share nan", "--share: must be a number above 0 and at most 1, found \"nan\"" },
         { "--order dwon", "--order: must be up or down, found \"dwon\"; did you mean down?" },
         { "--workers 65", "--workers: must be an integer between 1 and 64, found \"65\"" },
-        { "--depth 1 --depth 2", "--depth is given twice" },
-        { "--lr 1 --learning-rate 2", "--lr and --learning-rate are the same option" },
+        { "--depth 1 --depth 2", "--depth: given twice" },
+        { "--lr 1 --learning-rate 2", "--lr: the same option as --learning-rate; use one of them" },
         { "--dept 1", "did you mean --depth?" },
     };
     struct args a;
@@ -95,14 +95,14 @@ static void what_is_out_of_range_is_refused_in_one_form(void **state) {
 static void what_rows_say_of_others_is_held(void **state) {
     (void)state;
     static const char *const cases[][2] = {
-        { "--share 0.5 --slot 1", "give --slot or --share, not both" },
-        { "--slot 1 here", "give --slot or WHAT, not both" },
-        { "--loud", "--loud: needs --order up" },
-        { "--loud --order down", "--loud: needs --order up" },
-        { "--order up --loud", "--loud: needs --depth" },
+        { "--share 0.5 --slot 1", "--slot: cannot be combined with --share" },
+        { "--slot 1 here", "--slot: cannot be combined with WHAT" },
+        { "--loud", "--loud: requires --order up" },
+        { "--loud --order down", "--loud: requires --order up" },
+        { "--order up --loud", "--loud: requires --depth" },
     };
-    static const char *const lacking[][2] = { { "", "petri strict needs --depth or --from" },
-                                              { "--depth 1", "petri strict needs --order" } };
+    static const char *const lacking[][2] = { { "", "petri strict: requires --depth or --from" },
+                                              { "--depth 1", "petri strict: requires --order" } };
     struct args a;
     struct err e = ERR_INIT;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -273,7 +273,7 @@ static void aliases_fill_the_same(void **state) {
                     char *option = xprintf("--%s", at ? o->aliases[k] : o->name);
                     char *argv[] = { option, value, "x", "x" };
                     int rc = args_parse(&a[at], v, 2 + v->least, argv, room, &e);
-                    if (rc && !strstr(e.text, " needs ")) fail_msg("%s", e.text); /* what else the line lacks */
+                    if (rc && !strstr(e.text, ": requires ")) fail_msg("%s", e.text); /* what else the line lacks */
                     e = (struct err)ERR_INIT;
                     assert_ptr_equal(a[at].option[0].spec, o);
                     a[at].given = 0;

@@ -193,7 +193,7 @@ static void tables_and_pictures_go_into_files(void **state) {
     text = stage_out(0, "export 1 --to markdown --db '%s'", stage.db);
     assert_true(text_starts(text, "| run | key | step | value | kind |\n"));
     free(text);
-    stage_refused(2, "give --csv or --json, not both", "runs --csv --json --db '%s'", stage.db);
+    stage_refused(2, "--csv: cannot be combined with --json", "runs --csv --json --db '%s'", stage.db);
     struct command c;
     text = stage_line(&stage, "--method 'lora(init=run(99))'");
     command_run(&c, NULL, "%s", text);
@@ -235,7 +235,7 @@ static void a_picture_has_the_columns_that_are_kept(void **state) {
     test_ok(store_keep_columns(s, "", &e), &e);
     test_ok(store_close(s, &e), &e);
     stage_refused(2, "--filter: ", "render --screen runs --filter 'nothing=' --db '%s'", stage.db);
-    stage_refused(2, "--filter: needs --screen runs or compare", "render --screen map --filter lora --db '%s'", stage.db);
+    stage_refused(2, "--filter: requires --screen runs or compare", "render --screen map --filter lora --db '%s'", stage.db);
 }
 
 /* A program of that name on PATH takes the SVG; what it makes of it is the file, or there is none. */
@@ -338,7 +338,7 @@ static void a_note_is_replaced(void **state) {
     assert_string_equal(out, "run 1 has no note\n");
     free(out);
     assert_false(finds("note~talk", 1));
-    stage_refused(2, "usage: petri note RUN TEXT", "note 1 --db '%s'", stage.db);
+    stage_refused(2, "petri note: missing arguments: found 1; usage: petri note RUN TEXT", "note 1 --db '%s'", stage.db);
 }
 
 /* A name stands for its run wherever one is asked for. */

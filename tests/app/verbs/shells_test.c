@@ -50,7 +50,7 @@ static void every_word_is_in_all_of_them(void **state) {
     for (size_t i = 0; i < COUNT_OF(shell); i++) free(shell[i]);
     free(man);
     stage_refused(2, "bash, zsh or fish", "help --completion tcsh");
-    stage_refused(2, "give --man or VERB, not both", "help train --man");
+    stage_refused(2, "--man: cannot be combined with VERB", "help train --man");
     stage_refused(2, "did you mean train?", "help trian");
     static const char *const finds[][3] = { /* a word of the field, or an older one; what it finds; where */
         { "learning rate", "--lr X", "(train, sweep)" }, { "learning_rate", "--lr X", "(adapt)" },
@@ -68,7 +68,7 @@ static void every_word_is_in_all_of_them(void **state) {
     assert_true(json_array_size(found) > 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(found, 0), "kind")), "option");
     json_decref(found);
-    stage_refused(2, "no verb \"xyzzy\"", "help xyzzy");
+    stage_refused(2, "unknown verb \"xyzzy\"", "help xyzzy");
     json_t *all = stage_json("help --json");
     assert_string_equal(stage_text(json_array_get(all, 0), "verb"), "train");
     json_decref(all);

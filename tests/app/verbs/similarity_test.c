@@ -290,7 +290,7 @@ static void attention_is_a_matrix(void **state) {
     assert_true(strstr(drawn, "attention") && strstr(drawn, "1 [CLS]") && strstr(drawn, "1 of 1"));
     free(drawn);
     free(words);
-    refused("render --screen map --matrix 1", 2, "--matrix: needs --screen heatmap");
+    refused("render --screen map --matrix 1", 2, "--matrix: requires --screen heatmap");
     refused("render --screen heatmap --matrix 999", 3, "no matrix 999");
     json_decref(heads);
     json_decref(one);

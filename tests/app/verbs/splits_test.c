@@ -241,7 +241,7 @@ static void tasks_tells_what_a_batch_holds(void **state) {
     }
     char *table = stage_out(0, "tasks '%s/few,%s/many' --sampling stratified", parent, parent);
     assert_non_null(strstr(table, "rows in a batch of 32 on average, --sampling stratified(10)"));
-    stage_refused(2, "--batch: needs the names of several tasks", "tasks --batch 8");
+    stage_refused(2, "--batch: requires A,B,C", "tasks --batch 8");
     stage_refused(2, "needs two tasks or more", "tasks '%s/few'", parent);
     stage_refused(2, "--sampling some: known are", "tasks '%s/few,%s/many' --sampling some", parent, parent);
     stage_refused(3, "task none", "tasks '%s/few,%s/none'", parent, parent);
