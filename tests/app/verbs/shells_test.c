@@ -56,7 +56,7 @@ static void every_word_is_in_all_of_them(void **state) {
         { "learning rate", "--lr X", "(train, sweep)" }, { "learning_rate", "--lr X", "(adapt)" },
         { "gold", "--unlabeled LABEL", "(train, adapt, sweep)" }, { "optimiser", "--optimizer", "pretrain" },
         { "max-seq-length", "--max-length N", "(predict)" }, { "Batch Size", "--batch N", "train" },
-        { "wheel", "mouse", "petri settings" }, { "side by side", "Compare", "all screens" },
+        { "mouse input", "mouse", "petri settings" }, { "side by side", "Compare", "all screens" },
         { "no-color", "--no-color", "watch" }, { "similarity-matrix", "Compute and save a similarity matrix", "verbs:" },
     };
     for (size_t i = 0; i < COUNT_OF(finds); i++) {
@@ -202,7 +202,7 @@ static void own_model_and_task_serve(const char *to) {
         line = xprintf("cd '%s/else' && HF_HUB_CACHE='%s/none' XDG_DATA_HOME='%s/none' '%s/usr/bin/petri' %s --db '%s/own.db' 2>&1",
                        stage.folder, stage.folder, stage.folder, to, verb[i], stage.folder);
         char *said = shell_says(line);
-        if (!of_run && !(strstr(said, " petri's own; `petri fetch` brings "))) fail_msg("%s: %s", verb[i], said);
+        if (!of_run && !(strstr(said, " petri's own; `petri fetch` gets "))) fail_msg("%s: %s", verb[i], said);
         free(said);
         free(line);
     }
