@@ -44,7 +44,7 @@ static int keep_ask(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
     if (rc) return rc;
     if (!store_state_is_live(state))
-        return err_set(e, ERR_USAGE, "run %lld is %s: it cannot %s", (long long)c->run,
+        return err_set(e, ERR_USAGE, "run %lld is %s: nothing to %s", (long long)c->run,
                        store_state_name(state), controls[c->what]);
     return db_run(db, e, "INSERT INTO control(run,what,asked) VALUES(?,?,?)", "iti", c->run,
                   controls[c->what], store_now());

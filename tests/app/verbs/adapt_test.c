@@ -133,7 +133,7 @@ static void what_cannot_be_adapted_is_refused(void **state) {
     (void)state;
     char *rows = xprintf("--train '%s' --dev '%s' --kind classes", stage.toy, stage.toy), *more;
     refused(2, "give the new task", 1, "");
-    refused(3, "no run 99", 99, rows);
+    refused(3, "run 99 does not exist", 99, rows);
     static const struct {
         int status, run;
         const char *more, *part;
