@@ -118,7 +118,7 @@ static void refuses(void **state) {
     stage_refused(2, "needs RUN", "generate --text x");
     stage_refused(3, "", "generate --model '%s/none' --text x", stage.folder);
     stage_refused(2, "--beams", "generate --model '%s' --text x --beams 0", t5);
-    stage_refused(2, "at least 9", "generate --model '%s' --text x --max-new 4 --min-new 9", t5);
+    stage_refused(2, "minimum of 9", "generate --model '%s' --text x --max-new 4 --min-new 9", t5);
     stage_refused(2, "--length-penalty", "generate --model '%s' --text x --length-penalty long", t5);
     stage_refused(2, "no token", "generate --model '%s' --text x --first frobnicate", t5);
 }

@@ -100,7 +100,7 @@ static void a_set_is_kept_and_mapped(void **state) {
     assert_int_equal(whole(set, "layer"), 2);
     json_decref(set);
     free(words);
-    refused("map 999", 3, "no set of vectors 999");
+    refused("map 999", 3, "set of embeddings 999 does not exist");
     refused("map reviews", 2, "no set's number");
     refused("embed --run 1 --layer 3", 2, "--layer");
     refused("embed --run 1 --pool max", 2, "cls or mean");
@@ -291,7 +291,7 @@ static void attention_is_a_matrix(void **state) {
     free(drawn);
     free(words);
     refused("render --screen map --matrix 1", 2, "--matrix: requires --screen heatmap");
-    refused("render --screen heatmap --matrix 999", 3, "no matrix 999");
+    refused("render --screen heatmap --matrix 999", 3, "matrix 999 does not exist");
     json_decref(heads);
     json_decref(one);
     json_decref(kept);
