@@ -270,13 +270,13 @@ void compose_take_preset(struct compose_view *v, const char *name) {
 
 const char *compose_mismatch(const struct compose_view *v) {
     if (!v->texts || !v->arch || arch_generates(v->arch)) return NULL;
-    return "this task has texts to write: T chooses a T5, BART or mBART";
+    return "this task is text-to-text: press T to choose a T5, BART or mBART model";
 }
 
 const char *compose_refusal(const struct compose_view *v) {
     const struct compose_facts *f = &v->facts;
     if (f->errors) return f->finding[0].text;
-    if (!v->arch) return "no model yet: T chooses one";
+    if (!v->arch) return "no model: press T to choose one";
     return compose_mismatch(v) ? compose_mismatch(v) : *f->unfit ? f->unfit : NULL;
 }
 

@@ -212,16 +212,16 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         enum tap tap;
         const char *name, *says;
     } targets[] = {
-        { TARGET_ALL, TAP_NONE, "all", "Every such tensor of the model." },
+        { TARGET_ALL, TAP_NONE, "all", "All such tensors of the model." },
         { TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms." },
         { TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm." },
-        { TARGET_POOLER, TAP_NONE, "pooler", "The map that the classifier reads the first token through." },
-        { TARGET_TAP, TAP_A_Q, "of W_q", "The map that makes the queries." },
-        { TARGET_TAP, TAP_A_K, "of W_k", "The map that makes the keys." },
-        { TARGET_TAP, TAP_A_V, "of W_v", "The map that makes the values." },
-        { TARGET_TAP, TAP_A_OUT, "of W_o", "The map from the heads back to the width." },
-        { TARGET_TAP, TAP_F_PRE, "of W_1", "The first map of the feed-forward part." },
-        { TARGET_TAP, TAP_F_OUT, "of W_2", "The second map of the feed-forward part." },
+        { TARGET_POOLER, TAP_NONE, "pooler", "The linear map of the first token before the classification head." },
+        { TARGET_TAP, TAP_A_Q, "of W_q", "The query projection." },
+        { TARGET_TAP, TAP_A_K, "of W_k", "The key projection." },
+        { TARGET_TAP, TAP_A_V, "of W_v", "The value projection." },
+        { TARGET_TAP, TAP_A_OUT, "of W_o", "The output projection of the attention heads." },
+        { TARGET_TAP, TAP_F_PRE, "of W_1", "The first linear map of the feed-forward sublayer." },
+        { TARGET_TAP, TAP_F_OUT, "of W_2", "The second linear map of the feed-forward sublayer." },
     };
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         struct module n = *m;
@@ -238,18 +238,18 @@ static void list_positions(struct compose_view *v, const struct module *m) {
         enum tap tap;
         const char *says;
     } taps[] = {
-        { TAP_A_Q, "The queries x W_q + b_q: what a token looks for." },
-        { TAP_A_K, "The keys x W_k + b_k: what a token is found by." },
-        { TAP_A_V, "The values x W_v + b_v: what a token gives when it is attended to." },
-        { TAP_A_HEAD, "Output of each head before W_o. The only place where the gate \u03BB(x) exists." },
-        { TAP_A_CTX, "The heads side by side, the input of W_o, taken as one vector." },
-        { TAP_A_OUT, "Output of the attention sublayer, before it is added to the residual." },
-        { TAP_F_PRE, "Inside the feed-forward part, before its activation." },
-        { TAP_F_ACT, "Inside the feed-forward part, after its activation, four times as wide." },
-        { TAP_F_OUT, "Output of the feed-forward part, before it is added to the residual." },
-        { TAP_EMBED, "The embedding's output, below the first layer." },
-        { TAP_EMBED_WORDS, "The word embeddings, before position and norm. Rows of a prompt stand beside "
-                           "them and move the tokens on." },
+        { TAP_A_Q, "The queries x W_q + b_q." },
+        { TAP_A_K, "The keys x W_k + b_k." },
+        { TAP_A_V, "The values x W_v + b_v." },
+        { TAP_A_HEAD, "Output of each head before W_o; the only position with the gate \u03BB(x)." },
+        { TAP_A_CTX, "The concatenated heads, the input of W_o, as one vector." },
+        { TAP_A_OUT, "Output of the attention sublayer, before the residual connection." },
+        { TAP_F_PRE, "Inside the feed-forward sublayer, before its activation." },
+        { TAP_F_ACT, "Inside the feed-forward sublayer, after its activation (inner width)." },
+        { TAP_F_OUT, "Output of the feed-forward sublayer, before the residual connection." },
+        { TAP_EMBED, "The output of the embeddings, the input of the first layer." },
+        { TAP_EMBED_WORDS, "The word embeddings, before positions and LayerNorm. A prompt is prepended "
+                           "and shifts the tokens." },
     };
     bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
@@ -278,13 +278,13 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
     struct module n = *m;
     n.read = m->write;
     compose_choose_add(v, "sequential",
-                       "Reads what it writes to: h \u2190 h + f(h). It works on the layer's result.", &n)
+                       "Reads the output that it modifies: h \u2190 h + f(h).", &n)
         ->current = m->read == m->write;
     if (m->write == TAP_F_OUT || m->write == TAP_A_OUT) {
         n.read = m->write == TAP_F_OUT ? TAP_F_NORM : TAP_A_NORM;
         compose_choose_add(
             v, "sequential, LN first",
-            "Reads LN(out + residual), not yet adapted, and adds to the output: Pfeiffer's adapter.", &n)
+            "Reads LN(out + residual) before adaptation and adds to the output (Pfeiffer adapter).", &n)
             ->current = m->read == n.read;
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
@@ -294,7 +294,7 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
         if (order[i] == TAP_A_CTX && m->heads != HEADS_SHARED) continue;
         n.read = order[i];
         snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
-        compose_choose_add(v, name, "Reads further up and runs beside the frozen part: h \u2190 h + f(x).",
+        compose_choose_add(v, name, "Reads an earlier state, in parallel to the frozen sublayer: h \u2190 h + f(x).",
                            &n)
             ->current = m->read == order[i];
     }
@@ -325,7 +325,7 @@ static void list_words(struct compose_view *v, const struct key *k, const struct
     if (other) {
         char run[KEY_TEXT];
         key_print(k, m, run);
-        compose_choose_add(v, run, "The values of that run, a copy of which is kept.", m)->current = true;
+        compose_choose_add(v, run, "Initialized from a stored copy of the parameters of that run.", m)->current = true;
     }
     for (int i = 0; i < count; i++) {
         int value = k->first + (start + i) % count;

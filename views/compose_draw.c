@@ -83,7 +83,7 @@ static void off_row(const struct compose_view *v, struct canvas *c, struct rect 
         canvas_fit(c, x, y, table[k].w - 1, INK_DIM, axis_value(&v->off.module[i], shown[k]).text);
         x += table[k].w;
     }
-    canvas_text(c, x, y, here ? INK_KEY : INK_DIM, here ? "off: O on, - forget" : "off");
+    canvas_text(c, x, y, here ? INK_KEY : INK_DIM, here ? "off: O on, - delete" : "off");
 }
 
 static void draw_method(const struct compose_view *v, struct canvas *c, struct rect r) {
@@ -123,8 +123,8 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
         int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
         canvas_text(c, r.x + 5 + used, y, INK_DIM,
                     v->config.method.count        ? "add a module"
-                    : compose_outputs(v) ? "add a module; without any, the head alone is trained"
-                                         : "add a module; without any, nothing is trained");
+                    : compose_outputs(v) ? "add a module (without modules, only the head is trained)"
+                                         : "add a module (without modules, nothing is trained)");
     }
 }
 
@@ -159,9 +159,9 @@ static void draw_number(const struct compose_view *v, struct canvas *c, struct r
     if (!*value && compose_on_run(v)) snprintf(value, sizeof value, "%s", option_value(v, v->option).text);
     int x = canvas_printf(c, r.x + 3, r.y, INK_TEXT, "%s  ", label);
     x += canvas_fit(c, r.x + 3 + x, r.y, r.w - x - 45, INK_ACCENT, value);
-    canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter types another, j and k step");
+    canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter edits, j and k step");
     if (v->part < v->config.method.count && v->facts.arithmetic[v->part] && r.h > 1)
-        canvas_printf(c, r.x + 3, r.y + 1, INK_DIM, "this module trains %.200s",
+        canvas_printf(c, r.x + 3, r.y + 1, INK_DIM, "trainable parameters: %.200s",
                       v->facts.arithmetic[v->part]);
 }
 
@@ -184,7 +184,7 @@ static void compose_draw_describe(const struct compose_view *v, struct canvas *c
     if (!p) return;
     char *sum = plan_arithmetic(p, v->arch, v->part);
     text_thousands((int64_t)p->trained_method, trained);
-    canvas_printf(c, r.x, r.y + 1, INK_DIM, "this module %s; the method trains %s", sum, trained);
+    canvas_printf(c, r.x, r.y + 1, INK_DIM, "trainable: %s (this module), %s (method)", sum, trained);
     free(sum);
     plan_free(p);
 }
@@ -212,7 +212,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         canvas_title(c, r, "off", NULL);
         canvas_wrap(c, rect_in(r, 3, 1), INK_DIM,
                     "This module is switched off: it is neither counted nor trained. O switches it on again "
-                    "behind the others, - forgets it.");
+                    "as the last module; - deletes it.");
         return;
     }
     if (net) {
@@ -352,7 +352,7 @@ static void draw_formulas(const struct compose_view *v, struct canvas *c, struct
         if (!tall) continue;
         const char *tensors = v->facts.tensors[f[i].first], *sum = v->facts.arithmetic[f[i].first];
         if (tensors) canvas_fit(c, r.x + 5, ++y, r.w - 6, INK_DIM, tensors);
-        if (sum) canvas_printf(c, r.x + 5, ++y, INK_DIM, "trained: %s", sum);
+        if (sum) canvas_printf(c, r.x + 5, ++y, INK_DIM, "trainable: %s", sum);
     }
 }
 
@@ -404,27 +404,27 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     char trained[32], kept[32], head[32];
     if (!f->counted) {
         canvas_text(c, r.x + 3, y, f->errors ? INK_WARN : INK_DIM,
-                    f->errors ? "not counted: the point is not valid"
+                    f->errors ? "not counted: the method is invalid"
                     : v->arch ? ""
-                              : "no model yet: T chooses one");
+                              : "no model: press T to choose one");
         return;
     }
     text_thousands((int64_t)f->trained, trained);
     text_thousands((int64_t)f->kept, kept);
     text_thousands((int64_t)f->head, head);
     int x = r.x + 3;
-    x += canvas_text(c, x, y, INK_DIM, "trained ");
+    x += canvas_text(c, x, y, INK_DIM, "trainable ");
     x += canvas_text(c, x, y, INK_ACCENT, trained);
-    if (f->kept != f->trained) x += canvas_printf(c, x, y, INK_TEXT, " (kept %s)", kept);
+    if (f->kept != f->trained) x += canvas_printf(c, x, y, INK_TEXT, " (stored %s)", kept);
     x += canvas_printf(c, x, y, INK_DIM, f->head ? "   head " : "   no head");
     if (f->head) x += canvas_text(c, x, y, INK_TEXT, head);
     double share = f->model ? 100.0 * (double)f->trained / (double)f->model : 0;
     bool headless = f->head && (r.w >= 100 || !isfinite(f->cost.bytes)); /* where what it takes has room */
-    x += canvas_printf(c, x, y, INK_TEXT, "   %.*f %% of %s%s", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
+    x += canvas_printf(c, x, y, INK_TEXT, "   %.*f%% of %s%s", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
                        show_count((int64_t)f->model).text, headless ? " without the head" : "");
     struct phrase cost = { "" };
     if (isfinite(f->cost.seconds)) cost = phrase("   \u2248 %s", show_short_seconds(f->cost.seconds).text);
-    if (*cost.text && r.w >= 100) phrase_add(&cost, ", a step %.2g s", f->cost.step_seconds);
+    if (*cost.text && r.w >= 100) phrase_add(&cost, ", %.2g s/step", f->cost.step_seconds);
     if (isfinite(f->cost.bytes)) phrase_add(&cost, "   %.0f MB", f->cost.bytes / 1e6);
     if (x + canvas_width(c, cost.text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, cost.text);
 }
@@ -440,13 +440,13 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
     if (v->train_rows) {
         text_thousands((int64_t)v->train_rows, train);
         text_thousands((int64_t)v->dev_rows, dev);
-        if (v->dev_rows) snprintf(rows, sizeof rows, "%.40s %s / %s rows", task, train, dev);
-        else snprintf(rows, sizeof rows, "%.40s %s rows, %s", task, train,
-                      v->config.split > 0 ? "a part held out" : "none for dev: split");
+        if (v->dev_rows) snprintf(rows, sizeof rows, "%.40s %s/%s examples", task, train, dev);
+        else snprintf(rows, sizeof rows, "%.40s %s examples, %s", task, train,
+                      v->config.split > 0 ? "dev split" : "no dev set");
     } else if (v->task) {
         snprintf(rows, sizeof rows, "%.40s", task);
     }
-    if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
+    if (*rows) x += canvas_fit(c, x, y, 36, INK_TEXT, rows) + 3;
     if (*rows && v->arch && arch_generates(v->arch) && !v->texts)
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
     bool here = compose_on_run(v) &&
@@ -477,10 +477,10 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     struct phrase state = phrase("valid \u2713");
     int notes = f->findings - f->errors;
     if (f->errors)
-        state = phrase("\u2717 not valid, %d reason%s: n", f->errors, f->errors == 1 ? "" : "s");
+        state = phrase("\u2717 invalid, %d error%s: n", f->errors, f->errors == 1 ? "" : "s");
     else if (!v->arch) state = phrase("%s", "");
     else if (compose_mismatch(v)) state = phrase("\u2717 the task needs a T5, BART or mBART: T");
-    else if (compose_refusal(v)) state = phrase("\u2717 cannot be trained so");
+    else if (compose_refusal(v)) state = phrase("\u2717 cannot be trained");
     else if (notes) state = phrase("valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
     canvas_title(c, r, "Run", state.text);
     int y = r.y + 1;

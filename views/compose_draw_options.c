@@ -105,12 +105,12 @@ void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struc
     struct phrase right = { "" };
     int64_t steps = compose_steps(v, &v->config), warmup = config_warmup_steps(&v->config, steps);
     if (steps)
-        right = phrase("%lld steps, %lld of warm-up, at most %s", (long long)steps, (long long)warmup,
+        right = phrase("%lld steps, %lld warm-up, peak %s", (long long)steps, (long long)warmup,
                       show_short(v->config.lr).text);
-    canvas_title(c, r, "rate", right.text);
+    canvas_title(c, r, "learning rate", right.text);
     if (!steps) {
         canvas_text(c, r.x + 3, r.y + 1, INK_DIM,
-                    config_is_staged(&v->config) ? "each stage has its own" : "the rows are not read yet");
+                    config_is_staged(&v->config) ? "one schedule per stage" : "reading the data set");
         return;
     }
     size_t n = steps < POINTS ? (size_t)steps : POINTS;

@@ -29,7 +29,7 @@ static void axis_line(const struct compose_view *of, struct canvas *c, struct re
 /* The published methods that are nearest, and what differs. */
 static void draw_near(const struct compose_view *v, struct canvas *c, struct rect r) {
     const struct preset *but = v->facts.preset;
-    canvas_title(c, r, "near", NULL);
+    canvas_title(c, r, "nearest methods", NULL);
     for (int i = 0; i < 2 && i + 1 < r.h; i++) {
         char *near = method_nearest_but(&v->config.method, but);
         if (near) canvas_fit(c, r.x + 3, r.y + 1 + i, r.w - 4, INK_TEXT, near);
@@ -54,7 +54,7 @@ void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struc
     }
     free(of);
     static const char *const levels[] = { "note", "warning", "error" };
-    if (v->facts.findings && ++y < last) canvas_rule(c, r.x, y++, r.w, "rules", NULL);
+    if (v->facts.findings && ++y < last) canvas_rule(c, r.x, y++, r.w, "notes", NULL);
     for (int i = 0; i < v->facts.findings && y < last; i++) {
         const struct finding *f = &v->facts.finding[i];
         canvas_printf(c, r.x + 3, y, INK_DIM, "%s %s", levels[f->level], f->rule);

@@ -68,7 +68,7 @@ static bool take_field(const struct compose_view *v, const char *text, struct ru
     }
     struct module m = c->method.module[v->part];
     struct err e = ERR_INIT;
-    if (!compose_on_number(v)) snprintf(why, 200, "%s is chosen with j and k", axis_name(v->axis));
+    if (!compose_on_number(v)) snprintf(why, 200, "%s: choose with j and k", axis_name(v->axis));
     else if (key_set(axis_key(&m, v->axis), &m, text, &e)) snprintf(why, 200, "%.190s", e.text);
     if (!compose_on_number(v) || e.code) return false;
     c->method.module[v->part] = m;
@@ -223,7 +223,7 @@ static void compose_edit_add_module(struct ui *ui) {
     v->axis = AXIS_FUNCTION;
     v->walking = false;
     compose_changed(v);
-    ui_say(ui, SAY_INFO, "module %d added; u takes it back", v->config.method.count);
+    ui_say(ui, SAY_INFO, "module %d added; u undoes", v->config.method.count);
 }
 
 static void remove_module(struct ui *ui) {
@@ -238,12 +238,12 @@ static void remove_module(struct ui *ui) {
         network_drop(n, &v->config.method);
         v->walking = false;
         compose_changed(v);
-        ui_say(ui, SAY_INFO, "the %s is removed; u brings it back", n->noun);
+        ui_say(ui, SAY_INFO, "%s removed; u undoes", n->noun);
         return;
     }
     if (n)
         ui_say(ui, SAY_INFO,
-               "a generator goes with the last module that it makes: another source, or - there");
+               "a hypernetwork is removed with its last module: change the source there, or press -");
     if (v->part >= v->config.method.count) return;
     compose_push(v, NULL);
     int gone = v->part + 1;
@@ -254,7 +254,7 @@ static void remove_module(struct ui *ui) {
     if (v->part == v->config.method.count && v->part) v->part--;
     v->walking = false;
     compose_changed(v);
-    ui_say(ui, SAY_INFO, "module %d removed; u brings it back", gone);
+    ui_say(ui, SAY_INFO, "module %d removed; u undoes", gone);
 }
 
 void compose_presets(struct ui *ui) {
@@ -280,14 +280,14 @@ void compose_presets(struct ui *ui) {
 
 static void compose_edit_train(struct ui *ui, struct effect *out) {
     const char *why = compose_refusal(&ui->compose);
-    if (why) ui_say(ui, SAY_ERROR, "%s%.300s", ui->compose.facts.errors ? "not a valid point: " : "", why);
+    if (why) ui_say(ui, SAY_ERROR, "%s%.300s", ui->compose.facts.errors ? "invalid method: " : "", why);
     else out->kind = EFFECT_TRAIN;
 }
 
 static void next_note(struct ui *ui, int by) {
     struct compose_view *v = &ui->compose;
     int n = v->facts.findings;
-    if (!n) ui_say(ui, SAY_INFO, "no notes on this method");
+    if (!n) ui_say(ui, SAY_INFO, "no notes about this method");
     else v->note = v->note < 0 ? (by > 0 ? 0 : n - 1) : (v->note + by + n) % n;
 }
 
@@ -315,7 +315,7 @@ static void offer_rate(struct ui *ui, double usual_before) {
     const char *why;
     double lr = config_default_lr(&c->method, &why);
     if (lr == usual_before || lr == c->lr) return;
-    ui_say(ui, SAY_INFO, "lr %s is kept; the usual one here is %s (%s): type default at lr",
+    ui_say(ui, SAY_INFO, "lr stays %s; the default here is %s (%s): type default at lr",
            show_short(c->lr).text, show_short(lr).text, why);
 }
 
@@ -389,7 +389,7 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_LATER: compose_move_module(ui, r == REQ_LATER ? 1 : -1); return true;
     case REQ_SWITCH: compose_switch(ui); return true;
     case REQ_NOTE:
-        prompt_open(&ui->prompt, "note of the runs to come", v->run_note, false);
+        prompt_open(&ui->prompt, "note of the next runs", v->run_note, false);
         ui->use = USE_NOTE;
         return true;
     case REQ_NAME:

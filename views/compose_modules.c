@@ -9,7 +9,7 @@
 static bool compose_modules_here(struct ui *ui, const char *what) {
     const struct compose_view *v = &ui->compose;
     if (v->part < v->config.method.count) return true;
-    ui_say(ui, SAY_INFO, "%s: Tab goes to a module first", what);
+    ui_say(ui, SAY_INFO, "%s: select a module first (Tab)", what);
     return false;
 }
 
@@ -42,7 +42,7 @@ void compose_copy_module(struct ui *ui) {
     const struct module copy = v->config.method.module[v->part];
     insert_module(&v->config.method, v->part + 1, &copy);
     compose_modules_done(v, v->part + 1);
-    ui_say(ui, SAY_INFO, "module %d is a copy: change where it sits; u takes it back", v->part + 1);
+    ui_say(ui, SAY_INFO, "module %d is a copy: change its position; u undoes", v->part + 1);
 }
 
 void compose_move_module(struct ui *ui, int by) {
@@ -65,7 +65,7 @@ static int first_off(const struct compose_view *v) {
 static void switch_off(struct ui *ui) {
     struct compose_view *v = &ui->compose;
     if (v->off.count == COMPOSE_OFF) {
-        ui_say(ui, SAY_WARNING, "%d modules are off already; - forgets one", COMPOSE_OFF);
+        ui_say(ui, SAY_WARNING, "at most %d modules can be off; - deletes one", COMPOSE_OFF);
         return;
     }
     int part = v->part;
@@ -73,7 +73,7 @@ static void switch_off(struct ui *ui) {
     v->off.module[v->off.count++] = v->config.method.module[part];
     take_module_out(&v->config.method, part);
     compose_modules_done(v, part < v->config.method.count || !part ? part : part - 1);
-    ui_say(ui, SAY_INFO, "module %d is off: it stands below, where O switches it on again", part + 1);
+    ui_say(ui, SAY_INFO, "module %d is off: listed below, O there switches it on again", part + 1);
 }
 
 static void switch_on(struct ui *ui, int at) {
@@ -110,5 +110,5 @@ void compose_forget_off(struct ui *ui) {
     v->off.count--;
     for (int i = at; i < v->off.count; i++) v->off.module[i] = v->off.module[i + 1];
     compose_modules_done(v, v->off.count ? first_off(v) : v->config.method.count + compose_networks(v));
-    ui_say(ui, SAY_INFO, "forgotten; u brings it back");
+    ui_say(ui, SAY_INFO, "deleted; u undoes");
 }

@@ -69,9 +69,9 @@ static void put_generator(const struct method *m, int g, const struct arch *a, s
                     : a                                                ? a->width
                                                                        : 0;
         put_condition(b,
-                      h->instance == ROW_RETRIEVER ? "z of the row"
-                      : h->instance == ROW_MLP     ? "g(h) of the row"
-                                                   : "h of the row",
+                      h->instance == ROW_RETRIEVER ? "z of the input"
+                      : h->instance == ROW_MLP     ? "g(h) of the input"
+                                                   : "h of the input",
                       width ? width : 1);
     }
     put_condition(b, "e_\u2113", h->layer);
@@ -127,10 +127,10 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
         int g = network_generator(n);
         if (g >= 0 && wide)
             buf_puts(&b,
-                     v->config.method.hyper[g].instance != ROW_NONE ? ", for each row" : ", for each task");
+                     v->config.method.hyper[g].instance != ROW_NONE ? ", per input" : ", per task");
         if (v->facts.counted && wide && v->facts.network_trained[i]) {
             text_thousands((int64_t)v->facts.network_trained[i], trained);
-            buf_printf(&b, "   trained %s", trained);
+            buf_printf(&b, "   trainable %s", trained);
         }
         zone_pick(c, r.x, r.y + rows, r.w, PICK_PART + v->config.method.count + i);
         canvas_cursor(c, r.x + 1, r.y + rows, here);

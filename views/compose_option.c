@@ -28,26 +28,26 @@ static const struct shown {
     const char *says; /* NULL: the table's help */
 } views_compose_option_shown[] = {
     { "lr", "lr", STRIDE_125, NULL, NULL },
-    { "batch", "batch", STRIDE_DOUBLE, NULL, "Rows in one step." },
-    { "epochs", "epochs", STRIDE_ONE, "\u2013", "Passes over the training rows." },
-    { "steps", "steps", STRIDE_125, "\u2013", "Steps, in place of passes." },
+    { "batch", "batch", STRIDE_DOUBLE, NULL, "Batch size: examples per step." },
+    { "epochs", "epochs", STRIDE_ONE, "\u2013", "Number of training epochs." },
+    { "steps", "steps", STRIDE_125, "\u2013", "Number of training steps; replaces epochs." },
     { "seed", "seed", STRIDE_ONE, NULL,
-      "Decides the start values, the order of rows and the dropout: same seed, same bits." },
+      "Random seed of initialization, example order and dropout; the same seed gives the same bits." },
     { "regime", "regime", STRIDE_ONE, NULL,
-      "How it is learned: single, of one task; multi, of several together; meta, over episodes "
-      "(docs/meta.md)." },
-    { "max-length", "length", STRIDE_DOUBLE, NULL, "Tokens a row; longer rows are cut." },
-    { "schedule", "schedule", STRIDE_ONE, NULL, "How the learning rate falls: linear, cosine, constant." },
+      "Training regime: single (one task), multi (several tasks together) or meta (over episodes; "
+      "docs/meta.md)." },
+    { "max-length", "seq len", STRIDE_DOUBLE, NULL, "Maximum sequence length in tokens; longer inputs are truncated." },
+    { "schedule", "schedule", STRIDE_ONE, NULL, "Learning rate schedule: linear, cosine or constant." },
     { "warmup", "warmup", STRIDE_HUNDREDTH, NULL,
-      "Share of the steps (below 1) or steps in which the learning rate rises." },
-    { "weight-decay", "decay", STRIDE_125, NULL, "Pull of the matrices towards zero (decoupled)." },
+      "Warm-up: number of steps, or share of all steps if below 1." },
+    { "weight-decay", "decay", STRIDE_125, NULL, "Weight decay of the matrices (decoupled)." },
     { "eval-steps", "eval every", STRIDE_125, "epoch", "Steps between evaluations." },
     { "embed-every", "embed", STRIDE_125, "never",
-      "Steps between sets of dev rows' vectors, which Map plays afterwards (p there); 0: none." },
+      "Steps between recorded embeddings of validation examples, played in Map (p); 0 disables." },
     { "max-target", "target", STRIDE_DOUBLE, NULL,
-      "Tokens of a target text, its end included; longer targets are cut." },
+      "Maximum target length in tokens, with the end token; longer targets are truncated." },
     { "smoothing", "smoothing", STRIDE_TWENTIETH, NULL,
-      "Share of the loss spread over the whole vocabulary (label smoothing)." },
+      "Label smoothing: share of the loss spread over the vocabulary." },
     /* of the rest, those that do not go by 1, 2, 5 */
     { "dropout", NULL, STRIDE_TWENTIETH, NULL, NULL },
     { "split", NULL, STRIDE_TWENTIETH, NULL, NULL },
@@ -247,8 +247,8 @@ struct phrase option_says(const struct compose_view *v, int i) {
     if (strcmp(o->name, "lr")) return phrase("%s", s && s->says ? s->says : o->help);
     const char *why;
     double lr = config_default_lr(&v->config.method, &why);
-    return lr == v->config.lr ? phrase("The step size; the usual one here (%s).", why)
-                              : phrase("As it is set. The usual one here: %s (%s); type default.",
+    return lr == v->config.lr ? phrase("Learning rate; this is the default (%s).", why)
+                              : phrase("Learning rate. The default here is %s (%s); type default.",
                                       show_short(lr).text, why);
 }
 

@@ -45,13 +45,13 @@ void compose_mark(struct ui *ui) {
         for (v->swepts--; at < v->swepts; at++) v->swept[at] = v->swept[at + 1];
     } else if (v->swepts == COMPOSE_SWEPT) {
         free(text);
-        ui_say(ui, SAY_WARNING, "%d marks are the most", COMPOSE_SWEPT);
+        ui_say(ui, SAY_WARNING, "at most %d marks", COMPOSE_SWEPT);
         return;
     } else {
         v->swept[v->swepts++] = text;
     }
     int methods = marked_of(v, method_key, sizeof method_key - 1);
-    ui_say(ui, SAY_INFO, "marked for a sweep: %d method%s, %d value%s of options; A makes it", methods,
+    ui_say(ui, SAY_INFO, "marked for a sweep: %d method%s, %d option value%s; A starts it", methods,
            methods == 1 ? "" : "s", v->swepts - methods, v->swepts - methods == 1 ? "" : "s");
 }
 

@@ -107,7 +107,7 @@ static void step_words(const struct compose_state *from, const struct compose_st
     if ((from->seeds || to->seeds) && strcmp(buf_text(&was), buf_text(&now)) != 0)
         buf_printf(out, "%sseeds %s \u2192 %s", out->size ? ", " : "", buf_text(&was), buf_text(&now));
     if (!out->size && memcmp(&from->off, &to->off, sizeof from->off) != 0)
-        buf_puts(out, "a module that is off");
+        buf_puts(out, "modules switched off");
     buf_release(&was);
     buf_release(&now);
 }

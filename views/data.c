@@ -36,9 +36,9 @@ static bool data_is_read(const struct data_view *v) { return v->read.asked && v-
 
 static void data_take(struct ui *ui, struct effect *out) {
     const struct data_view *v = &ui->data;
-    if (!data_is_read(v)) ui_say(ui, SAY_INFO, "the rows are still being read");
+    if (!data_is_read(v)) ui_say(ui, SAY_INFO, "still reading the data");
     else if (!v->read.ok)
-        ui_say(ui, SAY_WARNING, "they cannot be read so: %.700s", v->read.lines ? v->read.line[0] : "");
+        ui_say(ui, SAY_WARNING, "cannot be read this way: %.700s", v->read.lines ? v->read.line[0] : "");
     else out->kind = EFFECT_OWN_ROWS;
 }
 
@@ -126,17 +126,17 @@ static void data_draw_report(const struct data_view *v, struct canvas *c, struct
     int y = r.y + 1, last = r.y + r.h;
     if (k->lines > r.h - 1)
         snprintf(right, sizeof right, "from line %d of %d: ^d ^u", v->report_top + 1, k->lines);
-    canvas_title(c, r, data_is_read(v) ? k->ok ? "Rows, as they are read" : "They cannot be read so" : "Rows",
+    canvas_title(c, r, data_is_read(v) ? k->ok ? "Examples as read" : "Cannot be read this way" : "Examples",
                  right);
-    if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading them\u2026");
+    if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading\u2026");
     for (int i = v->report_top; i < k->lines && y < last && data_is_read(v); i++)
         y += canvas_wrap(c, rect_in(r, 3, y - r.y), data_report_ink(k, k->line[i]),
                          k->line[i]);
 }
 
 static const char *data_kind_words(const struct data_look *k) {
-    if (k->list) return "a list of tasks";
-    if (k->folder) return k->known ? "a task of a known layout" : "a task's folder";
+    if (k->list) return "task list";
+    if (k->folder) return k->known ? "task folder (known layout)" : "task folder";
     if (!k->peek) return "";
     return k->peek->format == DATA_CSV ? "CSV" : k->peek->format == DATA_TSV ? "TSV" : "JSON Lines";
 }
@@ -155,8 +155,8 @@ static void data_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     struct rect in = rect_down(r, 1);
     if (v->look.peek) {
         canvas_text(c, r.x + 3, in.y, INK_DIM, "column");
-        canvas_text(c, r.x + 3 + DATA_NAME + 1, in.y, INK_DIM, "is read as");
-        canvas_text(c, r.x + 3 + DATA_NAME + 2 + DATA_ROLE, in.y++, INK_DIM, "first rows");
+        canvas_text(c, r.x + 3 + DATA_NAME + 1, in.y, INK_DIM, "role");
+        canvas_text(c, r.x + 3 + DATA_NAME + 2 + DATA_ROLE, in.y++, INK_DIM, "first examples");
         in.h--;
     }
     in.h = in.h * 3 / 5; /* the report keeps the rest, and what the lines leave */
@@ -191,8 +191,8 @@ static void data_readout(const struct ui *ui, struct buf *out) {
 static const char *data_hint(const struct ui *ui, const struct key_entry *k) {
     (void)ui;
     switch (k->request) {
-    case REQ_OPEN: return "take";
-    case REQ_LEFT: return "other";
+    case REQ_OPEN: return "use";
+    case REQ_LEFT: return "change";
     case REQ_DOWN: return "column";
     case REQ_CHOOSE: return "other file";
     default: return k->hint;
@@ -209,7 +209,7 @@ static const enum request data_keys[] = { REQ_OPEN,    REQ_LEFT,   REQ_RIGHT, RE
 const struct screen screen_data = {
     .name = "data",
     .about =
-        "Your own data: find a file, say what its columns are, see what was read before anything trains.",
+        "Your own data: choose a file, assign roles to its columns, and check what is read before training.",
     .keys = data_keys,
     .under = &screen_compose,
     .back = data_back,

@@ -95,7 +95,7 @@ static void data_files_take(struct ui *ui, struct effect *out) {
     }
     if (e && !e->folder && !e->read) {
         ui_say(ui, SAY_WARNING,
-               "its name does not tell a format that is read: .tsv, .csv, .jsonl, .json or .txt");
+               "not a supported format: expected .tsv, .csv, .jsonl, .json or .txt");
         return;
     }
     if (e) {
@@ -103,7 +103,7 @@ static void data_files_take(struct ui *ui, struct effect *out) {
         return;
     }
     if (*v->filter) {
-        ui_say(ui, SAY_INFO, "nothing here fits \"%.80s\"", v->filter);
+        ui_say(ui, SAY_INFO, "no file matches \"%.80s\"", v->filter);
         return;
     }
     if (v->cursor == FIXED_UP) {
@@ -168,12 +168,12 @@ static void fixed_row(const struct ui *ui, struct canvas *c, struct rect r, int 
     const struct compose_view *v = &ui->compose;
     char says[200];
     if (i == FIXED_MODEL)
-        snprintf(says, sizeof says, "%.80s now; Enter lists those that are here",
+        snprintf(says, sizeof says, "%.80s; Enter lists the models found",
                  v->model ? v->model : "none");
     else if (i == FIXED_TASK)
-        snprintf(says, sizeof says, "%.80s now; Enter lists those that are here by name",
+        snprintf(says, sizeof says, "%.80s; Enter lists the tasks found",
                  v->task ? v->task : "none");
-    else snprintf(says, sizeof says, "the folder above");
+    else snprintf(says, sizeof says, "parent folder");
     canvas_text(c, r.x + 3, y, ui->data.cursor == i ? INK_ACCENT : INK_TEXT, names[i]);
     canvas_fit(c, r.x + 12, y, r.w - 13, INK_DIM, says);
 }
@@ -185,7 +185,7 @@ static void entry_row(const struct data_entry *e, bool here, struct canvas *c, s
     enum ink ink = here ? INK_ACCENT : e->folder || e->read ? INK_TEXT : INK_DIM;
     canvas_fit(c, r.x + 3, y, r.w - right - 5, ink, name);
     if (!e->folder) size_words(e->bytes, size);
-    else if (e->task) snprintf(size, sizeof size, "a task");
+    else if (e->task) snprintf(size, sizeof size, "task");
     canvas_right(c, r.x + r.w - right - 1, y, right, INK_DIM, size);
 }
 
@@ -194,8 +194,8 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
     const struct data_folder *f = &v->here;
     int n = shown(v);
     if (f->left_out)
-        snprintf(right, sizeof right, "the first %d of %d", f->entries, f->entries + f->left_out);
-    canvas_title(c, r, f->path ? f->path : "own data", right);
+        snprintf(right, sizeof right, "first %d of %d", f->entries, f->entries + f->left_out);
+    canvas_title(c, r, f->path ? f->path : "your data", right);
     for (int i = v->top; i < n && i - v->top < r.h - 1; i++) {
         int y = r.y + 1 + i - v->top;
         const struct data_entry *e = entry_at(v, i);
@@ -207,5 +207,5 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
     if (y >= r.y + r.h) return;
     if (f->failed) canvas_wrap(c, rect_in(r, 3, y - r.y), INK_BAD, f->failed);
     else if (!f->path) canvas_text(c, r.x + 3, y, INK_DIM, "reading the folder\u2026");
-    else if (!n) canvas_text(c, r.x + 3, y, INK_DIM, "nothing here fits what was typed");
+    else if (!n) canvas_text(c, r.x + 3, y, INK_DIM, "no matching files");
 }

@@ -25,13 +25,13 @@ static void dev_at(const struct data_view *v, int i, const char **file, const ch
 static void data_dev_words(const struct data_view *v, char out[160]) {
     const char *file, *split;
     dev_at(v, v->dev, &file, &split);
-    if (v->look.own_dev) snprintf(out, 160, "the folder's own");
-    else if (split) snprintf(out, 160, "%s of the rows, held out evenly by class", split);
+    if (v->look.own_dev) snprintf(out, 160, "from the folder");
+    else if (split) snprintf(out, 160, "%s of the training set, stratified by class", split);
     else if (file) {
         char *name = file_base_name(file);
         snprintf(out, 160, "%.150s", name);
         free(name);
-    } else snprintf(out, 160, "none: nothing will measure the run");
+    } else snprintf(out, 160, "none: the run will not be evaluated");
 }
 
 static const char *column_with(const struct data_view *v, enum peek_role role) {
@@ -100,8 +100,8 @@ enum { ROW_DEV, ROW_KIND, ROW_HEADER, ROW_DELIMITER };
 
 static const char *const data_rows_words[DATA_OPTIONS][8] = {
     [ROW_KIND] = { "auto", "classes", "scores", NULL },
-    [ROW_HEADER] = { "as found", "names the columns", "is a row", NULL },
-    [ROW_DELIMITER] = { "by the name", "tab", "comma", "semicolon", "pipe", NULL },
+    [ROW_HEADER] = { "auto", "column names", "example", NULL },
+    [ROW_DELIMITER] = { "auto", "tab", "comma", "semicolon", "pipe", NULL },
 };
 
 /* Which of the lines there are. */
@@ -127,8 +127,8 @@ static int word_at(const struct data_view *v, int line) {
 }
 
 void data_option_words(const struct data_view *v, int line, const char **name, char value[160]) {
-    static const char *const names[DATA_OPTIONS] = { "dev rows", "label is", "first line",
-                                                     "between columns" };
+    static const char *const names[DATA_OPTIONS] = { "validation set", "label type", "first line",
+                                                     "delimiter" };
     *name = names[line];
     if (line == ROW_DEV) data_dev_words(v, value);
     else snprintf(value, 160, "%s", data_rows_words[line][word_at(v, line)]);

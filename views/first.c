@@ -31,10 +31,10 @@ static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, i
     struct phrase text = phrase("%d core%s", v->cores, v->cores == 1 ? "" : "s");
     if (v->kernel) phrase_add(&text, " \u00B7 %.30s kernels", v->kernel);
     if (v->gflops > 0)
-        phrase_add(&text, ", %.0f GF/s a core", v->gflops);
+        phrase_add(&text, ", %.0f GF/s per core", v->gflops);
     if (v->terminal_colours)
-        phrase_add(&text, " \u00B7 %d colours", v->terminal_colours);
-    else phrase_add(&text, " \u00B7 no colours");
+        phrase_add(&text, " \u00B7 %d colors", v->terminal_colours);
+    else phrase_add(&text, " \u00B7 no colors");
     phrase_add(&text, " \u00B7 %s %s", marks_sample(ui->glyphs),
              glyphs_name(ui->glyphs));
     canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, text.text);
@@ -43,8 +43,8 @@ static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, i
     x += canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_KEY, "B");
     if (ui->glyphs != GLYPHS_ASCII)
         canvas_printf(c, r.x + 3 + x, r.y + y + 1, INK_DIM,
-                      " if the marks before the word %s look broken)", glyphs_name(ui->glyphs));
-    else canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_DIM, " for finer marks)");
+                      " if the glyphs before the word %s look broken)", glyphs_name(ui->glyphs));
+    else canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_DIM, " for finer glyphs)");
     return y + 2;
 }
 
@@ -54,8 +54,8 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     int y = low ? 0 : 1;
     struct rect text = { r.x + 3, r.y + y, r.w < 80 ? r.w - 6 : 74, r.h - y };
     y += canvas_wrap(c, text, INK_TITLE,
-                     "Tune a pretrained transformer by a few thousand parameters, and see why it "
-                     "works.") + !low;
+                     "Fine-tune a pretrained transformer by training a few thousand parameters, "
+                     "and see why it works.") + !low;
     if (v->model_ready && v->task_ready) {
         y = first_line(c, r, y, "Enter",
                        phrase("train a LoRA on %.40s", v->task ? v->task : "the built-in task").text,
@@ -63,7 +63,7 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         if (v->stand_in && !low) canvas_fit(c, r.x + 12, r.y + y++, r.w - 13, INK_DIM, v->stand_in);
     } else {
         char what[160];
-        snprintf(what, sizeof what, "The %s to start with %s not here yet. This fetches %s:",
+        snprintf(what, sizeof what, "The default %s %s not installed. Download %s with:",
                  v->model_ready ? "task" : v->task_ready ? "model" : "model and task",
                  !v->model_ready && !v->task_ready ? "are" : "is",
                  !v->model_ready && !v->task_ready ? "them" : "it");
@@ -71,11 +71,11 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         canvas_fit(c, r.x + 7, r.y + y + 1, r.w - 8, INK_ACCENT, v->fetch ? v->fetch : "make fetch");
         y += low ? 2 : 3;
     }
-    y = first_line(c, r, y, "c", "compose a method of your own", NULL);
-    y = first_line(c, r, y, "T", "your own data, another task or model", NULL);
-    y = first_line(c, r, y, "8", "lessons: what an adapter, a prefix, a prototype does", NULL);
+    y = first_line(c, r, y, "c", "compose a method", NULL);
+    y = first_line(c, r, y, "T", "choose your own data, another task or model", NULL);
+    y = first_line(c, r, y, "8", "lessons: adapters, prefixes, prototypes", NULL);
     y = first_line(c, r, y, "?", "keys", NULL);
-    y = first_line(c, r, y, "q", "leave", NULL);
+    y = first_line(c, r, y, "q", "quit", NULL);
     if (y + 3 < r.h) y += low ? 0 : 2;
     if (v->cores) y = first_machine(ui, c, r, y);
     if (y < r.h)
@@ -88,7 +88,7 @@ static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_text(c, r.x + 1, r.y, INK_ACCENT, "petri");
     if (v->model)
         canvas_right(c, r.x + 8, r.y, r.w - 9, v->model_ready ? INK_TEXT : INK_WARN,
-                     phrase("%.100s %s", v->model, v->model_ready ? "\u2713" : "\u2717 not here").text);
+                     phrase("%.100s %s", v->model, v->model_ready ? "\u2713" : "\u2717 not found").text);
 }
 
 static bool first_request(struct ui *ui, enum request r, struct effect *out) {
@@ -100,7 +100,7 @@ static bool first_request(struct ui *ui, enum request r, struct effect *out) {
     if (r != REQ_TRAIN) return false;
     if (v->model_ready && v->task_ready) out->kind = EFFECT_TRAIN_FIRST;
     else
-        ui_say(ui, SAY_WARNING, "nothing to train on yet; leave and run: %s",
+        ui_say(ui, SAY_WARNING, "no model or task to train yet: quit and run: %s",
                v->fetch ? v->fetch : "make fetch");
     return true;
 }

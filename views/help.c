@@ -51,10 +51,10 @@ static void entry(struct canvas *c, struct rect r, int y, const struct key_entry
 }
 
 const char method_about[] =
-    "A method is a set of modules; each is a point on a few axes: which function of the hidden "
-    "states, where it writes, what it reads (parallel or sequential), how it is composed with what "
-    "was there, and who makes its weights. Compose walks the axes with h and l and the choices with "
-    "j and k; Enter trains what you see.";
+    "A method is a set of modules. Each module is a point on a few axes: the function of the hidden "
+    "states, its position, its input (parallel or sequential), the composition with the frozen "
+    "computation, and the source of its weights. In Compose, h and l move between axes, j and k "
+    "between choices; Enter trains the method shown.";
 
 /* Lines from `top` on are drawn into r; returns how many there are. */
 static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
@@ -79,7 +79,7 @@ static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int to
 static void help_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_push_clip(c, r);
     int lines = help_lay(ui, c, r, ui->help.top);
-    if (!lines) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no key fits; Esc shows all again");
+    if (!lines) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no matching keys; Esc shows all");
     canvas_pop_clip(c);
 }
 
@@ -95,9 +95,9 @@ static bool help_request(struct ui *ui, enum request r, struct effect *out) {
 
 static void help_readout(const struct ui *ui, struct buf *out) {
     struct rect body = ui_body(ui);
-    if (*ui->help.search) buf_printf(out, "keys with \"%s\"   ", ui->help.search);
-    else buf_printf(out, "keys of %s; / searches all   ", screen_at(ui->help.helped)->name);
-    ui_lines_seen(ui->help.top, body.h, help_lay(ui, NULL, body, 0), ", j and ^d go on", out);
+    if (*ui->help.search) buf_printf(out, "keys matching \"%s\"   ", ui->help.search);
+    else buf_printf(out, "keys of %s; / searches all keys   ", screen_at(ui->help.helped)->name);
+    ui_lines_seen(ui->help.top, body.h, help_lay(ui, NULL, body, 0), ", j and ^d scroll", out);
 }
 
 static void help_back(struct ui *ui) {

@@ -113,10 +113,10 @@ void ui_watch(struct ui *ui, struct effect *out) {
 
 void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state) {
     if (state > RUN_PAUSED)
-        ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run, run_state_name(state));
+        ui_say(ui, SAY_INFO, "#%lld is already %s", (long long)run, run_state_name(state));
     else
         ui_ask(ui, ASK_STOP, run,
-               "stop #%lld?   y keep a checkpoint   x keep nothing (asks again)   Esc go on", (long long)run);
+               "stop #%lld?   y save a checkpoint   x no checkpoint (asks again)   Esc continue", (long long)run);
 }
 
 bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method,
@@ -142,13 +142,13 @@ static void ask_stop_press(struct ui *ui, uint32_t code, struct effect *out) {
     struct ask asked = ui->ask;
     if (asked.kind == ASK_STOP && code == 'x') {
         ui_ask(ui, ASK_DISCARD, asked.run[0],
-               "#%lld: what it learned is lost. Stop and keep nothing?   y yes   N no",
+               "#%lld: all progress will be lost. Stop without a checkpoint?   y yes   N no",
                (long long)asked.run[0]);
         return;
     }
     ui->ask.kind = ASK_NONE;
     if (code != 'y') {
-        ui_say(ui, SAY_INFO, "#%lld goes on", (long long)asked.run[0]);
+        ui_say(ui, SAY_INFO, "#%lld continues", (long long)asked.run[0]);
         return;
     }
     out->kind = EFFECT_STOP;
@@ -192,8 +192,8 @@ void ui_quit(struct ui *ui, struct effect *out) {
         return;
     }
     ui_ask(ui, ASK_QUIT, 0,
-           "%d %s.  y leave, %s on  x stop with checkpoints and leave  Esc stay",
-           jobs, jobs == 1 ? "run goes" : "runs go", jobs == 1 ? "it goes" : "they go");
+           "%d %s training.  y quit (%s)  x stop with checkpoints  Esc stay",
+           jobs, jobs == 1 ? "run" : "runs", jobs == 1 ? "it continues" : "they continue");
 }
 
 static void go_back(struct ui *ui) {
@@ -253,12 +253,12 @@ static void ui_picked(struct ui *ui, struct effect *out) {
     if (p->kind == PICK_PRESET && item->tag > 0 && item->tag <= ui->compose.owns) {
         out->kind = EFFECT_METHOD_TEXT;
         snprintf(out->text, sizeof out->text, "%s", ui->compose.own[item->tag - 1].text);
-        ui_say(ui, SAY_INFO, "%.150s taken, u brings back what was there", item->name);
+        ui_say(ui, SAY_INFO, "%.150s loaded; u undoes", item->name);
         return;
     }
     if (p->kind == PICK_PRESET) {
         compose_take_preset(&ui->compose, item->name);
-        ui_say(ui, SAY_INFO, "%.150s taken, u brings back what was there", item->name);
+        ui_say(ui, SAY_INFO, "%.150s loaded; u undoes", item->name);
         return;
     }
     if (p->kind == PICK_SAVED) {
@@ -316,7 +316,7 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
     } else if (ui->use == USE_NOTE) {
         snprintf(ui->compose.run_note, sizeof ui->compose.run_note, "%.199s", ui->prompt.text);
         ui_say(ui, SAY_INFO,
-               *ui->compose.run_note ? "runs to come are kept with this note" : "runs to come have no note");
+               *ui->compose.run_note ? "the next runs get this note" : "the next runs get no note");
     } else if (ui->use == USE_NEXT_NAME) {
         out->kind = EFFECT_NAME;
         snprintf(out->text, sizeof out->text, "%s", ui->prompt.text);
@@ -336,7 +336,7 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
 void ui_paste(struct ui *ui, const char *text, size_t n, struct effect *out) {
     memset(out, 0, sizeof *out);
     if (!ui->prompt.open) {
-        ui_say(ui, SAY_INFO, "pasted text is not taken as keys; open a line with : or / first");
+        ui_say(ui, SAY_INFO, "pasted text is not interpreted as keys; open a prompt with : or / first");
         return;
     }
     prompt_paste(&ui->prompt, text, n);
@@ -367,20 +367,20 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
     case REQ_MENU: ui_menu_open(ui); return true;
     case REQ_LINE:
         if (*ui->line) out->kind = EFFECT_COPY;
-        else ui_say(ui, SAY_INFO, "nothing was done yet that has a command line");
+        else ui_say(ui, SAY_INFO, "no action with a command line yet");
         snprintf(out->text, sizeof out->text, "%s", ui->line);
         return true;
     case REQ_MOUSE:
         ui->mouse = !ui->mouse;
         out->kind = EFFECT_MOUSE;
-        ui_say(ui, SAY_INFO, ui->mouse ? "the mouse works here; & gives it back to the terminal"
-                                       : "the mouse selects text as the terminal does; & takes it back");
+        ui_say(ui, SAY_INFO, ui->mouse ? "mouse on: petri reads it; & turns it off"
+                                       : "mouse off: the terminal selects text; & turns it on");
         return true;
     case REQ_EXPORT: write_open(ui); return true;
     case REQ_GLYPHS:
         if (!ui->ascii_only) ui->glyphs = (enum glyphs)((ui->glyphs + 1) % GLYPHS_COUNT);
-        ui_say(ui, SAY_INFO, "marks: %s%s", glyphs_name(ui->glyphs),
-               ui->ascii_only ? " (a terminal and locale with UTF-8 can show more)" : "");
+        ui_say(ui, SAY_INFO, "glyphs: %s%s", glyphs_name(ui->glyphs),
+               ui->ascii_only ? " (a UTF-8 terminal and locale can show more)" : "");
         return true;
     case REQ_REDRAW: out->kind = EFFECT_REDRAW; return true;
     case REQ_SUSPEND: out->kind = EFFECT_SUSPEND; return true;

@@ -61,7 +61,7 @@ static void stop_run(struct ui *ui, const char *rest, struct effect *out) {
 static bool take_run(struct ui *ui, const struct ui_command *k, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
-        ui_say(ui, SAY_ERROR, "%s: which run? give its number or name, as in  :%s 3", k->name, k->name);
+        ui_say(ui, SAY_ERROR, "%s: no run specified: expected a run id or name, for example  :%s 3", k->name, k->name);
         return false;
     }
     ui->ask.run[0] = run;
@@ -103,7 +103,7 @@ static void map_sets(struct ui *ui, const char *rest, struct effect *out) {
     int n = numbers_of(rest, set, MAP_PANELS);
     if (n > 0) map_show_sets(ui, set, n, out);
     else if (!n) inspect_show(ui, SCREEN_MAP, out);
-    else ui_say(ui, SAY_ERROR, "map: one or two numbers of kept sets, as in  :map 3   (petri embed --list)");
+    else ui_say(ui, SAY_ERROR, "map: expected one or two ids of embedding sets, for example  :map 3   (petri embed --list)");
 }
 
 /* ":compare 3 5". */
@@ -115,7 +115,7 @@ static void compare_named(struct ui *ui, const char *rest, struct effect *out) {
     else if (!n) screen_compare.show(ui, out);
     else
         ui_say(ui, SAY_ERROR,
-               "compare: numbers of at most %d runs, as in  :compare 3 5   (alone: what is marked)", MOST);
+               "compare: expected at most %d run ids, for example  :compare 3 5   (without ids: the marked runs)", MOST);
 }
 
 /* ":runs task=reviews" filters as the command line does; alone it shows them all. */
@@ -123,7 +123,7 @@ static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (!*rest && !*v->filter) return;
     if (strlen(rest) >= sizeof v->filter) {
-        ui_say(ui, SAY_ERROR, "a filter has room for %zu bytes", sizeof v->filter - 1);
+        ui_say(ui, SAY_ERROR, "filter too long: at most %zu bytes", sizeof v->filter - 1);
         return;
     }
     runs_set_filter(v, rest, out);
@@ -138,15 +138,15 @@ static void sort_runs(struct ui *ui, const char *rest, struct effect *out) {
         return;
     }
     const char *near = text_nearest(rest, runs_column_name, COL_COUNT);
-    ui_say(ui, SAY_ERROR, "sort: by a column%s%s",
-           near ? ", as in  :sort " : ": id, state, method, task, best, …", near ? near : "");
+    ui_say(ui, SAY_ERROR, "sort: unknown column%s%s",
+           near ? "; did you mean  :sort " : "; columns: id, state, method, task, best, …", near ? near : "");
 }
 
 static void go_to(struct ui *ui, const char *rest, struct effect *out) {
     enum screen_id id = screen_by_name(rest);
     const struct screen *s = id == SCREEN_COUNT ? NULL : screen_at(id);
     if (!s || s->needs_run)
-        ui_say(ui, SAY_ERROR, "go: to compose, train, runs, compare, sweep, heatmap, map or help");
+        ui_say(ui, SAY_ERROR, "go: expected compose, train, runs, compare, sweep, heatmap, map or help");
     else if (s->show) s->show(ui, out);
     else ui_show(ui, id);
 }
@@ -233,64 +233,62 @@ static void own_methods(struct ui *ui, const char *rest, struct effect *out) {
         snprintf(out->text, sizeof out->text, "%s", what);
         return;
     }
-    ui_say(ui, SAY_ERROR, "methods: save NAME, forget NAME, export FILE or import FILE; alone it lists them");
+    ui_say(ui, SAY_ERROR, "methods: expected save NAME, forget NAME, export FILE or import FILE (without words: the list)");
 }
 
 static const struct ui_command ui_commands[] = {
     { "train", TAKES_NOTHING, 0,
-      "train what Compose holds; with options a run of its own, as on the command line",
+      "train the method in Compose; with options, a run as on the command line",
       .effect = EFFECT_TRAIN },
     { "method", TAKES_METHOD, ANY_WORDS,
-      "a method into Compose: its name or text",
+      "load a method into Compose, by name or text",
       .effect = EFFECT_METHOD_TEXT },
     { "methods", TAKES_NOTHING, ANY_WORDS,
-      "the published methods, to choose from; save NAME, forget NAME, export FILE, import "
-      "FILE: your own",
+      "choose a published method; save NAME, forget NAME, export FILE, import FILE: your own methods",
       .act = own_methods },
     { "models", TAKES_MODEL, 1,
-      "another model: a name or folder; alone the list",
+      "change the model (name or folder); without a name: the list",
       .effect = EFFECT_MODEL, .bare = EFFECT_LIST_MODELS },
     { "tasks", TAKES_TASK, 1,
-      "another task: a name or folder, or several as A,B; alone the list",
+      "change the task (name or folder, several as A,B); without a name: the list",
       .effect = EFFECT_TASK, .bare = EFFECT_LIST_TASKS },
     { "runs", TAKES_FILTER, ANY_WORDS,
-      "Runs: all, or those that pass the words of a filter",
+      "list all runs, or those that match a filter",
       .shows = SCREEN_RUNS, .act = show_runs },
-    { "show", TAKES_RUN, 1, "a run's page", .effect = EFFECT_OPEN_RUN, .shows = SCREEN_DETAIL },
-    { "watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it", .plain = ui_watch },
-    { "compare", TAKES_RUNS, ANY_WORDS, "Compare: these runs side by side", .act = compare_named },
+    { "show", TAKES_RUN, 1, "open the page of a run", .effect = EFFECT_OPEN_RUN, .shows = SCREEN_DETAIL },
+    { "watch", TAKES_RUN, 1, "show the curves of a run on Train, from any process", .plain = ui_watch },
+    { "compare", TAKES_RUNS, ANY_WORDS, "compare these runs side by side", .act = compare_named },
     { "sweep", TAKES_SWEEP, 1,
-      "Sweep: one of them by its number, or the list; with options a new one",
+      "open a sweep by id, or the list; with options, start a new one",
       .act = show_sweep },
-    { "stop", TAKES_RUN, 1, "stop a run: asks first", .act = stop_run },
-    { "resume", TAKES_RUN, 1, "go on with a run where it stopped", .effect = EFFECT_RESUME },
-    { "clone", TAKES_RUN, 1, "a run's method and options into Compose", .effect = EFFECT_CLONE },
+    { "stop", TAKES_RUN, 1, "stop a run (asks first)", .act = stop_run },
+    { "resume", TAKES_RUN, 1, "resume an interrupted run", .effect = EFFECT_RESUME },
+    { "clone", TAKES_RUN, 1, "clone the method and options of a run into Compose", .effect = EFFECT_CLONE },
     { "trash", TAKES_RUN, 1,
-      "a run into the trash (u undoes); alone: view the trash, or leave it",
+      "move a run to the trash (u undoes); without a run: view the trash, or leave it",
       .effect = EFFECT_TRASH, .bare = EFFECT_TRASH_VIEW, .act = trash },
-    { "restore", TAKES_RUN, 1, "a run out of the trash", .effect = EFFECT_RESTORE },
+    { "restore", TAKES_RUN, 1, "restore a run from the trash", .effect = EFFECT_RESTORE },
     { "purge", TAKES_NOTHING, 0,
-      "delete what is marked in the trash, or all of it, for good: asks twice",
+      "delete the marked runs in the trash, or all of it, permanently (asks twice)",
       .plain = runs_purge },
     { "export", TAKES_FORM, 1,
-      "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, "
-      "png, text or ansi",
+      "export the screen or the run under the cursor: csv, json, markdown, hf, svg, png, text, ansi",
       .act = export_shown },
-    { "map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets", .act = map_sets },
+    { "map", TAKES_SETS, ANY_WORDS, "open Map for the run under the cursor, or for embedding sets", .act = map_sets },
     { "unseen", TAKES_TASK, 1,
-      "Map: rows of tasks that the run was not trained on beside its own",
+      "add examples of tasks that the run was not trained on to Map",
       .act = inspect_unseen },
-    { "sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round", .act = sort_runs },
-    { "go", TAKES_SCREEN, 1, "to a screen by its name", .act = go_to },
-    { "page", TAKES_NOTHING, 0, "what the last command printed", .shows = SCREEN_PAGE },
+    { "sort", TAKES_COLUMN, 1, "sort Runs by a column; again: reverse", .act = sort_runs },
+    { "go", TAKES_SCREEN, 1, "go to a screen by name", .act = go_to },
+    { "page", TAKES_NOTHING, 0, "show the output of the last command", .shows = SCREEN_PAGE },
     { "set", TAKES_SETTING, ANY_WORDS,
-      "a setting for now: theme, glyphs, mouse; :save-settings keeps them",
+      "change a setting of this session: theme, glyphs, mouse (:save-settings saves)",
       .effect = EFFECT_SET },
     { "save-settings", TAKES_NOTHING, 0,
-      "write all settings to their file, each with a comment",
+      "write all settings with comments to the settings file",
       .effect = EFFECT_SAVE_SETTINGS },
-    { "help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options", .shows = SCREEN_HELP },
-    { "quit", TAKES_NOTHING, 0, "leave", .plain = ui_quit },
+    { "help", TAKES_NOTHING, 0, "show the keys of this screen, or the options of a verb", .shows = SCREEN_HELP },
+    { "quit", TAKES_NOTHING, 0, "quit petri", .plain = ui_quit },
 };
 
 static int words_of(const char *line) {

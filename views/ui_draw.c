@@ -122,11 +122,11 @@ static int draw_hint(struct canvas *c, int x, int y, const char *name, const cha
 
 /* While a list, a line or a question is open, its own keys are all that works. */
 static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r) {
-    static const char *const list[] = { "Enter", "take", "j/k", "choice", "Esc", "back", NULL };
-    static const char *const line[] = { "Enter", "take", "Esc", "cancel", NULL };
-    static const char *const files[] = { "Enter",      "open",    "Up Down", "choice", "letters", "narrow",
+    static const char *const list[] = { "Enter", "select", "j/k", "choice", "Esc", "back", NULL };
+    static const char *const line[] = { "Enter", "accept", "Esc", "cancel", NULL };
+    static const char *const files[] = { "Enter",      "open",    "Up Down", "choice", "letters", "filter",
                                          "Left Right", "folders", "Esc",     "back",   NULL };
-    static const char *const command[] = { "Enter",  "do",  "Tab",    "complete", "Up/Down",
+    static const char *const command[] = { "Enter",  "run",  "Tab",    "complete", "Up/Down",
                                            "choice", "Esc", "cancel", NULL };
     static const char *const ask[] = { "Esc", "no", NULL };
     const char *const *own = ui->ask.kind                                   ? ask

@@ -30,7 +30,7 @@ static void menu_add(struct ui *ui, int i) {
 
 /* As the hint line has them, then those of this screen, then those of all. */
 void ui_menu_open(struct ui *ui) {
-    picker_open(&ui->picker, PICK_KEYS, "what can be done here");
+    picker_open(&ui->picker, PICK_KEYS, "available actions");
     for (int rank = 1; rank <= 10; rank++)
         for (int i = 0; i < keys_count(); i++)
             if (keys_at(i)->rank == rank && menu_has(ui, keys_at(i))) menu_add(ui, i);
@@ -51,8 +51,8 @@ void ui_answer(struct ui *ui, const struct press *p, enum request r) {
     bool named = p->code != PRESS_NONE && p->code != PRESS_OTHER && (p->code < 0xD800 || p->code > 0xDFFF);
     if (named) press_name(p->code, name);
     if (p->code >= 0x7F && p->code < 0xA0) snprintf(name, sizeof name, "that key");
-    ui_say(ui, SAY_INFO, "%s%s does nothing %s; ? lists keys and , what works now", p->alt ? "Alt-" : "",
-           name, r == REQ_NONE ? "here" : "here and now");
+    ui_say(ui, SAY_INFO, "%s%s does nothing %s; ? lists the keys, \",\" the available actions", p->alt ? "Alt-" : "",
+           name, r == REQ_NONE ? "here" : "here now");
 }
 
 bool ui_moves(enum request r) {

@@ -22,7 +22,7 @@ void ui_offer_sweeps(struct ui *ui) {
     char word[24];
     for (int i = 0; i < ui->sweep.items; i++) {
         snprintf(word, sizeof word, "%lld", (long long)ui->sweep.item[i].id);
-        palette_offer(&ui->palette, word, "a sweep");
+        palette_offer(&ui->palette, word, "sweep");
     }
 }
 
@@ -30,7 +30,7 @@ void ui_offer_columns(struct ui *ui, const char *after) {
     for (int i = 0; i < COL_COUNT; i++) {
         char word[32];
         snprintf(word, sizeof word, "%s%s", runs_column_name[i], after);
-        palette_offer(&ui->palette, word, "a column of runs");
+        palette_offer(&ui->palette, word, "column of Runs");
     }
 }
 
@@ -40,7 +40,7 @@ static void offer_values(struct ui *ui, int column) {
         char value[256], word[300];
         if (!runs_cell_value(&v->row[i], column, value)) continue;
         snprintf(word, sizeof word, "%s=%s", runs_column_name[column], value);
-        if (!strchr(word, ' ')) palette_offer(&ui->palette, word, "runs have it");
+        if (!strchr(word, ' ')) palette_offer(&ui->palette, word, "value of listed runs");
     }
 }
 
@@ -75,7 +75,7 @@ static void offer_for(struct ui *ui, enum command_takes takes) {
     case TAKES_SWEEP: ui_offer_sweeps(ui); break;
     case TAKES_FORM:
         for (size_t i = 0; write_form(i); i++)
-            palette_offer(&ui->palette, write_form(i), "of what is shown, or the run under the cursor");
+            palette_offer(&ui->palette, write_form(i), "export the screen or the run under the cursor");
         break;
     case TAKES_COLUMN: ui_offer_columns(ui, ""); break;
     case TAKES_SCREEN: offer_screens(ui); break;
@@ -99,7 +99,7 @@ void ui_palette_changed(struct ui *ui) {
     if (own && !first) offer_for(ui, takes);
     if (ui->words) ui->words->offer(ui->words->self, ui, line);
     if (!own && !*p->does && *p->typed && !p->count) {
-        snprintf(p->does, sizeof p->does, "nothing fits \"%.60s\"", p->typed);
+        snprintf(p->does, sizeof p->does, "no match for \"%.60s\"", p->typed);
         p->refused = true;
     }
     if (!own) return;

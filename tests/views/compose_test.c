@@ -352,7 +352,7 @@ static void modules_come_and_go(void **state) {
     scene_press(&ui, '-');
     scene_press(&ui, '-');
     assert_int_equal(ui.compose.config.method.count, 0);
-    assert_true(scene_shows(&ui, "the head alone"));
+    assert_true(scene_shows(&ui, "only the head is trained"));
     for (int i = 0; i < 3; i++) scene_press(&ui, 'u');
     assert_int_equal(ui.compose.config.method.count, 1);
     struct method *m = &ui.compose.config.method;
@@ -372,7 +372,7 @@ static void training_is_asked_for(void **state) {
     assert_true(ui.compose.facts.errors > 0);
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
     assert_int_equal(ui.say, SAY_ERROR);
-    assert_true(scene_shows(&ui, "not valid"));
+    assert_true(scene_shows(&ui, "not counted: the method is invalid"));
     ui_release(&ui);
 }
 
@@ -410,7 +410,7 @@ static void a_generator_is_a_part(void **state) {
     scene_press(&ui, 'u');
     assert_int_equal(v->config.method.hyper[0].net, HYPER_STACK);
     scene_press(&ui, '-');
-    assert_true(v->config.method.hyper[0].on && scene_shows(&ui, "a generator goes with the last module"));
+    assert_true(v->config.method.hyper[0].on && scene_shows(&ui, "a hypernetwork is removed with its last module"));
     scene_press(&ui, PRESS_TAB);
     assert_true(compose_on_run(v));
     scene_press(&ui, PRESS_TAB);
@@ -504,7 +504,7 @@ static void an_axis_keeps_the_rate(void **state) {
     scene_press(&ui, 'j');
     assert_null(v->facts.preset);
     assert_true(v->config.lr == 3e-3);
-    assert_non_null(strstr(ui.message, "lr 3e-3 is kept"));
+    assert_non_null(strstr(ui.message, "lr stays 3e-3"));
     assert_non_null(strstr(ui.message, "1e-3 (no published method)"));
     char *command = compose_command(v);
     assert_non_null(strstr(command, "--lr 0.003 "));
@@ -620,7 +620,7 @@ static void values_that_do_not_go_say_why(void **state) {
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_TRAIN);
     assert_true(compose_edit(v, "4", why));
     assert_int_equal(v->config.accumulate, 4);
-    assert_true(scene_shows(&ui, "cannot be trained so"));
+    assert_true(scene_shows(&ui, "cannot be trained"));
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
     assert_non_null(strstr(ui.message, "more than the batch of 1 rows"));
     ui_release(&ui);
@@ -675,7 +675,7 @@ static void what_is_valid_starts(void **state) {
     agrees(&ui, "nothing is trained");
     v->arch = NULL;
     compose_changed(v);
-    agrees(&ui, "no model yet");
+    agrees(&ui, "no model: press T");
     ui_release(&ui);
 }
 
@@ -769,7 +769,7 @@ static void a_run_is_described_whole(void **state) {
     compose_changed(v);
     assert_true(scene_shows(&ui, "beta1 0.8"));
     v->option = compose_option_find(v, "warmup");
-    assert_true(scene_shows(&ui, "960 steps, 0 of warm-up"));
+    assert_true(scene_shows(&ui, "960 steps, 0 warm-up"));
     v->part = 0; /* what it does at step 0 is asked for, and shown while that is the method */
     compose_changed(v);
     assert_int_equal(scene_press(&ui, 'D').kind, EFFECT_START);

@@ -140,7 +140,7 @@ static void help_searches(void **state) {
     scene_press(&ui, PRESS_ENTER);
     render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "smooth the curve more"));
-    assert_null(strstr(b.data, "to the trash"));
+    assert_null(strstr(b.data, "move to the trash"));
     buf_clear(&b);
     snprintf(ui.help.search, sizeof ui.help.search, "sweep"); /* each key with the screens it works on, however many */
     ui_resize(&ui, 200, 100);
@@ -192,7 +192,7 @@ static void help_is_of_the_screen(void **state) {
     assert_true(scene_shows(&ui, "A run's page"));
     assert_false(scene_shows(&ui, "A method is a set"));
     assert_false(scene_shows(&ui, "smooth the curve more"));
-    assert_true(scene_shows(&ui, "to the trash"));
+    assert_true(scene_shows(&ui, "move to the trash"));
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.screen, SCREEN_DETAIL);
     scene_press(&ui, '1');
@@ -226,7 +226,7 @@ static void a_file_is_found_by_typing(void **state) {
     for (const char *p = "notes"; *p; p++) scene_press(&ui, (unsigned char)*p);
     assert_false(scene_shows(&ui, "mine.csv"));
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
-    assert_true(scene_shows(&ui, "does not tell a format"));
+    assert_true(scene_shows(&ui, "not a supported format"));
     for (int i = 0; i < 5; i++) scene_press(&ui, PRESS_BACKSPACE);
     x = scene_press(&ui, PRESS_BACKSPACE); /* nothing is typed: the folder above */
     assert_int_equal(x.kind, EFFECT_FOLDER);
@@ -255,7 +255,7 @@ static void columns_are_given_their_meaning(void **state) {
     assert_int_equal(x.kind, EFFECT_IMPORT);
     assert_string_equal(v->config.text_column, "n");
     assert_int_equal(v->role[1], PEEK_NONE);
-    assert_true(scene_shows(&ui, "reading them")); /* the report is of before */
+    assert_true(scene_shows(&ui, "reading…")); /* the report is of before */
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
     scene_press(&ui, 'h');
     scene_press(&ui, 'j');
@@ -333,7 +333,7 @@ static void other_keys_are_told(void **state) {
             struct press p = {code, false, 0};
             if (code > PRESS_OTHER || keys_request((enum screen_id)s, &p) != REQ_NONE) continue;
             x = scene_press(&ui, code);
-            assert_non_null(strstr(ui.message, " does nothing here; ? lists keys"));
+            assert_non_null(strstr(ui.message, " does nothing here; ? lists the keys"));
             assert_null(strstr(ui.message, "\xef\xbf\xbd")); /* every key has a name */
             assert_int_equal(x.kind, EFFECT_NONE);
         }
@@ -349,7 +349,7 @@ static void a_list_of_what_works(void **state) {
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, ',');
     assert_true(ui.picker.open);
-    assert_true(scene_shows(&ui, "what can be done here") && scene_shows(&ui, "mark the run under the cursor"));
+    assert_true(scene_shows(&ui, "available actions") && scene_shows(&ui, "mark the run under the cursor"));
     for (int i = 0; i < ui.picker.count; i++) assert_true(keys_works(SCREEN_RUNS, keys_at(ui.picker.item[i].tag)));
     while (strcmp(ui.picker.item[ui.picker.cursor].name, "d")) scene_press(&ui, 'j');
     struct effect x = scene_press(&ui, PRESS_ENTER);

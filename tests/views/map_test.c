@@ -193,7 +193,7 @@ static void sets_are_asked_for(void **state) {
         x = (struct effect){.kind = EFFECT_NONE};
         ui_command(&ui, wrong[i], &x);
         assert_int_equal(x.kind, EFFECT_NONE);
-        assert_non_null(strstr(ui.message, "kept sets"));
+        assert_non_null(strstr(ui.message, "embedding sets"));
     }
     ui_release(&ui);
 }

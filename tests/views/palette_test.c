@@ -68,7 +68,7 @@ static void words_are_completed(void **state) {
 static void a_choice_is_not_run_at_once(void **state) {
     (void)state;
     type(":tra");
-    assert_true(scene_shows(&ui, "train what Compose holds"));
+    assert_true(scene_shows(&ui, "train the method in Compose"));
     scene_press(&ui, PRESS_DOWN);
     struct effect x = type("\n");
     assert_int_equal(x.kind, EFFECT_NONE);
@@ -81,7 +81,7 @@ static void what_is_over_is_not_stopped(void **state) {
     ui_show(&ui, SCREEN_RUNS);
     type(":stop 1\n"); /* it failed */
     assert_int_equal(ui.ask.kind, ASK_NONE);
-    assert_true(scene_shows(&ui, "#1 is failed already"));
+    assert_true(scene_shows(&ui, "#1 is already failed"));
     type(":stop 99\n"); /* not listed yet */
     assert_int_equal(ui.ask.kind, ASK_STOP);
 }
@@ -90,10 +90,10 @@ static void what_is_over_is_not_stopped(void **state) {
 static void what_fits_nothing_is_told(void **state) {
     (void)state;
     type(":xyzzy");
-    assert_true(scene_shows(&ui, "nothing fits \"xyzzy\""));
+    assert_true(scene_shows(&ui, "no match for \"xyzzy\""));
     scene_press(&ui, PRESS_ESC);
     type(":tra");
-    assert_false(scene_shows(&ui, "nothing fits"));
+    assert_false(scene_shows(&ui, "no match for"));
 }
 
 static void other_lines_are_the_command_lines(void **state) {

@@ -25,15 +25,15 @@ static void tasks_are_chosen_by_a_line(void **state) {
     start(go, "");
     await("Enter    train", true);
     type("1");
-    await("20 / 20 rows", true);
+    await("20/20 examples", true);
     type("\":tasks toys,toys2\" Enter");
-    await("2 tasks 40 / 40 rows", true);
+    await("2 tasks 40/40 examples", true);
     type("\":tasks nowhere\" Enter");
     await("nowhere: no such folder", true);
-    assert_true(shows("2 tasks 40 / 40 rows"));
+    assert_true(shows("2 tasks 40/40 examples"));
     type("u");
     await("undone: task", true);
-    await(" 20 / 20 rows", true);
+    await(" 20/20 examples", true);
     type("u");
     await("nothing to undo", true);
     leave();
@@ -324,7 +324,7 @@ static void several_tasks_by_keys(void **state) {
     type("1 BTab");
     set_option("   epochs  3 ", "100000");
     set_option("   tasks  none", "toys,toys2,toys3");
-    await("3 tasks 60 / 60 rows", true);
+    await("3 tasks 60/60 examples", true);
     await("--tasks", true);
     type("R");
     await(" of batch ", true);
@@ -338,10 +338,10 @@ static void several_tasks_by_keys(void **state) {
     type("Enter");
     await("at the kept checkpoint", true);
     type("2 K");
-    await("keep a checkpoint", true);
-    for (int i = 0; i < 20 && shows("keep a checkpoint"); i++) {
+    await("save a checkpoint", true);
+    for (int i = 0; i < 20 && shows("save a checkpoint"); i++) {
         nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
-        if (shows("keep a checkpoint")) type("y");
+        if (shows("save a checkpoint")) type("y");
     }
     await_state(1, "stopped"); /* what is said of it may lie over its row */
     type("7");
@@ -368,17 +368,17 @@ static void own_rows_by_keys(void **state) {
     char *path = test_file(stage.folder, "mine.csv", buf_text(&rows), rows.size);
     first_page();
     type("T");
-    await("Enter lists those that are here", true);
+    await("Enter lists the tasks found", true);
     type_text(path);
     type("Enter");
     await("remark", true);
     await("2 fields, expected 3", true);
     type("j h"); /* remark is no text: that cannot be read, and is said */
-    await("They cannot be read so", true);
+    await("Cannot be read this way", true);
     type("l");
     await("2 fields, expected 3", true);
     type("Enter");
-    await("mine 36 / 4 rows", true);
+    await("mine 36/4 examples", true);
     type("R");
     await_state(1, "finished");
     type("3");
@@ -455,9 +455,9 @@ static void sweeps_by_keys(void **state) {
     await_state(13, "stopped");
     await("R goes on", true);
     type("C"); /* its line, for another one */
-    await("Enter take", true);
+    await("Enter accept", true);
     type("Escape");
-    await("Enter take", false);
+    await("Enter accept", false);
     leave();
 }
 
@@ -469,7 +469,7 @@ static void the_command_line_is_inside(void **state) {
     start("", "");
     await("Compose", true);
     type("\":sho\" Tab");
-    await("a run's page", true);
+    await("open the page of a run", true);
     type("\"1 --wh\" Tab");
     await("prints on a page: Show everything about one run", true);
     type("Enter");
@@ -498,7 +498,7 @@ static void train_starts_from_compose(void **state) {
     start("", "--workers 1");
     await("Enter    train", true);
     type("1");
-    await("20 / 20 rows", true);
+    await("20/20 examples", true);
     type("\":method ia3\" Enter");
     await("--method ia3", true);
     type("\":train --batch 2 --method bitfit --steps 9\"");
@@ -636,7 +636,7 @@ static void settings_and_the_mouse(void **state) {
     type("Y");
     await("petri trash 1 --db", true);
     type("\"&\"");
-    await("the terminal does", true);
+    await("mouse off: the terminal selects text", true);
     free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 33 3b 31 4d")); /* a stray report is no keys */
     type("'~'");
     await("~ does nothing here", true);

@@ -112,7 +112,7 @@ static void the_first_minute_without_a_network(void **state) {
     await("petri-mini \xe2\x9c\x93", true);
     await("s on this machine", true);
     type("T"); /* what is here, and what would bring the others */
-    await("Enter lists those that are here", true);
+    await("Enter lists the tasks found", true);
     type("Enter");
     await("all-MiniLM-L6-v2", true);
     await("not here yet: petri fetch", true);
@@ -223,7 +223,7 @@ static void every_way_out_restores_the_terminal(void **state) {
 /* Leaves while runs train, and lets them go on. */
 static void leave_them(void) {
     type("q");
-    await("y leave", true);
+    await("y quit", true);
     nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
     type("y");
     await("left=0", true);
@@ -505,7 +505,7 @@ static void a_dumb_terminal_has_a_prompt(void **state) {
     type("\"runs state=finished\" Enter");
     await("finished", true);
     type("\":go help\" Enter");
-    await("leave, asking only", true);
+    await("quit (asks only if runs are training)", true);
     type("\"watch 1\" Enter");
     await("step 2  loss", true);
     await("run 1 is finished at step 2", true);
