@@ -325,7 +325,8 @@ static void list_words(struct compose_view *v, const struct key *k, const struct
     if (other) {
         char run[KEY_TEXT];
         key_print(k, m, run);
-        compose_choose_add(v, run, "Initialized from a stored copy of the parameters of that run.", m)->current = true;
+        compose_choose_add(v, run, "Initialized from a stored copy of the parameters of that run.", m)->current =
+            true;
     }
     for (int i = 0; i < count; i++) {
         int value = k->first + (start + i) % count;

@@ -29,7 +29,7 @@ static void tasks_are_chosen_by_a_line(void **state) {
     type("\":tasks toys,toys2\" Enter");
     await("2 tasks 40/40 examples", true);
     type("\":tasks nowhere\" Enter");
-    await("nowhere: no such folder", true);
+    await("nowhere: task or folder not found", true);
     assert_true(shows("2 tasks 40/40 examples"));
     type("u");
     await("undone: task", true);
@@ -625,7 +625,7 @@ static void settings_and_the_mouse(void **state) {
     assert_int_equal(file_read(path, 1 << 16, &text, &e), 0);
     assert_non_null(strstr(buf_text(&text), "theme = light\n"));
     assert_non_null(strstr(buf_text(&text), "model = auto\n")); /* --model was for this time */
-    assert_non_null(strstr(buf_text(&text), "# marks of the charts"));
+    assert_non_null(strstr(buf_text(&text), "# characters of the charts"));
     buf_release(&text);
     free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 32 35 3b 31 4d")); /* a click at column 25 of line 1: Runs */
     await(" 2  finished", true);
