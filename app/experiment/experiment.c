@@ -13,7 +13,7 @@ enum { FILE_MOST = 1 << 20 };
 
 /* ---- the file ---- */
 
-/* A text member; NULL in *out when it is absent.  Two of them must be there. */
+/* Reads a text member; *out is NULL when it is absent. */
 static int take_text(const json_t *o, const char *file, const char *key, bool needed, char **out,
                      struct err *e) {
     const char *s = NULL;
@@ -32,7 +32,7 @@ static int take_number(const json_t *o, const char *file, const char *key, doubl
     return e->code;
 }
 
-/* Keys that are not known are a slip of the pen: a number that nobody reads. */
+/* Rejects unknown keys, which would otherwise be ignored silently. */
 static int experiment_known_keys(const json_t *o, const char *file, const char *const *known, size_t n,
                                  struct err *e) {
     const char *key;
@@ -42,8 +42,8 @@ static int experiment_known_keys(const json_t *o, const char *file, const char *
         for (size_t i = 0; i < n; i++) found |= !strcmp(key, known[i]);
         if (found) continue;
         const char *near = text_nearest(key, known, n);
-        return err_set(e, ERR_INPUT, "%s: unknown key \"%s\"%s%s%s", file, key, near ? ", is \"" : "",
-                       near ? near : "", near ? "\" meant?" : "");
+        return err_set(e, ERR_INPUT, "%s: unknown key \"%s\"%s%s%s", file, key,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     return 0;
 }
@@ -51,7 +51,7 @@ static int experiment_known_keys(const json_t *o, const char *file, const char *
 static int find_cell(const struct experiment *x, const char *file, const char *id, int *at, struct err *e) {
     for (*at = 0; *at < x->cells; ++*at)
         if (!strcmp(x->cell[*at].id, id)) return 0;
-    return err_set(e, ERR_INPUT, "%s: no cell is called \"%s\" (a cell stands before what uses it)", file,
+    return err_set(e, ERR_INPUT, "%s: unknown cell \"%s\" (a cell must be defined before its use)", file,
                    id);
 }
 
@@ -69,10 +69,10 @@ static int experiment_read_cell(struct experiment *x, const json_t *o, const cha
     if (!rc) rc = take_text(o, file, "verb", false, &c->verb, e);
     if (!rc) rc = take_text(o, file, "path", of && !c->verb, &c->path, e);
     if (!rc && c->verb && strcmp(c->verb, "fewshot") != 0)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"verb\" is fewshot, or left out for train", file,
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"verb\" must be fewshot, or omitted for train", file,
                      c->id);
     if (!rc && c->verb && c->path)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": a run has no \"path\": its value is its best", file,
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": a run cannot have a \"path\": its value is its best score", file,
                      c->id);
     if (!rc) rc = take_text(o, file, "status", false, &c->status, e);
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
@@ -82,15 +82,15 @@ static int experiment_read_cell(struct experiment *x, const json_t *o, const cha
     if (!rc) json_get_bool(o, file, "skip", &c->skip, e), rc = e->code;
     for (int i = 0; !rc && i < x->cells - 1; i++)
         if (!strcmp(x->cell[i].id, c->id))
-            rc = err_set(e, ERR_INPUT, "%s: two cells are called \"%s\"", file, c->id);
+            rc = err_set(e, ERR_INPUT, "%s: duplicate cell id \"%s\"", file, c->id);
     if (!rc && c->path && !of)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" has a \"path\", but no \"of\"", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" has a \"path\" but no \"of\"", file, c->id);
     if (!rc && of) rc = find_cell(x, file, of, &c->of, e);
     if (!rc && of && x->cell[c->of].path)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures \"%s\", which is no run but a measure itself",
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures \"%s\", which is a measure, not a run",
                      file, c->id, of);
     if (!rc && of && !strstr(c->text, "{run}"))
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures a run, but {run} does not stand in its text",
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures a run, but its text does not contain {run}",
                      file, c->id);
     free(of);
     return rc;
@@ -101,7 +101,7 @@ static int read_term(struct experiment *x, const json_t *o, const char *file, st
     char *a = NULL, *b = NULL;
     int at = c->terms, rc = 0;
     if (at == EXPERIMENT_TERMS)
-        return err_set(e, ERR_INPUT, "%s: more than %d terms", file, EXPERIMENT_TERMS);
+        return err_set(e, ERR_INPUT, "%s: too many terms: at most %d", file, EXPERIMENT_TERMS);
     c->term[at].b = -1;
     rc = take_text(o, file, "a", true, &a, e);
     if (!rc) rc = take_text(o, file, "b", false, &b, e);
@@ -125,31 +125,31 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
     if (!rc) rc = take_text(o, file, "over", false, &over, e);
     if (!rc && over && strcmp(over, "tasks") != 0)
-        rc = err_set(e, ERR_INPUT, "%s: \"over\" is tasks, or left out for seeds, not \"%.20s\"", file, over);
+        rc = err_set(e, ERR_INPUT, "%s: \"over\" must be tasks, or omitted for seeds, not \"%.20s\"", file, over);
     c->over_tasks = over != NULL;
     free(over);
     if (!rc) rc = take_text(o, file, "direction", true, &direction, e);
     if (!rc) rc = take_number(o, file, "margin", 0, &c->margin, e);
     if (!rc) rc = take_number(o, file, "published", NAN, &c->published, e);
     if (!rc && strcmp(direction, ">") && strcmp(direction, "<") && strcmp(direction, "="))
-        rc = err_set(e, ERR_INPUT, "%s: \"direction\" is \">\", \"<\" or \"=\", not \"%.20s\"", file,
+        rc = err_set(e, ERR_INPUT, "%s: \"direction\" must be \">\", \"<\" or \"=\", not \"%.20s\"", file,
                      direction);
     if (!rc) c->direction = *direction == '>' ? 1 : *direction == '<' ? -1 : 0;
     if (!rc && !c->direction && (!(c->margin > 0) || c->over_tasks))
-        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": equality is within a \"margin\" above 0, over seeds",
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": equality requires a \"margin\" above 0, over seeds",
                      file, c->id);
     const json_t *terms = json_object_get(o, "terms");
     if (!rc && !terms) rc = read_term(x, o, file, c, e);
     for (size_t i = 0; !rc && i < json_array_size(terms); i++) {
         rc = read_term(x, json_array_get(terms, i), file, c, e);
         if (!rc && !(c->term[i].x > 0))
-            rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": each term of a slope needs an \"x\" above 0",
+            rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": each term of a slope requires an \"x\" above 0",
                          file, c->id);
     }
     if (!rc && c->over_tasks && (terms || c->term[0].b < 0))
-        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": over tasks it is \"a\" less \"b\"", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": over tasks, only \"a\" − \"b\" is supported", file, c->id);
     if (!rc && terms && c->terms < 2)
-        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": a slope needs two terms or more", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": a slope requires at least two terms", file, c->id);
     free(direction);
     return rc;
 }
@@ -157,24 +157,24 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
 static int experiment_read_seeds(struct experiment *x, const json_t *v, const char *file, struct err *e) {
     size_t n = json_array_size(v);
     if (!n || n > EXPERIMENT_SEEDS)
-        return err_set(e, ERR_INPUT, "%s: \"seeds\" is a list of 1 to %d whole numbers", file,
+        return err_set(e, ERR_INPUT, "%s: \"seeds\" must be a list of 1 to %d integers", file,
                        EXPERIMENT_SEEDS);
     for (size_t i = 0; i < n; i++) {
         const json_t *s = json_array_get(v, i);
         if (!json_is_integer(s) || json_integer_value(s) < 0)
-            return err_set(e, ERR_INPUT, "%s: \"seeds\" holds something that is no whole number", file);
+            return err_set(e, ERR_INPUT, "%s: \"seeds\" must contain integers only", file);
         for (int k = 0; k < x->seeds; k++)
             if (x->seed[k] == (uint64_t)json_integer_value(s))
-                return err_set(e, ERR_INPUT, "%s: \"seeds\": %lld is listed twice; a seed counts once", file,
+                return err_set(e, ERR_INPUT, "%s: \"seeds\": %lld is listed twice", file,
                                (long long)json_integer_value(s));
         x->seed[x->seeds++] = (uint64_t)json_integer_value(s);
     }
     return 0;
 }
 
-/* ---- tables of published numbers ---- */
+/* ---- tables of published results ---- */
 
-/* A row of a table: name, values, their mean, the mean that was printed, status. */
+/* A row of a table: name, values, their mean, the printed mean, status. */
 static int add_reported_row(struct buf *b, const json_t *o, size_t columns, const char *file, struct err *e) {
     static const char *const known[] = { "name", "status", "values", "printed" };
     const json_t *values = json_object_get(o, "values");
@@ -191,7 +191,7 @@ static int add_reported_row(struct buf *b, const json_t *o, size_t columns, cons
     for (size_t i = 0; !rc && i < columns; i++) {
         const json_t *v = json_array_get(values, i);
         if (!json_is_number(v))
-            rc = err_set(e, ERR_INPUT, "%s: \"%s\" holds something that is no number", file, name);
+            rc = err_set(e, ERR_INPUT, "%s: \"%s\" must contain numbers only", file, name);
         buf_printf(b, " %g |", json_number_value(v));
         sum += json_number_value(v);
     }
@@ -211,12 +211,12 @@ static int read_reported(struct experiment *x, const json_t *o, const char *file
     char *title = NULL;
     int rc = experiment_known_keys(o, file, known, COUNT_OF(known), e);
     if (!rc) rc = take_text(o, file, "title", true, &title, e);
-    if (!rc && !n) rc = err_set(e, ERR_INPUT, "%s: a table of reported numbers needs \"columns\"", file);
+    if (!rc && !n) rc = err_set(e, ERR_INPUT, "%s: a table of reported results requires \"columns\"", file);
     if (!rc) buf_printf(&b, "%s\n%s\n\n| method |", x->reported ? x->reported : "", title);
     for (size_t i = 0; !rc && i < n; i++) {
         const char *name = json_string_value(json_array_get(columns, i));
         if (name) buf_printf(&b, " %s |", name);
-        else rc = err_set(e, ERR_INPUT, "%s: \"columns\" is a list of names", file);
+        else rc = err_set(e, ERR_INPUT, "%s: \"columns\" must be a list of names", file);
     }
     buf_puts(&b, " their mean | printed | status |\n|---|");
     for (size_t i = 0; i < n + 3; i++) buf_puts(&b, "---|");
@@ -235,7 +235,7 @@ static int experiment_read_list(struct experiment *x, const json_t *root, const 
     const json_t *list = json_object_get(root, key);
     size_t n = json_array_size(list);
     if (n > EXPERIMENT_CELLS)
-        return err_set(e, ERR_INPUT, "%s: more than %d %s", file, EXPERIMENT_CELLS, key);
+        return err_set(e, ERR_INPUT, "%s: too many %s: at most %d", file, key, EXPERIMENT_CELLS);
     for (size_t i = 0; i < n; i++) {
         int rc = read(x, json_array_get(list, i), file, e);
         if (rc) return rc;
@@ -250,12 +250,13 @@ int experiment_read(struct experiment *x, const char *path, struct err *e) {
     json_t *root = json_read(path, FILE_MOST, e);
     if (!root) return e->code;
     json_int_t version = 0;
-    int rc = json_is_object(root) ? 0 : err_set(e, ERR_INPUT, "%s: an experiment is a JSON object", path);
+    int rc = json_is_object(root) ? 0
+                                  : err_set(e, ERR_INPUT, "%s: an experiment must be a JSON object", path);
     if (!rc) rc = experiment_known_keys(root, path, known, COUNT_OF(known), e);
     e->code = rc;
     if (!rc) json_get_int(root, path, "version", &version, e), rc = e->code;
     if (!rc && version != 1)
-        rc = err_set(e, ERR_INPUT, "%s: \"version\" is 1, not %lld", path, (long long)version);
+        rc = err_set(e, ERR_INPUT, "%s: \"version\" must be 1, not %lld", path, (long long)version);
     if (!rc) rc = take_text(root, path, "paper", true, &x->paper, e);
     if (!rc) rc = take_text(root, path, "table", false, &x->table, e);
     if (!rc) rc = take_text(root, path, "claim", true, &x->claim, e);
@@ -263,7 +264,7 @@ int experiment_read(struct experiment *x, const char *path, struct err *e) {
     if (!rc) rc = take_text(root, path, "base", true, &x->base, e);
     if (!rc) rc = experiment_read_seeds(x, json_object_get(root, "seeds"), path, e);
     if (!rc) rc = experiment_read_list(x, root, path, "cells", experiment_read_cell, e);
-    if (!rc && !x->cells) rc = err_set(e, ERR_INPUT, "%s: \"cells\" is a list of at least one", path);
+    if (!rc && !x->cells) rc = err_set(e, ERR_INPUT, "%s: \"cells\" must have at least one cell", path);
     if (!rc) rc = experiment_read_list(x, root, path, "contrasts", read_contrast, e);
     if (!rc) rc = experiment_read_list(x, root, path, "reported", read_reported, e);
     json_decref(root);

@@ -1,6 +1,6 @@
-/* An experiment of a paper as a file: cells, which are command lines, with the number published for each, and
- * what is claimed between them (docs/replicate.md has the form).  Reading it, in experiment.c, and what came
- * of it, in result.c. */
+/* An experiment of a paper as a file: cells, which are command lines, with the published result of each,
+ * and the claims about them (docs/replicate.md describes the format).  Read by experiment.c; results in
+ * result.c. */
 #ifndef APP_EXPERIMENT_EXPERIMENT_H
 #define APP_EXPERIMENT_EXPERIMENT_H
 
@@ -14,25 +14,25 @@
 
 enum { EXPERIMENT_CELLS = 128, EXPERIMENT_SEEDS = 64, EXPERIMENT_TERMS = 16 };
 
-/* A run for each seed; or, where there is a path, what a verb says of each run of the cell `of`. */
+/* One run per seed; or, with a path, a measure: a number that a verb prints for each run of the cell `of`. */
 struct experiment_cell {
-    char *id, *text;  /* options besides the base; of a measure a verb's whole line with {run} in it */
-    char *verb;       /* which verb makes the run: NULL is train; of others, "fewshot", the base is no part */
-    int of;           /* another cell's index, whose runs stand for {run}, or −1 */
-    char *path;       /* of a measure: which number of the verb's JSON, "panels.0.silhouette"; NULL: a run */
-    double scale;     /* what is shown is so many times the number: 100 for a share in points */
+    char *id, *text;  /* options in addition to the base; of a measure, the whole command line with {run} */
+    char *verb;       /* verb of the run: NULL: train; "fewshot", which does not use the base */
+    int of;           /* index of the cell whose runs replace {run}, or −1 */
+    char *path;       /* of a measure: path of the number in the JSON, "panels.0.silhouette"; NULL: a run */
+    double scale;     /* factor applied to the number: 100 for proportions */
     double published; /* NaN: none */
-    char *status, *source; /* of the published number: "copied", "not found" …; where it stands */
-    bool skip;        /* ready to run, but not part of what is run unasked */
+    char *status, *source; /* of the published result: "copied", "not found" …; its source */
+    bool skip;        /* can be run, but only on request */
 };
 
 /* A difference a − b, or with several terms the slope of a − b against ln x. */
 struct experiment_contrast {
     char *id, *source;
-    bool over_tasks;  /* a − b of each task, the mean over the seeds, and a sign test; else of each seed */
+    bool over_tasks;  /* a − b per task (mean over seeds) with a sign test; else per seed */
     int terms;
     struct {
-        int a, b; /* cells; b −1: a alone */
+        int a, b; /* cells; b −1: only a */
         double x;
     } term[EXPERIMENT_TERMS];
     int direction; /* 1: above `margin`, −1: below −margin, 0: within ±margin */
@@ -40,48 +40,49 @@ struct experiment_contrast {
 };
 
 struct experiment {
-    char *name; /* the file's, without its end */
-    char *paper, *table, *claim, *about; /* about: how what is run here differs, and what it can show */
+    char *name; /* name of the file, without extension */
+    char *paper, *table, *claim, *about; /* about: differences from the paper, and what the replication can show */
     char *base;                          /* options of every run */
-    char *reported;                      /* tables of published numbers beside the cells, as Markdown; NULL */
+    char *reported;                      /* further tables of published results, as Markdown; or NULL */
     int seeds, cells, contrasts;
     uint64_t seed[EXPERIMENT_SEEDS];
     struct experiment_cell cell[EXPERIMENT_CELLS];
     struct experiment_contrast contrast[EXPERIMENT_CELLS];
 };
-/* ERR_INPUT names the file, the key and what would be right.  experiment_release, not after a failure. */
+/* Reads an experiment; ERR_INPUT names the file, the key and the expected value.  Release with
+ * experiment_release, not after a failure. */
 int experiment_read(struct experiment *x, const char *path, struct err *e);
 void experiment_release(struct experiment *x);
 
-/* What came of each cell and seed: NaN where nothing did. */
+/* The results of each cell and seed: NaN: missing. */
 struct experiment_result {
     double value[EXPERIMENT_CELLS][EXPERIMENT_SEEDS]; /* scaled */
     int64_t run[EXPERIMENT_CELLS][EXPERIMENT_SEEDS];  /* 0: none */
-    struct experiment_tasks { /* of a run of few shots, each task's own value at the largest k, scaled; owned
+    struct experiment_tasks { /* of a few-shot run, the value of each task at the largest k, scaled; owned
                                */
         int count;
         char **name;
         double *value;
     } of_task[EXPERIMENT_CELLS][EXPERIMENT_SEEDS];
 };
-/* Of zeroed memory, or again; experiment_result_release frees what the result owns. */
+/* Initializes zeroed memory, or resets; experiment_result_release frees what the result owns. */
 void experiment_result_init(struct experiment_result *r);
 void experiment_result_release(struct experiment_result *r);
 void experiment_add_task(struct experiment_tasks *t, const char *name, double value);
-/* The values there are of a cell. */
+/* Returns the available values of a cell. */
 struct spread experiment_cell_spread(const struct experiment *x, const struct experiment_result *r, int cell);
-/* Of a contrast, over the seeds for which all its cells have a value, or over the tasks that both have. */
+/* The result of a contrast, over the seeds for which all its cells have a value, or over the common tasks. */
 struct experiment_shown {
     struct spread spread;
-    size_t up, down; /* of tasks: above and below the margin */
+    size_t up, down; /* numbers of tasks above and below the margin */
 };
 struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r,
                                                int contrast);
-/* "as claimed", "the other way", "not shown", "not run": by the 95 % interval, with fewer than two seeds not
- * at all; over tasks where the sign test's p is at most 0.05.  Static text. */
+/* Returns "as claimed", "the other way", "not shown" or "not run": by the 95% interval, which requires two
+ * seeds or more; over tasks, by a sign test with p at most 0.05.  Static text. */
 const char *experiment_verdict(const struct experiment_contrast *c, const struct experiment_shown *s);
 
-/* A cell for a table, and a contrast for a table or JSON; up, down and sign_p are NaN but over tasks. */
+/* A cell for a table, and a contrast for a table or JSON; up, down and sign_p are NaN except over tasks. */
 struct experiment_cell_line {
     const char *id;
     double published;
@@ -98,15 +99,17 @@ extern const struct report_column experiment_contrast_columns[];
 struct experiment_contrast_line experiment_contrast_line(const struct experiment *x,
                                                          const struct experiment_result *r, int i);
 
-/* {"experiment","seeds","cells":[{"id","published","status","source","values","runs","n","mean","sd"}],"contrasts":
- * [{"id","n","mean","low","high","verdict","published"}]}, and back: values and runs, by cell id and seed. */
+/* Writes
+ * {"experiment","seeds","cells":[{"id","published","status","source","values","runs","n","mean","sd"}],
+ * "contrasts":[{"id","n","mean","low","high","verdict","published"}]}, and reads it: values and runs, by
+ * cell id and seed. */
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out);
 int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r,
                            struct err *e);
 #define EXPERIMENT_PAGE                                                                                      \
     "# Published claims and results of petri\n\nWritten by `petri replicate --page`; all results of petri are "  \
-    "computed from its runs. Scores that are shares are in points (×100).\n"
-/* The same as Markdown, a section of a page that begins with that. */
+    "computed from its runs. Scores that are proportions are multiplied by 100.\n"
+/* Writes the result as Markdown: a section of a page that starts with EXPERIMENT_PAGE. */
 void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out);
 
 #endif

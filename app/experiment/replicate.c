@@ -20,8 +20,8 @@ enum { WORDS = 256 };
 
 /* ---- lines ---- */
 
-/* The line with {data} and {run} put in; caller frees.  NULL with ERR_USAGE where nothing stands for
- * {data}. */
+/* Returns the line with {data} and {run} replaced; caller frees.  NULL with ERR_USAGE if {data} has no
+ * value. */
 static char *filled(const struct replicate *how, const char *line, int64_t run, struct err *e) {
     struct buf b = BUF_INIT;
     while (*line) {
@@ -29,7 +29,7 @@ static char *filled(const struct replicate *how, const char *line, int64_t run, 
             if (!how->data) {
                 buf_release(&b);
                 err_set(e, ERR_USAGE,
-                        "the experiment's rows lie in {data}: say with --data FOLDER where that is");
+                        "the experiment reads its data from {data}; give the folder with --data FOLDER");
                 return NULL;
             }
             buf_puts(&b, how->data);
@@ -44,7 +44,7 @@ static char *filled(const struct replicate *how, const char *line, int64_t run, 
     return buf_take(&b);
 }
 
-/* Words of a line, parted by blanks; those in '…' or "…" hold blanks. */
+/* Splits a line into words at whitespace; words in '…' or "…" may contain whitespace. */
 struct spoken {
     int count;
     char *word[WORDS + 1];
@@ -67,14 +67,14 @@ static int replicate_add_words(struct spoken *w, const char *line, struct err *e
         bool full = w->count > WORDS - 16;
         if (!full) add_word(w, word, strlen(word));
         free(word);
-        if (full) return err_set(e, ERR_INPUT, "a line of more than %d words", WORDS - 16);
+        if (full) return err_set(e, ERR_INPUT, "the line has more than %d words", WORDS - 16);
     }
     return 0;
 }
 
-/* ---- a petri ---- */
+/* ---- child processes ---- */
 
-/* Reads what it says until it ends; after `until`, or an interrupt, it is asked to stop. */
+/* Reads the output until the process ends; after `until` or an interrupt, asks it to stop. */
 static void listen_to(const struct replicate *how, pid_t pid, int from, struct buf *out) {
     bool asked = false;
     for (;;) {
@@ -91,13 +91,13 @@ static void listen_to(const struct replicate *how, pid_t pid, int from, struct b
     }
 }
 
-/* Runs it to its end; *status is its exit code. */
+/* Runs the process to its end; *status is its exit code. */
 static int run_petri(const struct replicate *how, const struct spoken *w, struct buf *out, int *status,
                      struct err *e) {
     int ends[2], state;
     pid_t pid;
     extern char **environ;
-    if (pipe2(ends, O_CLOEXEC)) return err_set(e, ERR_SYSTEM, "no pipe: %m");
+    if (pipe2(ends, O_CLOEXEC)) return err_set(e, ERR_SYSTEM, "cannot create a pipe: %m");
     posix_spawn_file_actions_t act;
     posix_spawn_file_actions_init(&act);
     posix_spawn_file_actions_adddup2(&act, ends[1], STDOUT_FILENO);
@@ -106,19 +106,19 @@ static int run_petri(const struct replicate *how, const struct spoken *w, struct
     close(ends[1]);
     if (failed) {
         close(ends[0]);
-        return err_set(e, ERR_SYSTEM, "petri cannot be started: %s", strerror(failed));
+        return err_set(e, ERR_SYSTEM, "cannot start petri: %s", strerror(failed));
     }
     listen_to(how, pid, ends[0], out);
     close(ends[0]);
     while (waitpid(pid, &state, 0) < 0) {}
     *status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-    return how->interrupted() ? err_set(e, ERR_INTERRUPTED, "stopped; the same line goes on from there") : 0;
+    return how->interrupted() ? err_set(e, ERR_INTERRUPTED, "stopped; run the same command to continue") : 0;
 }
 
 /* ---- runs ---- */
 
-/* The stored cell by which a run is found again: the line as the file has it, so that a folder that moved
- * makes no other run.  The run's note begins as the same text; editing it changes nothing. */
+/* The stored cell by which a run is found again: the line as in the file, so that a moved folder does not
+ * cause a new run.  The run's note starts with the same text; editing it has no effect. */
 static char *cell_of(const struct experiment *x, int cell, int s) {
     const struct experiment_cell *c = &x->cell[cell];
     unsigned long long seed = (unsigned long long)x->seed[s];
@@ -128,9 +128,9 @@ static char *cell_of(const struct experiment *x, int cell, int s) {
 
 struct found {
     int64_t finished,
-        startable; /* of those that finished the one that counts, of others the newest; 0: none */
-    bool differs;                /* some that finished have different weights */
-    struct evidence *of;         /* those that finished */
+        startable; /* the counting run if any finished, else the newest; 0: none */
+    bool differs;                /* finished runs have different weights */
+    struct evidence *of;         /* the finished runs */
     size_t count, room;
 };
 static int found_row(void *self, int count, const struct store_cell *cells) {
@@ -170,8 +170,8 @@ static int find_run(const struct replicate *how, const char *cell, struct found 
     return rc;
 }
 
-/* Of a run of few shots of several tasks, which decides by "tasks/kK.METRIC": each task's
- * "TASK/kK.METRIC". */
+/* Reads the results of a few-shot run of several tasks, whose primary metric is "tasks/kK.METRIC":
+ * "TASK/kK.METRIC" of each task. */
 static void values_of_tasks(const struct store_run *run, double scale, struct experiment_tasks *out) {
     const char *k = strchr(run->decides, '/');
     size_t n = k ? strcspn(k, ".") + 1 : 0;
@@ -211,7 +211,8 @@ static void end_line(const struct replicate *how, struct spoken *w) {
     add_word(w, how->database, strlen(how->database));
 }
 
-/* The words of the run for the cell and seed, or of `petri resume`.  of: the run that stands for {run}. */
+/* Builds the command line of the run for the cell and seed, or of `petri resume`.  of: the run that
+ * replaces {run}. */
 static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s,
                      const char *name, int64_t of, int64_t begun, struct spoken *w, struct err *e) {
     const struct experiment_cell *c = &x->cell[cell];
@@ -243,13 +244,13 @@ static int run_words(const struct replicate *how, const struct experiment *x, in
 }
 
 static int do_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
-                  int cell, int s, int *lacking, struct err *e) {
+                  int cell, int s, int *missing, struct err *e) {
     struct found f;
     struct spoken w = { 0 };
     struct buf out = BUF_INIT;
     int status = 0;
     int64_t of = x->cell[cell].of < 0 ? 0 : r->run[x->cell[cell].of][s];
-    if (x->cell[cell].of >= 0 && !of) return ++*lacking, 0;
+    if (x->cell[cell].of >= 0 && !of) return ++*missing, 0;
     char *name = cell_of(x, cell, s);
     int rc = find_run(how, name, &f, e);
     if (!rc && !f.finished && !how->dry && clock_seconds() < how->until) {
@@ -257,9 +258,9 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
         if (!rc) how->tell(name);
         if (!rc) rc = run_petri(how, &w, &out, &status, e);
         if (!rc) rc = find_run(how, name, &f, e);
-        /* a run that the clock stopped is gone on with next time */
+        /* a run that was stopped at the time limit is resumed next time */
         if (!rc && !f.finished && clock_seconds() < how->until)
-            rc = err_set(e, ERR_FAILED, "%s: petri ended with %d", name, status);
+            rc = err_set(e, ERR_FAILED, "%s: petri failed with exit code %d", name, status);
     }
     if (!rc && f.differs) {
         char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, counts",
@@ -268,7 +269,7 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
         free(said);
     }
     if (!rc && f.finished) rc = value_of_run(how, x, r, cell, s, f.finished, e);
-    else if (!rc) ++*lacking;
+    else if (!rc) ++*missing;
     spoken_release(&w);
     buf_release(&out);
     free(name);
@@ -277,9 +278,9 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
 
 /* ---- measures ---- */
 
-/* The number at "a.0.b" of a verb's JSON. */
+/* Returns the number at "a.0.b" of a verb's JSON. */
 static int number_at(const char *json, size_t n, const char *path, double *out, struct err *e) {
-    json_t *root = json_parse("the measure's JSON", json, n, e), *at = root;
+    json_t *root = json_parse("the JSON of the measure", json, n, e), *at = root;
     if (!root) return e->code;
     char *copy = xstrdup(path), *rest = copy, *part;
     while (at && (part = strsep(&rest, "."))) {
@@ -289,18 +290,19 @@ static int number_at(const char *json, size_t n, const char *path, double *out, 
     }
     free(copy);
     int rc = json_is_number(at) ? 0
-                                : err_set(e, ERR_INPUT, "the measure's JSON has no number at \"%s\"", path);
+                                : err_set(e, ERR_INPUT, "the JSON of the measure has no number at \"%s\"",
+                                          path);
     if (!rc) *out = json_number_value(at);
     json_decref(root);
     return rc;
 }
 
-/* A measure is a point of the run at its last step, under this name.  Caller frees. */
+/* Returns the name under which a measure is stored, as a point of the run at its last step.  Caller frees. */
 static char *measure_name(const struct experiment_cell *c) {
     return xprintf("measure %s at %s", c->text, c->path);
 }
 
-/* What was measured before with the same line; *out stays where nothing was. */
+/* Reads the stored result of the same measure; *out is unchanged if there is none. */
 static int measured(const struct replicate *how, int64_t id, const struct experiment_cell *c, double *out,
                     struct err *e) {
     struct store_run run;
@@ -315,11 +317,11 @@ static int measured(const struct replicate *how, int64_t id, const struct experi
 }
 
 static int do_measure(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
-                      int cell, int s, int *lacking, struct err *e) {
+                      int cell, int s, int *missing, struct err *e) {
     const struct experiment_cell *c = &x->cell[cell];
     int64_t run = r->run[c->of][s];
     double value = NAN;
-    if (!run) return ++*lacking, 0;
+    if (!run) return ++*missing, 0;
     int rc = measured(how, run, c, &value, e), status = 0;
     if (!rc && isnan(value) && !how->dry && clock_seconds() < how->until) {
         struct spoken w = { 0 };
@@ -331,7 +333,8 @@ static int do_measure(const struct replicate *how, const struct experiment *x, s
         if (!rc) how->tell(line);
         if (!rc) rc = run_petri(how, &w, &out, &status, e);
         bool late = clock_seconds() >= how->until;
-        if (!rc && status && !late) rc = err_set(e, ERR_FAILED, "petri %s: ended with %d", line, status);
+        if (!rc && status && !late)
+            rc = err_set(e, ERR_FAILED, "petri %s: failed with exit code %d", line, status);
         if (!rc && !status) rc = number_at(buf_text(&out), out.size, c->path, &value, e);
         char *name = measure_name(c);
         if (!rc && !status) rc = store_measure(how->store, run, name, value, e);
@@ -340,27 +343,27 @@ static int do_measure(const struct replicate *how, const struct experiment *x, s
         spoken_release(&w);
         buf_release(&out);
     }
-    if (!rc && isnan(value)) ++*lacking;
+    if (!rc && isnan(value)) ++*missing;
     r->run[cell][s] = run;
     r->value[cell][s] = value * c->scale;
     return rc;
 }
 
 int replicate(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
-              int *lacking, struct err *e) {
+              int *missing, struct err *e) {
     struct replicate reading = *how;
     reading.dry = true;
     experiment_result_init(r);
-    *lacking = 0;
-    /* seed by seed: when the time runs out, whole pairs are there */
+    *missing = 0;
+    /* seed by seed, so that pairs are complete when the time runs out */
     for (int s = 0; s < x->seeds; s++) {
         for (int i = 0; i < x->cells; i++) {
             const struct replicate *by = x->cell[i].skip && !how->all ? &reading : how;
-            int before = *lacking;
-            int rc = !x->cell[i].path ? do_run(by, x, r, i, s, lacking, e)
-                                      : do_measure(by, x, r, i, s, lacking, e);
+            int before = *missing;
+            int rc = !x->cell[i].path ? do_run(by, x, r, i, s, missing, e)
+                                      : do_measure(by, x, r, i, s, missing, e);
             if (rc) return rc;
-            if (by != how) *lacking = before;
+            if (by != how) *missing = before;
         }
     }
     return 0;

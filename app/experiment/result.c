@@ -1,4 +1,4 @@
-/* What came of an experiment: means and contrasts, as JSON and back, as a section of a page. */
+/* Results of an experiment: means and contrasts, as JSON (written and read) and as a section of a page. */
 #include "app/experiment/experiment.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ struct spread experiment_cell_spread(const struct experiment *x, const struct ex
     return spread_of(v, n);
 }
 
-/* Of one seed: the difference, or the least-squares slope of the differences against ln x. */
+/* For one seed: the difference, or the least-squares slope of the differences against ln x. */
 static double contrast_of_seed(const struct experiment_contrast *c, const struct experiment_result *r,
                                int s) {
     double d[EXPERIMENT_TERMS], at[EXPERIMENT_TERMS], mean_d = 0, mean_at = 0, up = 0, down = 0;
@@ -64,7 +64,7 @@ static double value_of_task(const struct experiment_tasks *t, const char *name) 
     return NAN;
 }
 
-/* Of one task: the mean over the seeds that have it in both; NaN without. */
+/* For one task: the mean over the seeds that have it in both cells; NaN: none. */
 static double contrast_of_task(const struct experiment *x, const struct experiment_contrast *c,
                                const struct experiment_result *r, const char *task) {
     double sum = 0;
@@ -79,7 +79,7 @@ static double contrast_of_task(const struct experiment *x, const struct experime
     return n ? sum / n : NAN;
 }
 
-/* Over the tasks of the first seed that has some. */
+/* Over the tasks of the first seed that has any. */
 static struct experiment_shown contrast_over_tasks(const struct experiment *x,
                                                    const struct experiment_contrast *c,
                                                    const struct experiment_result *r) {
@@ -134,7 +134,7 @@ const char *experiment_verdict(const struct experiment_contrast *c, const struct
 
 /* ---- JSON ---- */
 
-/* Of runs of few shots: for each seed the tasks with their values. */
+/* Writes, for few-shot runs, the tasks of each seed with their values. */
 static void result_tasks_json(const struct experiment *x, const struct experiment_tasks *of, struct buf *b) {
     bool any = false;
     for (int s = 0; s < x->seeds; s++) any |= of[s].count > 0;
@@ -219,7 +219,7 @@ void experiment_result_json(const struct experiment *x, const struct experiment_
     buf_puts(out, "]}");
 }
 
-/* Which of the experiment's seeds stands at each place of the file; −1: none of them. */
+/* Maps the file's seeds to those of the experiment; −1: none of them. */
 static void seeds_of(const struct experiment *x, const json_t *one, int at[EXPERIMENT_SEEDS]) {
     const json_t *list = json_object_get(one, "seeds");
     for (int i = 0; i < EXPERIMENT_SEEDS; i++) {
@@ -269,7 +269,7 @@ int experiment_result_read(const struct experiment *x, const char *path, struct 
         }
     }
     json_decref(root);
-    return found ? 0 : err_set(e, ERR_INPUT, "%s: no result of the experiment %s", path, x->name);
+    return found ? 0 : err_set(e, ERR_INPUT, "%s: contains no result of the experiment %s", path, x->name);
 }
 
 /* ---- a page ---- */

@@ -1,4 +1,4 @@
-/* The quantities of core/lesson/quantities.h, each taken from what computes it elsewhere. */
+/* The quantities of core/lesson/quantities.h, each computed by the module that also computes it elsewhere. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,10 @@
 
 enum { ROWS = 32, ROWS_SEED = 1, TOKENS = 64 };
 
-/* A run, or a method as it starts, on its model with some rows, and what was found in it. */
+/* An opened run, or a method at initialization, with some examples, and the results found in it. */
 struct lesson_subject {
-    int64_t run;  /* 0: a method at its start */
-    char *method; /* then its text */
+    int64_t run;  /* 0: a method at initialization */
+    char *method; /* the text of that method */
     struct probe probe;
     bool has_added;
     struct tap_added added;
@@ -40,7 +40,7 @@ void lesson_play_release(struct lesson_play *p) {
     p->held = NULL;
 }
 
-/* ---- what is looked at ---- */
+/* ---- subjects ---- */
 
 static const struct probe_draw lesson_draw = { .most = ROWS, .seed = ROWS_SEED };
 
@@ -51,7 +51,7 @@ static int open_started(struct lesson_play *p, const char *method, struct probe 
     draw.max_len = TOKENS;
     int rc = lesson_config(p, &o, 1, 0, &c, e);
     if (!rc && config_task_count(&c) != 1)
-        rc = err_set(e, ERR_USAGE, "a method at its start is looked at on one task");
+        rc = err_set(e, ERR_USAGE, "a method at initialization can be measured on one task only");
     if (!rc) rc = probe_open_model(probe, c.model, e);
     if (!rc) {
         const struct task_source source = config_source(&c, NULL);
@@ -78,7 +78,7 @@ int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_
                            const struct lesson_result **r, struct err *e) {
     *r = &p->progress->of[a->run];
     if ((*r)->state == LESSON_DONE && (*r)->runs) return 0;
-    return err_set(e, ERR_USAGE, "\"%s\" has not been run", p->lesson->step[a->run].name);
+    return err_set(e, ERR_USAGE, "\"%s\" has not been run yet", p->lesson->step[a->run].name);
 }
 
 static int subject_of(struct lesson_play *p, const struct expression_argument *a, struct lesson_subject **out,
@@ -112,12 +112,12 @@ int lesson_measure_probe(struct lesson_play *p, const struct expression_argument
 
 static int layer_of(double v, int layers, int *out, struct err *e) {
     if (v != floor(v) || v < 1 || v > layers)
-        return err_set(e, ERR_USAGE, "layer %g: the encoder's layers are 1 to %d", v, layers);
+        return err_set(e, ERR_USAGE, "layer %g does not exist: the encoder has layers 1 to %d", v, layers);
     *out = (int)v;
     return 0;
 }
 
-/* ---- inside ---- */
+/* ---- inside a run ---- */
 
 static int added_value(struct lesson_play *p, const struct expression_argument *a, double at, bool share,
                        double *out, struct err *e) {
@@ -134,8 +134,8 @@ static int added_value(struct lesson_play *p, const struct expression_argument *
     return 0;
 }
 
-/* What folding adds to the first matrix that it changes in a layer: rows × cols, the caller's; NULL with
- * *e. */
+/* Returns what merging adds to the first matrix that it changes in a layer: rows × cols, owned by the
+ * caller; NULL with *e. */
 static double *folded_change(struct lesson_play *p, const struct expression_argument *a, double at, int *rows,
                              int *cols, struct err *e) {
     struct lesson_subject *s;
@@ -157,7 +157,7 @@ static double *folded_change(struct lesson_play *p, const struct expression_argu
         free(merged[i]);
     }
     free(merged);
-    if (!rc && !out) err_set(e, ERR_USAGE, "folding changes no matrix in layer %d", layer);
+    if (!rc && !out) err_set(e, ERR_USAGE, "merging changes no matrix in layer %d", layer);
     return out;
 }
 
@@ -167,8 +167,8 @@ static double lesson_measure_norm_of(const double *v, size_t n) {
     return sqrt(sum);
 }
 
-/* Independent rows by Gram-Schmidt with the longest remaining row first, down to `part` of the first; v is
- * used up. */
+/* Counts independent rows by Gram-Schmidt, longest remaining row first, down to `part` of the first; overwrites
+ * v. */
 static int rank_of(double *v, int rows, int cols, double part) {
     double first = 0;
     for (int rank = 0; rank < rows; rank++) {
@@ -203,7 +203,7 @@ static int change_value(struct lesson_play *p, const struct expression_argument 
     return 0;
 }
 
-/* The pair NAME.W_d, NAME.W_u of a layer, the first of the plan. */
+/* Finds the first pair NAME.W_d, NAME.W_u of a layer in the plan. */
 static bool lesson_measure_find_pair(const struct plan *p, int layer, const struct plan_tensor **down,
                                      const struct plan_tensor **up) {
     for (int i = 0; i < p->tensors; i++) {
@@ -233,7 +233,7 @@ static int product_norm(struct lesson_play *p, const struct expression_argument 
     if (rc) return rc;
     const struct predictor *of = s->probe.opened.predictor;
     if (!lesson_measure_find_pair(predictor_plan(of), layer - 1, &d, &u))
-        return err_set(e, ERR_USAGE, "no two matrices W_d and W_u in layer %d", layer);
+        return err_set(e, ERR_USAGE, "layer %d has no pair of matrices W_d and W_u", layer);
     const real *vd = predictor_params(of) + d->offset, *vu = predictor_params(of) + u->offset;
     double sum = 0;
     for (int i = 0; i < u->rows; i++)
@@ -246,7 +246,7 @@ static int product_norm(struct lesson_play *p, const struct expression_argument 
     return 0;
 }
 
-/* ---- folding ---- */
+/* ---- merging ---- */
 
 static int folded_gap(struct lesson_play *p, const struct expression_argument *a, double *out,
                       struct err *e) {
@@ -263,13 +263,13 @@ static int folded_gap(struct lesson_play *p, const struct expression_argument *a
 
 /* ---- the model, and a method on it ---- */
 
-/* As it is trained on so many tasks of two classes each. */
+/* Counts as in training on that number of tasks, each with two classes. */
 static struct plan *plan_of_tasks(const struct method *m, const struct arch *a, double tasks, struct err *e) {
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h",
                                          "i", "j", "k", "l", "m", "n", "o", "p" };
     int outputs[COUNT_OF(names)], n = (int)tasks;
     if (tasks != n || n < 1 || n > (int)COUNT_OF(names)) {
-        err_set(e, ERR_USAGE, "%g tasks: 1 to %d can be counted", tasks, (int)COUNT_OF(names));
+        err_set(e, ERR_USAGE, "%g tasks: must be between 1 and %d", tasks, (int)COUNT_OF(names));
         return NULL;
     }
     for (int i = 0; i < n; i++) outputs[i] = arch_generates(a) ? 0 : 2;
@@ -304,12 +304,12 @@ static int model_value(struct lesson_play *p, enum quantity q, const char *metho
     if (!rc && q == QUANTITY_LAYERS) *out = a->encoder_layers;
     if (!rc && q == QUANTITY_HEADS) *out = a->heads;
     if (!rc && q == QUANTITY_INNER) *out = a->inner;
-    if (m && !p->held) p->held = m; /* the next is not read anew */
+    if (m && !p->held) p->held = m; /* reused for the next quantity */
     else if (m) model_release(m);
     return rc;
 }
 
-/* ---- a run's record ---- */
+/* ---- the record of a run ---- */
 
 static int loss_mean(struct lesson_play *p, int64_t run, double from, double to, double *out, struct err *e) {
     struct store_points points = { 0 };
@@ -319,7 +319,8 @@ static int loss_mean(struct lesson_play *p, int64_t run, double from, double to,
     for (size_t i = 0; i < points.count; i++)
         if ((double)points.step[i] >= from && (double)points.step[i] <= to) sum += points.value[i], n++;
     store_points_release(&points);
-    if (!rc && !n) rc = err_set(e, ERR_USAGE, "run %lld has no step from %g to %g", (long long)run, from, to);
+    if (!rc && !n)
+        rc = err_set(e, ERR_USAGE, "run %lld has no steps from %g to %g", (long long)run, from, to);
     if (!rc) *out = sum / (double)n;
     return rc;
 }
@@ -344,8 +345,8 @@ static int recorded(const struct store_run *run, const char *name, double *out, 
     int rc = 0;
     if (i == run->value_count) {
         const char *near = text_nearest(name, names, run->value_count);
-        rc = err_set(e, ERR_USAGE, "\"%s\" is not in the record of run %lld%s%s%s", name, (long long)run->id,
-                     near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+        rc = err_set(e, ERR_USAGE, "run %lld has no point named \"%s\"%s%s%s", (long long)run->id, name,
+                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     } else {
         *out = run->value[i].last.v;
     }

@@ -1,4 +1,4 @@
-/* A prefix as a gate. */
+/* A prefix as a gate of attention. */
 #include <math.h>
 
 #include "app/insight/probe.h"
@@ -7,7 +7,7 @@
 
 static int lesson_measure_counted(const char *what, double v, int most, int *out, struct err *e) {
     if (v != floor(v) || v < 1 || v > most)
-        return err_set(e, ERR_USAGE, "%s %g: there are 1 to %d", what, v, most);
+        return err_set(e, ERR_USAGE, "%s %g does not exist: must be between 1 and %d", what, v, most);
     *out = (int)v - 1;
     return 0;
 }

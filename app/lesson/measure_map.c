@@ -1,4 +1,4 @@
-/* Quantities of points in a file beside the lesson, and of their map. */
+/* Quantities of points in a file next to the lesson, and of their map. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "core/base/rng.h"
 #include "core/data/vectors.h"
 
-/* Points as they are, or where the map has them. */
+/* The points themselves, or their positions in the map. */
 struct map_points {
     struct vectors v;
     int columns;
@@ -24,7 +24,7 @@ static void map_points_release(struct map_points *m) {
     free(m->at);
 }
 
-/* A start that knows nothing of the points. */
+/* A random start that does not depend on the points. */
 static void map_random_start(uint64_t seed, int n, real *out) {
     static const double spread = 1e-4;
     struct rng_key key = rng_key(seed, RNG_LAYOUT, 0, rng_site("start"));
@@ -53,7 +53,7 @@ static int map_lay(struct map_points *m, double perplexity, double seed, struct 
     return 0;
 }
 
-/* The points of a file beside the lesson; perplexity 0: as they are.  seed NaN: the usual start. */
+/* Reads the points of a file next to the lesson; perplexity 0: no map.  seed NaN: the default start. */
 static int map_open(const struct lesson_play *p, const char *file, double perplexity, double seed,
                     struct map_points *m, struct err *e) {
     const char *path = p->lesson->path, *slash = strrchr(path, '/');
@@ -70,11 +70,11 @@ static int map_open(const struct lesson_play *p, const char *file, double perple
     return 0;
 }
 
-/* The middle of a class into out, m->columns values; ERR_USAGE: there is none of that name. */
+/* Writes the centroid of a class into out, m->columns values; ERR_USAGE when the class does not exist. */
 static int map_middle(const struct map_points *m, const char *name, int *class, double *out, struct err *e) {
     int c = 0, n = 0;
     while (c < m->v.classes && strcmp(m->v.class_name[c], name) != 0) c++;
-    if (c == m->v.classes) return err_set(e, ERR_USAGE, "no point is of the class \"%s\"", name);
+    if (c == m->v.classes) return err_set(e, ERR_USAGE, "class \"%s\" has no points", name);
     for (int k = 0; k < m->columns; k++) out[k] = 0;
     for (int i = 0; i < m->v.n; i++) n += m->v.label[i] == c;
     for (int i = 0; i < m->v.n; i++)
@@ -119,8 +119,8 @@ int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expr
     bool whole = q == QUANTITY_MAP_KEPT || q == QUANTITY_MAP_KL;
     double perplexity = number[at], seed = count > at + 1 ? number[at + 1] : NAN;
     struct map_points m;
-    if (whole && perplexity == 0) return err_set(e, ERR_USAGE, "a map has a perplexity of at least 1");
-    if (seed < 0) return err_set(e, ERR_USAGE, "seed %g: a seed is not below 0", seed);
+    if (whole && perplexity == 0) return err_set(e, ERR_USAGE, "the perplexity of a map must be at least 1");
+    if (seed < 0) return err_set(e, ERR_USAGE, "seed %g: must be 0 or above", seed);
     int rc = map_open(p, a[0].text, perplexity, seed, &m, e);
     if (!rc && q == QUANTITY_MAP_SIZE) rc = map_size(&m, a[1].text, out, e);
     else if (!rc && q == QUANTITY_MAP_GAP) rc = map_gap(&m, a[1].text, a[2].text, out, e);
@@ -130,14 +130,14 @@ int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expr
     return rc;
 }
 
-/* One map of the step, into its place. */
+/* Computes one map of the step into its place. */
 static int map_layout(const struct lesson_play *p, const struct lesson_step *s, int at,
                       struct lesson_map *out, struct err *e) {
     struct map_points m;
     double seed = s->map[at].seed < 0 ? NAN : (double)s->map[at].seed;
     int rc = map_open(p, s->head, s->map[at].perplexity, seed, &m, e);
     if (!rc && (m.v.n > LESSON_POINTS || m.v.classes > LESSON_CLASSES))
-        rc = err_set(e, ERR_USAGE, "%s: %d points in %d classes; a lesson maps at most %d in %d", s->head,
+        rc = err_set(e, ERR_USAGE, "%s: too many points: %d in %d classes; a lesson maps at most %d in %d", s->head,
                      m.v.n, m.v.classes, LESSON_POINTS, LESSON_CLASSES);
     out->n = rc ? 0 : m.v.n;
     out->classes = rc ? 0 : m.v.classes;

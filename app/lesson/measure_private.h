@@ -1,33 +1,33 @@
-/* What measure.c's parts share: of several seeds, and what `why` says, in measure_seeds.c; of how rows lie
- * and of several tasks in measure_tasks.c; of a prefix as a gate in measure_gate.c; of points in a file and
- * their map in measure_map.c. */
+/* Internals of the quantities (measure.c): of several seeds and of diagnostics in measure_seeds.c; of the
+ * representation of examples and of several tasks in measure_tasks.c; of a prefix as a gate in
+ * measure_gate.c; of points in a file and their map in measure_map.c. */
 #ifndef APP_LESSON_MEASURE_PRIVATE_H
 #define APP_LESSON_MEASURE_PRIVATE_H
 
 #include "app/lesson/play.h"
 
-/* The runs of the step that an argument names. */
+/* Returns the runs of the step that an argument names. */
 int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_argument *a,
                            const struct lesson_result **r, struct err *e);
 
-/* lowest … gap_width, over the first `most` seeds (INFINITY: all); and why. */
+/* Computes lowest … gap_width, over the first `most` seeds (INFINITY: all); and why. */
 int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
                          double most, double *out, struct err *e);
 int lesson_measure_why(struct lesson_play *p, const struct expression_argument *a, double *out,
                        struct err *e);
 
-/* purity … alike; layer: of the first two. */
+/* Computes purity … alike; layer: for the first two. */
 int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
                         double layer, double *out, struct err *e);
-/* measure_gate.c: lambda … gate_gap; number: of the arguments. */
+/* Computes lambda … gate_gap (measure_gate.c); number: the arguments. */
 int lesson_measure_gate(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
                         const double *number, double *out, struct err *e);
-/* A run or a method at its start, opened on its model with some rows; the play's. */
+/* Opens a run, or a method at initialization, on its model with some examples; owned by the player. */
 struct probe;
 int lesson_measure_probe(struct lesson_play *p, const struct expression_argument *a, const struct probe **out,
                          struct err *e);
 
-/* map_size … map_kl. */
+/* Computes map_size … map_kl. */
 int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
                        const double *number, int count, double *out, struct err *e);
 

@@ -1,5 +1,5 @@
-/* Quantities of a run's seeds, and of two runs over the seeds that both have, as app/sweep compares them; and
- * what app/why says of a run. */
+/* Quantities of a run's seeds, and of two runs over their common seeds, as app/sweep compares them; and the
+ * diagnostics of app/why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "app/sweep/comparison.h"
 #include "app/why/why.h"
 
-/* Adds the step's seeds first … first + most - 1, counted from 0, as a further group. */
+/* Adds the step's seeds first … first + most - 1, counted from 0, as another group. */
 static int seeds_group(struct lesson_play *p, const struct expression_argument *a, int first, double most,
                        struct side_by_side *c, struct err *e) {
     const struct lesson_result *r;
@@ -28,7 +28,7 @@ static int seeds_group(struct lesson_play *p, const struct expression_argument *
     return rc;
 }
 
-/* The least or greatest of a group. */
+/* Returns the least or greatest value of a group. */
 static double seeds_end(const struct side_by_side *c, bool greatest) {
     const struct compared_group *g = &c->group[0];
     double out = NAN;
@@ -56,7 +56,7 @@ static int seeds_apart(const struct side_by_side *c, enum quantity q, double *ou
     struct compared_pair *pair;
     if (!comparison_pairs(c, 0, &pair)) {
         free(pair);
-        return err_set(e, ERR_USAGE, "\"%s\" and \"%s\" have no seed in common whose values may be compared",
+        return err_set(e, ERR_USAGE, "\"%s\" and \"%s\" have no common seeds with comparable values",
                        c->group[0].name, c->group[1].name);
     }
     const struct spread s = pair[0].s;
@@ -66,13 +66,14 @@ static int seeds_apart(const struct side_by_side *c, enum quantity q, double *ou
     if (q == QUANTITY_WINS) *out = seeds_wins(c);
     else if (q == QUANTITY_GAP) *out = direction * s.mean;
     else if (isnan(i.low))
-        return err_set(e, ERR_USAGE, "no interval of %zu pair%s of runs without any spread", s.n,
+        return err_set(e, ERR_USAGE,
+                       "the interval of %zu pair%s of runs is undefined: their differences do not vary", s.n,
                        s.n == 1 ? "" : "s");
     else *out = direction * ((q == QUANTITY_GAP_LOW) == (direction > 0) ? i.low : i.high);
     return 0;
 }
 
-/* The mean width of the interval over groups of `most` seeds; those that are left over are in none. */
+/* Returns the mean width of the interval over groups of `most` seeds; the remaining seeds are ignored. */
 static int seeds_width(struct lesson_play *p, const struct expression_argument *a, double most, double *out,
                        struct err *e) {
     const struct lesson_result *r;
@@ -88,7 +89,7 @@ static int seeds_width(struct lesson_play *p, const struct expression_argument *
         *out += high - low;
         comparison_release(&c);
     }
-    if (!rc && !groups) rc = err_set(e, ERR_USAGE, "%g seeds: the run has %d", most, r->runs);
+    if (!rc && !groups) rc = err_set(e, ERR_USAGE, "%g seeds: too many: the run has %d", most, r->runs);
     *out /= groups;
     return rc;
 }
@@ -97,7 +98,7 @@ int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct ex
                          double most, double *out, struct err *e) {
     struct side_by_side c = { 0 };
     bool one = q == QUANTITY_LOWEST || q == QUANTITY_HIGHEST;
-    if (most < 1) return err_set(e, ERR_USAGE, "%g seeds: at least one", most);
+    if (most < 1) return err_set(e, ERR_USAGE, "%g seeds: must be at least 1", most);
     if (q == QUANTITY_GAP_WIDTH) return seeds_width(p, a, floor(most), out, e);
     int rc = seeds_group(p, &a[0], 0, most, &c, e);
     if (!rc && !one) rc = seeds_group(p, &a[1], 0, most, &c, e);

@@ -1,5 +1,5 @@
-/* Quantities of how a run's rows lie in a layer or behind its retriever, and of what its tasks have, as Map
- * and Heatmap compute them. */
+/* Quantities of the representation of a run's examples in a layer or after its retriever, and of the
+ * weights of its tasks, as Map and Heatmap compute them. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { ROWS = 192, ROWS_SEED = 1 };
 
-/* The labels that rows are told apart by: of several tasks their tasks. */
+/* The labels by which examples are separated: with several tasks, the tasks. */
 static int rows_rated(const struct probe *p, int layer, bool purity, double *out, struct err *e) {
     const struct rowset *r = &p->rows;
     bool tasks = r->tasks > 1;
@@ -37,13 +37,13 @@ static int rows_own_prototype(const struct probe *p, double *out, struct err *e)
     json_t *about = json_loads(m.about, 0, NULL);
     const json_t *share = json_object_get(about, "argmax_accuracy");
     if (json_is_number(share)) *out = json_number_value(share);
-    else rc = err_set(e, ERR_USAGE, "no rows of the run's own tasks");
+    else rc = err_set(e, ERR_USAGE, "no examples of the run's own tasks");
     json_decref(about);
     matrix_release(&m);
     return rc;
 }
 
-/* A line of the matrix is a task in a layer. */
+/* A row of the matrix is a task in a layer. */
 static int rows_alike(const struct probe *p, struct crew *crew, double *out, struct err *e) {
     struct matrix m;
     int rc = matrix_weights(&m, p, crew, e), n = 0;
@@ -53,10 +53,10 @@ static int rows_alike(const struct probe *p, struct crew *crew, double *out, str
         for (int k = i % m.columns + 1; k < m.columns; k++) sum += m.value[i * m.columns + k], n++;
     matrix_release(&m);
     *out = sum / n;
-    return isnan(*out) ? err_set(e, ERR_USAGE, "what a task has is all 0 in a layer") : 0;
+    return isnan(*out) ? err_set(e, ERR_USAGE, "the weights of a task are all 0 in a layer") : 0;
 }
 
-/* The layer that the run's retriever reads, from 1; the last one where the method names none. */
+/* Returns the layer that the run's retriever reads, from 1; by default the last one. */
 static int rows_retriever_layer(const struct probe *p, double *out, struct err *e) {
     const struct retriever *r = &predictor_plan(p->opened.predictor)->method.retriever;
     if (!r->on) return err_set(e, ERR_USAGE, "the run's method has no retriever");
@@ -82,7 +82,8 @@ int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct exp
     }
     int at = retrieved ? PROBE_RETRIEVER : (int)layer;
     if (!rc && !retrieved && !alike && (layer != at || at < 1 || at > probe.layers))
-        rc = err_set(e, ERR_USAGE, "layer %g: the encoder's layers are 1 to %d", layer, probe.layers);
+        rc = err_set(e, ERR_USAGE, "layer %g does not exist: the encoder has layers 1 to %d", layer,
+                     probe.layers);
     if (!rc) rc = probe_rows(&probe, NULL, 0, &draw, e);
     if (!rc && !alike) rc = probe_embed(&probe, at, &look, e);
     if (!rc && own) rc = rows_own_prototype(&probe, out, e);

@@ -16,9 +16,9 @@
 
 enum { OPTIONS = 64 };
 
-/* ---- a run's description ---- */
+/* ---- the config of a run ---- */
 
-/* Words of a run's options; names of runs in braces are their numbers. */
+/* The words of a run's options; names of runs in braces become their ids. */
 struct lesson_words {
     int count;
     char *word[2 * OPTIONS];
@@ -33,34 +33,34 @@ static int take_words(struct lesson_words *w, const char *line, struct err *e) {
     while ((word = text_word(&line))) {
         if (w->count == 2 * OPTIONS) {
             free(word);
-            return err_set(e, ERR_USAGE, "more than %d words", 2 * OPTIONS);
+            return err_set(e, ERR_USAGE, "too many words: at most %d", 2 * OPTIONS);
         }
         w->word[w->count++] = word;
     }
     return 0;
 }
 
-/* "--lr 0.1 --method x" and "--lr=0.1" as options; a switch has "on". */
+/* Parses "--lr 0.1 --method x" and "--lr=0.1" as options; a switch has the value "on". */
 static int typed_of(const struct lesson_words *w, struct typed_option *o, int *n, const char **seeds,
                     struct err *e) {
     *n = 0;
     for (int i = 0; i < w->count; i++) {
         char *word = w->word[i], *equals = strchr(word, '=');
         if (!text_starts(word, "--"))
-            return err_set(e, ERR_USAGE, "\"%s\" is no option of petri train", word);
+            return err_set(e, ERR_USAGE, "unknown option of petri train: \"%s\"", word);
         if (equals) *equals = '\0';
         bool many = !strcmp(word + 2, "seeds");
         const char *name = many ? "seeds" : config_option_name(word + 2);
-        if (!name) return err_set(e, ERR_USAGE, "\"%s\" is no option of petri train", word);
+        if (!name) return err_set(e, ERR_USAGE, "unknown option of petri train: \"%s\"", word);
         bool takes = many;
         takes = many || option_find(name)->values;
         const char *value = equals                      ? equals + 1
                             : takes && i + 1 < w->count ? w->word[++i]
                             : takes                     ? NULL
                                                         : "on";
-        if (!value) return err_set(e, ERR_USAGE, "\"%s\" is followed by its value", word);
+        if (!value) return err_set(e, ERR_USAGE, "\"%s\": the value is missing", word);
         if (many) *seeds = value;
-        else if (*n == OPTIONS) return err_set(e, ERR_USAGE, "more than %d options", OPTIONS);
+        else if (*n == OPTIONS) return err_set(e, ERR_USAGE, "too many options: at most %d", OPTIONS);
         else o[(*n)++] = (struct typed_option){ word + 2, value };
     }
     return 0;
@@ -112,7 +112,7 @@ void lesson_play_on(const struct lesson *l, struct lesson_progress *p, const cha
 
 /* ---- runs ---- */
 
-/* {NAME} in a run's options: the number of that run. */
+/* Replaces {NAME} in a run's options by the id of that run. */
 static char *with_runs(const struct lesson_play *p, int step, const char *text) {
     struct buf b = BUF_INIT;
     while (*text) {
@@ -163,7 +163,7 @@ int lesson_begin(struct lesson_play *p, int step, struct err *e) {
     if (!rc) rc = typed_of(&words, o, &n, &seeds, e);
     int64_t like = s->of >= 0 && p->progress->of[s->of].runs ? p->progress->of[s->of].run[0] : 0;
     if (!rc && s->of >= 0 && !like)
-        rc = err_set(e, ERR_USAGE, "\"%s\" has not been run", p->lesson->step[s->of].name);
+        rc = err_set(e, ERR_USAGE, "\"%s\" has not been run yet", p->lesson->step[s->of].name);
     if (!rc) {
         rc = lesson_config(p, o, n, like, &c, e);
         if (!rc) rc = begin_seeds(p, step, &c, seeds, e);
@@ -178,8 +178,7 @@ int lesson_begin(struct lesson_play *p, int step, struct err *e) {
     return rc;
 }
 
-/* Notes the runs of a step that end no better than the most frequent class; of a run on several tasks nothing
- * is said. */
+/* Notes the runs of a step that end at or below the majority baseline; multi-task runs are skipped. */
 static void note_majority(struct lesson_result *r, const struct store_run *run, int *flat) {
     double majority = NAN;
     char *name = store_name_beside(run->decides, "majority");
@@ -199,7 +198,7 @@ static void note_majority(struct lesson_result *r, const struct store_run *run, 
             run->best.v, majority);
 }
 
-/* A run that ended otherwise than finished has no place in a lesson. */
+/* Only finished runs are used in lessons. */
 static void judge_runs(struct lesson_play *p, int step) {
     struct lesson_result *r = &p->progress->of[step];
     struct err e = ERR_INIT;
@@ -240,7 +239,7 @@ static int value_of_step(void *self, int step, double *out, struct err *e) {
     const struct lesson_play *p = self;
     const struct lesson_result *r = &p->progress->of[step];
     if (r->state != LESSON_DONE)
-        return err_set(e, ERR_FAILED, "\"%s\" has not been computed", p->lesson->step[step].name);
+        return err_set(e, ERR_FAILED, "\"%s\" has not been computed yet", p->lesson->step[step].name);
     *out = r->value;
     return 0;
 }
@@ -263,7 +262,7 @@ int lesson_measure(struct lesson_play *p, int step, struct err *e) {
     return rc;
 }
 
-/* ---- kept ---- */
+/* ---- saved progress ---- */
 
 enum { KEPT_BYTES = 1 << 22 };
 
@@ -308,7 +307,7 @@ int lesson_keep_write(const struct lesson_progress *p, const struct lesson *l, c
          *folder = xprintf("%s-files", database);
     struct buf all = BUF_INIT, now = BUF_INIT;
     int fd = -1, rc = file_make_folder(folder, e);
-    if (!rc) rc = file_lock(lock, true, &fd, e); /* another petri may keep another lesson's */
+    if (!rc) rc = file_lock(lock, true, &fd, e); /* another process may save another lesson */
     if (!rc && file_exists(path)) rc = file_read(path, KEPT_BYTES, &all, e);
     if (!rc) lesson_progress_write(p, l, buf_text(&all), all.size, &now);
     if (!rc) rc = file_write(path, buf_text(&now), now.size, e);

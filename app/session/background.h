@@ -1,11 +1,10 @@
-/* Background work: threads that do for the screens what takes longer than a frame (rows of the history, a
- * run's page, a model's shape, writing a file), so that no key ever waits: one for lessons, one for models
- * and files, one for the history, each in the order in which it was asked.  What is to be computed they leave
- * to the jobs' crew.
+/* Background work: threads for work that takes longer than a frame (run lists, run pages, reading a model's
+ * shape, writing files), so that no key ever waits: one for lessons, one for models and files, one for the
+ * database, each in order of request.  Computation is left to the jobs' crew.
  *
- * A piece of work is two functions and a context that both take: the first runs on such a thread, the second
- * on the screens' once the first is over.  The context belongs to the background while it waits and works,
- * then to whoever takes it. */
+ * A piece of work is two functions and a context passed to both: the first runs on a background thread, the
+ * second then on the screen's thread.  The background owns the context while it waits and works, then the
+ * caller that takes it. */
 #ifndef APP_SESSION_BACKGROUND_H
 #define APP_SESSION_BACKGROUND_H
 
@@ -19,13 +18,13 @@
 struct background;
 struct session;
 
-/* What work is done with: the history, the jobs, and what one lane alone touches while there is a background.
- * All but the caches is borrowed. */
+/* The resources of work: the database, the jobs, and the state that only one lane accesses while the
+ * background exists. All except the caches is borrowed. */
 struct workroom {
     struct store *store;
     struct jobs *jobs;
-    const struct session_verbs *verbs; /* what knows the command line */
-    struct sweeping *sweeping;         /* LANE_SCREENS, as the caches */
+    const struct session_verbs *verbs; /* access to the command line */
+    struct sweeping *sweeping;         /* LANE_SCREENS, like the caches */
     struct learning *learning;         /* LANE_LESSONS */
     struct result_cache tasks;
     struct run_keys keys;
@@ -33,66 +32,66 @@ struct workroom {
 };
 void workroom_release(struct workroom *room);
 
-/* Work that is done one piece after the other.  A lesson's step trains and measures for seconds, and so long
- * may a model or a file take, so these have threads of their own and the screens' lists and pages do not wait
- * for them. */
+/* Lanes, each processing one piece of work at a time.  The steps of lessons, and reading models and writing
+ * files, may take seconds, so they have threads of their own and do not delay lists and pages. */
 enum work_lane { LANE_SCREENS, LANE_FILES, LANE_LESSONS, LANES };
 
 struct background_work;
 struct work_kind {
     enum work_lane lane;
-    int (*work)(struct background_work *w); /* on the lane's thread; not 0: it failed, as e says */
-    /* On the screens' thread, also after a failure; may be NULL. */
+    int (*work)(struct background_work *w); /* on the lane's thread; not 0: it failed with e */
+    /* On the screen's thread, also after a failure; may be NULL. */
     void (*done)(struct session *s, struct background_work *w);
-    void (*drop)(struct background_work *w); /* frees what was made and not taken; may be NULL */
-    int what;                     /* as its functions have it */
-    bool once;                    /* what is asked for again while it waits is done once */
-    bool fills;                   /* what it reads fills the screen that is shown */
-    bool alone;                   /* needs no runs; without it nothing is done where there are none */
+    void (*drop)(struct background_work *w); /* frees a result that was not taken; may be NULL */
+    int what;                     /* parameter of its functions */
+    bool once;                    /* repeated requests are merged while it waits */
+    bool fills;                   /* its result fills the current screen */
+    bool alone;                   /* works without runs; otherwise skipped when there are none */
 };
-/* The context. */
+/* The context of a piece of work. */
 struct background_work {
     const struct work_kind *kind;
     struct background_work *next;
-    struct workroom *room; /* while it works, with its store */
+    struct workroom *room; /* valid while it works, with its store */
     struct store *store;
     struct err e;
-    /* what it is about, owned */
+    /* subject of the work, owned */
     int64_t *run;
     int runs;
     char *text;
     struct run_config config;
-    /* as the kind has them */
+    /* meaning depends on the kind */
     int64_t number;
     int count;
     bool flag;
     void *made;
-    /* how it went */
+    /* result */
     bool failed;
     enum say say;
-    char message[900]; /* to be shown, how it failed among them; "": none */
-    int64_t ms;        /* what it took */
+    char message[900]; /* shown to the user, including a failure; "": none */
+    int64_t ms;        /* duration */
 };
-/* Returns a context with copies of the runs and the text (may be NULL), else zero; work_free. */
+/* Returns a context with copies of the runs and the text (may be NULL), otherwise zeroed; release with
+ * work_free. */
 struct background_work *work_new(const struct work_kind *kind, const int64_t *run, int runs,
                                  const char *text);
 void work_free(struct background_work *w);
-/* Frees what was made, where that is one block. */
+/* Frees the result, if it is a single block. */
 void work_drop(struct background_work *w);
 void work_say(struct background_work *w, enum say how, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* `wake` is called from a background thread when a piece of work is over. */
+/* Starts the threads.  `wake` is called from a background thread when a piece of work has ended. */
 struct background *background_new(struct workroom *room, void (*wake)(void *), void *self);
 void background_free(struct background *d);
-/* Takes the context. */
+/* Queues the work and takes ownership of the context. */
 void background_do(struct background *d, struct background_work *w);
-/* The same of work that is about these runs and this text alone. */
+/* Queues work defined by these runs and this text only. */
 void background_ask(struct background *d, const struct work_kind *kind, const int64_t *run, int runs,
                     const char *text);
-/* Pieces of work taken since it was made. */
+/* Returns the number of pieces of work queued since the start. */
 int64_t background_orders(struct background *d);
-/* Returns a piece of work that is over, or NULL; work_free. */
+/* Returns a piece of work that has ended, or NULL; release with work_free. */
 struct background_work *background_take(struct background *d);
 
 #endif

@@ -8,7 +8,7 @@
 static int beside_add(struct beside_runs *b, struct store *s, int64_t id, struct err *e) {
     struct store_run r;
     int rc = store_run(s, id, &r, e);
-    if (rc == ERR_NOT_FOUND) return 0; /* purged since */
+    if (rc == ERR_NOT_FOUND) return 0; /* purged in the meantime */
     if (rc) return rc;
     int at = b->rows++;
     b->series[at] = series_new(id);

@@ -1,4 +1,4 @@
-/* Runs that Train lays over one another, as the history has them. */
+/* Stored runs that Train overlays in its charts. */
 #ifndef APP_SESSION_BESIDE_H
 #define APP_SESSION_BESIDE_H
 
@@ -7,14 +7,14 @@
 #include "views/train.h"
 
 struct beside_runs {
-    struct train_run *row; /* points into the others */
+    struct train_run *row; /* points into the other members */
     int rows;
     struct run_series **series;
     char **name;
-    bool live;             /* one of them may grow */
+    bool live;             /* one of them may still train */
 };
-/* Of at most TRAIN_BESIDE runs, in this order; one that is gone is left out.  beside_free. */
+/* Reads at most TRAIN_BESIDE runs, in this order; deleted runs are omitted.  Release with beside_free. */
 int beside_read(struct store *s, const int64_t *run, int runs, struct beside_runs **out, struct err *e);
-void beside_free(struct beside_runs *b); /* NULL is no work */
+void beside_free(struct beside_runs *b); /* NULL is ignored */
 
 #endif

@@ -19,7 +19,7 @@ extern char **environ;
 struct child {
     pid_t pid;
     int fd, code;
-    struct buf tail; /* the line that has not ended */
+    struct buf tail; /* the incomplete last line */
     char **line;
     size_t lines, room;
     bool cut;
@@ -31,7 +31,7 @@ static int child_spawn(pid_t *pid, int out, char **argv) {
     sigset_t usual, none;
     sigemptyset(&none);
     sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE); /* the screen ignores it, and a process inherits that */
+    sigaddset(&usual, SIGPIPE); /* the screen ignores it, and children inherit that */
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
@@ -40,7 +40,7 @@ static int child_spawn(pid_t *pid, int out, char **argv) {
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigdefault(&how, &usual);
     posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setpgroup(&how, 0); /* what the terminal sends to the screen is not for it */
+    posix_spawnattr_setpgroup(&how, 0); /* it must not receive the terminal's signals */
     int rc = posix_spawn(pid, "/proc/self/exe", &files, &how, argv, environ);
     posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&files);
@@ -50,7 +50,7 @@ static int child_spawn(pid_t *pid, int out, char **argv) {
 struct child *child_new(char *const *word, size_t words, struct err *e) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC)) {
-        err_set(e, ERR_SYSTEM, "no pipe for the command: %s", strerror(errno));
+        err_set(e, ERR_SYSTEM, "cannot create a pipe for the command: %s", strerror(errno));
         return NULL;
     }
     struct child *c = xcalloc(1, sizeof *c);
@@ -63,7 +63,7 @@ struct child *child_new(char *const *word, size_t words, struct err *e) {
     if (rc) {
         close(ends[0]);
         free(c);
-        err_set(e, ERR_SYSTEM, "the command cannot be begun: %s", strerror(rc));
+        err_set(e, ERR_SYSTEM, "cannot start the command: %s", strerror(rc));
         return NULL;
     }
     c->fd = ends[0];
@@ -95,12 +95,12 @@ int child_run(char *const *word, size_t words, int *code, struct err *e) {
     free(argv);
     if (!rc) *code = child_exit(pid);
     signal(SIGINT, before);
-    return rc ? err_set(e, ERR_SYSTEM, "the command cannot be begun: %s", strerror(rc)) : 0;
+    return rc ? err_set(e, ERR_SYSTEM, "cannot start the command: %s", strerror(rc)) : 0;
 }
 
 int child_fd(const struct child *c) { return c ? c->fd : -1; }
 
-/* Tabs to their stops; what stands before a carriage return was written over. */
+/* Expands tabs, and drops text before a carriage return, which was overwritten. */
 static void child_add_line(struct child *c) {
     struct buf b = BUF_INIT;
     const char *s = buf_text(&c->tail), *from = strrchr(s, '\r');

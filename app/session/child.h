@@ -1,7 +1,7 @@
-/* A verb of the command line, run as a process of its own, so that the screen goes on whatever it does: what
- * it prints is collected in lines that can be shown.
+/* A command-line verb run as a child process, so that the screen continues to work; its output is collected
+ * in lines that can be shown.
  *
- * One thread; that thread polls child_fd and calls child_read. */
+ * Used by one thread, which polls child_fd and calls child_read. */
 #ifndef APP_SESSION_CHILD_H
 #define APP_SESSION_CHILD_H
 
@@ -14,22 +14,23 @@ enum { CHILD_LINES = 100000 };
 
 struct child;
 
-/* This program with these words behind its name; standard input is empty, standard output and error are one.
- * NULL and *e where it cannot be begun.  child_free. */
+/* Starts this program with these arguments; standard input is empty, standard output and error are merged.
+ * Returns NULL with *e when it cannot be started.  Release with child_free. */
 struct child *child_new(char *const *word, size_t words, struct err *e);
-/* The same on this terminal, waited for; ^C is for it alone.  *code: its exit code. */
+/* Runs it on this terminal and waits; ^C reaches only the child.  *code: its exit code. */
 int child_run(char *const *word, size_t words, int *code, struct err *e);
-/* -1 once it is over. */
+/* Returns the descriptor to poll, or -1 after the child has ended. */
 int child_fd(const struct child *c);
-/* Takes what has come, without waiting; true when it is over now. */
+/* Reads the available output without waiting; returns true when the child has ended. */
 bool child_read(struct child *c);
-/* Lines so far, without control characters, owned; *cut: there were more than CHILD_LINES. */
+/* Returns the lines so far, without control characters, owned by the child; *cut: there were more than
+ * CHILD_LINES. */
 const char *const *child_lines(const struct child *c, int *lines, bool *cut);
-/* Its exit code; 128 and the signal's number when one ended it. */
+/* Returns its exit code; 128 plus the signal's number when a signal ended it. */
 int child_code(const struct child *c);
-/* Asks it to end. */
+/* Asks the child to end. */
 void child_stop(struct child *c);
-/* Ends it when it goes on; NULL is no work. */
+/* Kills the child if it still runs; NULL is ignored. */
 void child_free(struct child *c);
 
 #endif

@@ -11,7 +11,7 @@ static char *compared_keep(struct compared_page *p, char *text) {
     return p->text[p->texts++] = text;
 }
 
-/* Beside the best of its kind; of the best itself beside the next. */
+/* Compares with the best of its kind; the best itself with the second best. */
 static char *claim_of(const struct side_by_side *c, int group) {
     const struct compared_group *g = &c->group[group];
     struct compared_pair *pair;
@@ -60,7 +60,7 @@ static void fill_group(struct compared_page *p, int i) {
     };
 }
 
-/* The metric's points: of the run's own where that is the one compared, else read by name. */
+/* Reads the points of the metric: those of the run if it is its primary metric, else by name. */
 static int compared_metric_of(struct compared_page *p, struct store *s, const struct store_run *run,
                               int kind, struct run_series *r, struct err *e) {
     const struct side_by_side *c = &p->groups.of;
@@ -79,7 +79,8 @@ static int compared_metric_of(struct compared_page *p, struct store *s, const st
     return rc;
 }
 
-/* Of the first runs of each group in turn, so that each has a curve before one has two; repeats have none. */
+/* Takes the first runs of each group in turn, so that each group has a curve before one has two; repeats
+ * have none. */
 static int fill_curves(struct compared_page *p, struct store *s, struct err *e) {
     const struct side_by_side *c = &p->groups.of;
     int rc = 0, done = 0, n = 0;
@@ -145,7 +146,7 @@ int compared_page_read(struct store *s, const int64_t *run, int runs, const char
     p->groups.of.allow_rows = other_rows;
     if (*metric) p->groups.of.asked = xstrdup(metric);
     for (int i = 0; i < runs && !rc; i++) rc = grouping_add(&p->groups, s, run[i], e);
-    if (!rc && !runs) rc = err_set(e, ERR_NOT_FOUND, "no run is marked or listed: 3 lists them");
+    if (!rc && !runs) rc = err_set(e, ERR_NOT_FOUND, "no run is selected or listed; 3 lists the runs");
     if (!rc) rc = fill_curves(p, s, e);
     if (!rc) {
         compared_fill(p);

@@ -1,4 +1,4 @@
-/* Runs side by side in the shapes that Compare takes. */
+/* Comparison of runs in the data structures of the Compare screen. */
 #ifndef APP_SESSION_COMPARED_H
 #define APP_SESSION_COMPARED_H
 
@@ -7,7 +7,7 @@
 #include "views/compare.h"
 
 struct compared_page {
-    struct compare_data data; /* pointers below are its memory */
+    struct compare_data data; /* owns the pointers below */
     struct grouping groups;
     struct compare_kind *kind;
     struct compare_group *group;
@@ -20,10 +20,10 @@ struct compared_page {
     int texts;
     int64_t **run;              /* of each group */
 };
-/* Of these runs; metric "": what decided each; other_rows: those of a task are compared on other rows too.
- * compared_page_free. */
+/* Reads these runs; metric "": the primary metric of each; other_rows: compare runs of a task that were
+ * evaluated on different examples.  Release with compared_page_free. */
 int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,
                        struct compared_page **out, struct err *e);
-void compared_page_free(struct compared_page *p); /* NULL is no work */
+void compared_page_free(struct compared_page *p); /* NULL is ignored */
 
 #endif

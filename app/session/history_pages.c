@@ -66,7 +66,8 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
     };
 }
 
-/* All runs, marked by the filter.  One that cannot be read lets all pass, and is told. */
+/* Lists all runs and flags those that match the filter.  An invalid filter matches all, and its error is
+ * reported. */
 static int list_rows(struct store *s, struct history_rows *d, struct err *e) {
     struct err why = ERR_INIT;
     int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter, .mark = true },
@@ -79,7 +80,7 @@ static int list_rows(struct store *s, struct history_rows *d, struct err *e) {
     return store_list(s, &(struct store_list){ .trash = d->trash }, &d->stored, e);
 }
 
-/* What each task of the runs came to. */
+/* Collects the results of the runs' tasks. */
 static int add_tasks(struct store *s, struct history_rows *d, struct result_cache *tasks,
                                      struct err *e) {
     int rc = 0;
@@ -136,14 +137,14 @@ void history_rows_free(struct history_rows *r) {
     free(r);
 }
 
-/* ---- the detail page ---- */
+/* ---- the page of a run ---- */
 
 static char *keep(struct run_page *d, char *text) {
     d->text = xrealloc(d->text, (size_t)d->texts + 1, sizeof *d->text);
     return d->text[d->texts++] = text;
 }
 
-/* Grown one by one; d->view points into it when all are there. */
+/* Pointers are stored as the texts are added; d->view points to the array when it is complete. */
 static void pair(struct run_page *d, const char *key, char *value) {
     GROW(d->pair, d->pair_room, d->pairs + 1);
     d->pair[d->pairs++] = (struct detail_pair){ key, keep(d, value) };
@@ -168,7 +169,7 @@ static char *member_text(const json_t *v) {
     return own;
 }
 
-/* Of one of several tasks: what is there, "mrpc train_file". */
+/* Adds the settings of one of several tasks, "mrpc train_file". */
 static void fill_task_config(struct run_page *d, const json_t *o) {
     const char *name = json_string_value(json_object_get(o, "task_name")), *key;
     json_t *v;
@@ -180,9 +181,9 @@ static void fill_task_config(struct run_page *d, const json_t *o) {
     }
 }
 
-/* Every member of the frozen config, as it is kept. */
+/* Adds every member of the stored config. */
 static int fill_config(struct run_page *d, const struct store_run *r, struct err *e) {
-    json_t *o = json_parse("the run's config", r->config, strlen(r->config), e), *v;
+    json_t *o = json_parse("the config of the run", r->config, strlen(r->config), e), *v;
     const char *key;
     if (!o) return e->code;
     json_object_foreach(o, key, v) {
@@ -218,17 +219,17 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "ended", at);
 }
 
-/* What it took of time and memory, beside what was estimated at its start. */
+/* Adds time and memory, measured and estimated. */
 static void fill_costs(struct run_page *d, const struct store_run *r) {
     char *took = run_row_took(r), *memory = run_row_memory(r);
     if (took) pair(d, "took", took);
     if (memory) pair(d, "peak memory", memory);
 }
 
-/* What lies in the run's folder now. */
+/* Adds the size of the run's folder. */
 static void fill_disk(struct run_page *d, struct store *s) {
     struct purge_sum sum;
-    struct err ignored = ERR_INIT; /* a folder that cannot be read has no size to tell */
+    struct err ignored = ERR_INIT; /* the size of an unreadable folder is omitted */
     char words[128];
     if (purge_count(s, &d->stored.id, 1, &sum, &ignored)) return;
     d->view.run.disk = sum.bytes;
@@ -236,14 +237,14 @@ static void fill_disk(struct run_page *d, struct store *s) {
     pair(d, "on disk", xstrdup(words + strlen("1 run, ")));
 }
 
-/* Everything frozen with the run, then its counts, then its files. */
+/* Adds the stored settings of the run, its parameter counts, and its files. */
 static int fill_pairs(struct run_page *d, struct store *s, const struct store_run *r,
                       const struct store_files *files, struct err *e) {
     int rc = fill_config(d, r, e);
     fill_record(d, r);
     int counts = d->pairs;
-    pair(d, "trained, without head", thousands(r->trained));
-    pair(d, "kept after training", thousands(r->kept));
+    pair(d, "trainable, without head", thousands(r->trained));
+    pair(d, "stored after training", thousands(r->kept));
     pair(d, "head", thousands(r->head));
     pair(d, "model", thousands(r->model_values));
     fill_costs(d, r);
@@ -263,7 +264,7 @@ static int fill_pairs(struct run_page *d, struct store *s, const struct store_ru
     return rc;
 }
 
-/* What was found when the rows were read, a line each. */
+/* Adds the import reports, line by line. */
 static void fill_reports(struct run_page *d, const struct store_run *r) {
     size_t room = 0;
     for (int i = 0; i < r->reports; i++)
@@ -275,7 +276,7 @@ static void fill_reports(struct run_page *d, const struct store_run *r) {
     d->view.line_read = (const char *const *)d->line;
 }
 
-/* What looks wrong; what cannot be worked out is not said. */
+/* Adds the diagnostics; a failure to compute them is ignored. */
 static void fill_why(struct store *s, struct run_page *d) {
     struct err lost = ERR_INIT;
     struct why why;
@@ -324,7 +325,7 @@ int run_page_read(struct store *s, int64_t run, struct run_page **out, struct er
     if (!rc) rc = task_results(s, &d->stored, &d->results, e);
     if (!rc) rc = test_results(s, &d->stored, &d->test, e);
     struct err lost =
-        ERR_INIT; /* where a record cannot be read, the rest of the page is shown all the same */
+        ERR_INIT; /* if a record cannot be read, the rest of the page is shown nevertheless */
     if (!rc) page_few_read(s, &d->stored, &d->few, &lost);
     if (!rc) {
         char *started = local_time(d->stored.created);

@@ -1,4 +1,4 @@
-/* Rows of the history and pages of its runs in the shapes that Runs and a run's page take. */
+/* Run lists and run pages in the data structures of the screens. */
 #ifndef APP_SESSION_HISTORY_PAGES_H
 #define APP_SESSION_HISTORY_PAGES_H
 
@@ -12,31 +12,31 @@
 /* The rows of Runs: run_row points into `stored`. */
 struct history_rows {
     bool trash;
-    char *filter;    /* as it was asked for */
-    char error[900]; /* why it cannot be read; "": it can */
+    char *filter;    /* as requested */
+    char error[900]; /* error of the filter; "": none */
     struct store_runs stored;
     struct run_row *row;
     int rows;
-    struct task_results *results; /* of each row; NULL: not asked for */
+    struct task_results *results; /* of each row; NULL: not requested */
     struct task_row **task;
     char **started; /* local times */
-    double *curves; /* of all rows; NULL: not asked for */
-    char (*keys)[65]; /* memory of the rows' evidence */
+    double *curves; /* of all rows; NULL: not requested */
+    char (*keys)[65]; /* storage of the rows' evidence keys */
 };
-/* Reads all rows; those that do not pass the filter (NULL: all do) are marked so.  tasks: what each task of
- * runs with several came to is read too; NULL: not. */
+/* Reads all runs and flags those that do not match the filter (NULL: all match).  tasks: also read the
+ * results of the tasks of multi-task runs; NULL: do not. */
 int history_rows_read(struct store *s, bool trash, const char *filter, struct result_cache *tasks,
                       struct history_rows **out, struct err *e);
-void history_rows_free(struct history_rows *r); /* NULL is no work */
+void history_rows_free(struct history_rows *r); /* NULL is ignored */
 
 struct run_page {
-    struct detail_view view; /* pointers below are its memory */
+    struct detail_view view; /* owns the pointers below */
     struct store_run stored;
     struct detail_pair *pair;
     int pairs;
     size_t pair_room;
-    char **line; /* of the rows' reports */
-    char **sentence; /* of what looks wrong */
+    char **line; /* of the import reports */
+    char **sentence; /* of the diagnostics */
     char **text;
     int texts;
     struct detail_eval *eval;
@@ -49,6 +49,6 @@ struct run_page {
     char started[32];
 };
 int run_page_read(struct store *s, int64_t run, struct run_page **out, struct err *e);
-void run_page_free(struct run_page *d); /* NULL is no work */
+void run_page_free(struct run_page *d); /* NULL is ignored */
 
 #endif

@@ -14,14 +14,14 @@
 #include "core/base/mem.h"
 
 static const int passed_on[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
-static int keeper_told = -1; /* the pipe's end by which it is told to let go */
+static int keeper_told = -1; /* the end of the pipe that asks the keeper to exit */
 
-/* Ends as the other process did. */
+/* Ends in the same way as the other process. */
 static void end_as(int status) {
     const struct rlimit none = { 0, 0 };
     sigset_t all;
     if (!WIFSIGNALED(status)) _exit(WEXITSTATUS(status));
-    setrlimit(RLIMIT_CORE, &none); /* the other has left one */
+    setrlimit(RLIMIT_CORE, &none); /* the other process has written one */
     signal(WTERMSIG(status), SIG_DFL);
     sigfillset(&all);
     sigprocmask(SIG_UNBLOCK, &all, NULL);
@@ -29,12 +29,12 @@ static void end_as(int status) {
     _exit(128 + WTERMSIG(status));
 }
 
-/* The other process has stopped, ended, or gone on. */
+/* Handles that the other process has stopped, ended, or continued. */
 static void follow_child(pid_t pid) {
     int status;
     while (waitpid(pid, &status, WNOHANG | WUNTRACED) == pid) {
         if (!WIFSTOPPED(status)) end_as(status);
-        raise(WSTOPSIG(status)); /* the shell has the terminal, until it sends both on */
+        raise(WSTOPSIG(status)); /* the shell owns the terminal until it continues both */
         kill(pid, SIGCONT);
     }
 }
@@ -75,7 +75,7 @@ void keeper_begin(void) {
         close(ends[1]);
     } else {
         keeper_told = ends[1];
-        prctl(PR_SET_PDEATHSIG, SIGHUP); /* as where the terminal is lost */
+        prctl(PR_SET_PDEATHSIG, SIGHUP); /* as when the terminal is lost */
         if (getppid() != keeper) raise(SIGHUP);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Tags of "a, b", without the blanks around them; kept_list_free. */
+/* Splits tags "a, b" and trims blanks; release with kept_list_free. */
 struct kept_list {
     char **tag;
     size_t count;
@@ -53,7 +53,7 @@ static int tags_of(struct store *s, int64_t run, struct kept_list *out, struct e
     return 0;
 }
 
-int kept_pin(struct store *s, const int64_t *run, size_t runs, const char **said, struct err *e) {
+int kept_pin(struct store *s, const int64_t *run, size_t runs, const char **message, struct err *e) {
     static const char *const pin = KEPT_PIN;
     bool all = true;
     int rc = 0;
@@ -64,11 +64,11 @@ int kept_pin(struct store *s, const int64_t *run, size_t runs, const char **said
         kept_list_free(&l);
     }
     if (!rc) rc = store_tag(s, run, runs, &pin, 1, !all, e);
-    *said = all ? "no longer pinned" : "pinned: listed first";
+    *message = all ? "no longer pinned" : "pinned: listed first";
     return rc;
 }
 
-/* What the run has and `wanted` has not goes. */
+/* Removes the tags of the run that are not in `wanted`. */
 static int kept_take_others(struct store *s, int64_t run, const struct kept_list *wanted, struct err *e) {
     struct kept_list has;
     int rc = tags_of(s, run, &has, e);

@@ -9,7 +9,7 @@ struct learning {
     struct store *store;
     struct jobs *jobs;
     bool open;
-    struct buf followed; /* what was kept when it was looked at last */
+    struct buf followed; /* state of the saved progress at the last check */
     char *model, *task;
     struct lesson lesson;
     struct lesson_progress progress;
@@ -48,7 +48,7 @@ static const char *how_far(const struct learning *l, const struct lesson *lesson
     struct err ignored = ERR_INIT;
     lesson_progress_init(&p, lesson);
     lesson_keep_read(&p, lesson, store_path(l->store), &ignored);
-    const char *done = p.whole ? "done" : p.furthest ? "begun" : "";
+    const char *done = p.whole ? "done" : p.furthest ? "started" : "";
     lesson_progress_release(&p);
     return done;
 }
@@ -71,7 +71,7 @@ int learning_list(struct learning *l, struct learn_shelf **out, struct err *e) {
                                         .seconds = x->seconds };
     }
     *out = s;
-    return e->code; /* of one that cannot be read: the others are there */
+    return e->code; /* an invalid lesson; the others are listed */
 }
 
 void learn_shelf_free(struct learn_shelf *s) {
@@ -83,9 +83,9 @@ void learn_shelf_free(struct learn_shelf *s) {
     free(s);
 }
 
-/* ---- a lesson ---- */
+/* ---- the open lesson ---- */
 
-/* Runs that were purged since leave the lesson where it trained them. */
+/* Runs that were purged in the meantime are removed from the lesson's results. */
 static void forget_lost_runs(const struct learning *l, const struct lesson *lesson,
                              struct lesson_progress *p) {
     for (int i = 0; i < lesson->steps; i++) {
@@ -167,7 +167,7 @@ int learning_follow(struct learning *l, struct learn_page **out, struct err *e) 
 
 /* ---- steps ---- */
 
-/* Values in order, up to one that fails or a run that is not there. */
+/* Computes values in order, up to the first failure or missing run. */
 static void do_values(struct learning *l, int step) {
     struct err ignored = ERR_INIT;
     for (int i = 0; i <= step; i++) {
@@ -179,7 +179,7 @@ static void do_values(struct learning *l, int step) {
     }
 }
 
-/* The run that goes, looked at; with `train` the step's own is begun. */
+/* Checks the current run; with `train`, starts the step's own run. */
 static int learning_do_run(struct learning *l, int step, bool train) {
     struct err ignored = ERR_INIT;
     int busy = -1;
@@ -202,7 +202,7 @@ int learning_step(struct learning *l, int step, bool train, const struct lesson_
     lesson_progress_place(&l->progress, screen);
     if (moved && !store_is_readonly(l->store)) {
         struct err later =
-            ERR_INIT; /* notes on another terminal go on before anything is computed; told below */
+            ERR_INIT; /* the notes on another terminal advance before anything is computed; reported below */
         lesson_keep_write(&l->progress, &l->lesson, store_path(l->store), &later);
     }
     int busy = learning_do_run(l, step, train);

@@ -77,7 +77,7 @@ int other_runs_read(struct store *s, const int64_t asked[OTHERS_ASKED], int64_t 
     o->stored = xcalloc((size_t)f.count + 1, sizeof *o->stored);
     o->row = xcalloc((size_t)f.count + 1, sizeof *o->row);
     for (int i = 0; i < f.count; i++) {
-        struct err gone = ERR_INIT; /* purged since */
+        struct err gone = ERR_INIT; /* purged in the meantime */
         if (!store_run(s, f.id[i], &o->stored[o->rows], &gone)) o->rows++;
     }
     qsort(o->stored, (size_t)o->rows, sizeof *o->stored, by_state);

@@ -28,7 +28,7 @@ static int by_kind_and_name(const void *a, const void *b) {
     return d ? d : strcmp(x->name, y->name);
 }
 
-/* "~" is home; absolute, without "..", where there is such a file. */
+/* Returns the absolute path of an existing file, without ".."; "~" is the home folder. */
 static char *own_data_full(const char *path) {
     const char *home = getenv("HOME");
     char *said = *path == '~' && (!path[1] || path[1] == '/') && home ? xprintf("%s%s", home, path + 1)
@@ -39,7 +39,7 @@ static char *own_data_full(const char *path) {
     return full;
 }
 
-/* Whether it is one to be shown. */
+/* Returns whether an entry is shown. */
 static bool own_data_entry(const char *folder, const char *name, struct data_entry *out) {
     struct stat st;
     bool known;
@@ -65,7 +65,7 @@ struct own_folder *own_folder_list(const char *path) {
     DIR *d = opendir(full);
     f->view.path = full;
     if (!d) {
-        f->view.failed = xstrdup("this folder cannot be read");
+        f->view.failed = xstrdup("cannot read this folder");
         return f;
     }
     for (struct dirent *at; (at = readdir(d));) {
@@ -107,7 +107,7 @@ static bool is_dev_name(const char *name) {
     return false;
 }
 
-/* Files of the same ending in the same folder, those named as dev rows first. */
+/* Lists files with the same extension in the same folder, those named like validation sets first. */
 static void find_beside(struct own_look *k) {
     char *folder = xstrdup(k->view.path), *slash = strrchr(folder, '/');
     const char *ending = strrchr(k->view.path, '.');
@@ -143,7 +143,7 @@ static bool has_dev(const char *folder) {
     return found;
 }
 
-/* A list of tasks is one JSON list, which no file of rows is. */
+/* A task list is a single JSON array; no data file is. */
 static bool is_list(const char *path) {
     struct buf start = BUF_INIT;
     bool whole;
@@ -165,7 +165,7 @@ struct own_look *own_look_at(const char *path, const struct run_config *how) {
         file = peek_train_file(full, &k->view.known);
         k->view.own_dev = has_dev(full);
         if (!file)
-            err_set(&e, ERR_NOT_FOUND, "%s: has no train.tsv, train.csv or train.jsonl, so it is no task",
+            err_set(&e, ERR_NOT_FOUND, "%s: not a task folder: it has no train.tsv, train.csv or train.jsonl",
                     full);
     } else if (k->view.list) {
         struct run_config c;
@@ -194,9 +194,9 @@ void own_look_free(struct own_look *k) {
     free(k);
 }
 
-/* ---- its rows ---- */
+/* ---- the examples of a file ---- */
 
-/* A model's shape and tokenizer, without its weights: all that reading rows takes of it. */
+/* Reads a model's shape and tokenizer without its weights, which is sufficient to read examples. */
 static int own_data_model(struct model *m, const char *where, struct err *e) {
     memset(m, 0, sizeof *m);
     m->folder = model_find(where, e);
@@ -248,7 +248,7 @@ struct own_read *own_read_rows(const struct run_config *c, int64_t asked) {
         buf_release(&report);
         text_line(&report, "%s", e.text);
     } else if (no_model) {
-        text_line(&report, "warning: no tokens are counted: %s", why.text);
+        text_line(&report, "warning: tokens cannot be counted: %s", why.text);
     }
     own_data_model_release(&m);
     r->view = (struct data_read){ .asked = asked, .ok = !rc };

@@ -1,5 +1,5 @@
-/* Own data for the screen: what is in a folder, what a file holds, how its rows read.  On the background's
- * thread; failures are part of what is shown. */
+/* The user's own data for the screen: the contents of folders and files, and the result of importing a
+ * file.  Runs on the background's thread; failures are part of what is shown. */
 #ifndef APP_SESSION_OWN_DATA_H
 #define APP_SESSION_OWN_DATA_H
 
@@ -7,7 +7,7 @@
 #include "core/train/config/config.h"
 #include "views/data.h"
 
-/* Each owns what its view points to. */
+/* Each owns the memory of its view. */
 struct own_folder {
     struct data_folder view;
     struct data_entry *entry;
@@ -22,15 +22,15 @@ struct own_read {
     char **line;
 };
 
-/* A folder's entries, folders first, each kind by name; hidden ones are left out.  "": where the program
- * is. */
+/* Returns the entries of a folder, folders first, each kind by name, without hidden ones.  "": the working
+ * folder. */
 struct own_folder *own_folder_list(const char *path);
-/* A file, a folder that is a task, or a list of tasks.  `how`: what was set of its first line and
- * delimiter, NULL: nothing. */
+/* Examines a file, a task folder, or a task list.  `how`: settings of its header and delimiter; NULL:
+ * detect them. */
 struct own_look *own_look_at(const char *path, const struct run_config *how);
-/* Reads and encodes the rows of a config as a run would, and keeps what the report says of them. */
+/* Reads and encodes the examples of a config like a run, and keeps the import report. */
 struct own_read *own_read_rows(const struct run_config *c, int64_t asked);
-/* NULL is no work. */
+/* Release the results; NULL is ignored. */
 void own_folder_free(struct own_folder *f);
 void own_look_free(struct own_look *k);
 void own_read_free(struct own_read *r);

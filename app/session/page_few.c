@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Memory of the page. */
+/* Frees the memory of the page. */
 static void *page_keep(struct page_few *p, void *memory) {
     GROW(p->memory, p->room, p->pieces + 1);
     return p->memory[p->pieces++] = memory;
@@ -25,9 +25,9 @@ void page_few_release(struct page_few *p) {
     *p = (struct page_few){ 0 };
 }
 
-/* ---- few shots ---- */
+/* ---- few-shot runs ---- */
 
-/* Its k that have a value. */
+/* Counts the values of k that have a result. */
 static struct few_line line_of_run(struct page_few *p, const struct shots_results *r) {
     size_t ks = (size_t)r->how.ks;
     double *k = page_numbers(p, ks), *mean = page_numbers(p, ks), *sd = page_numbers(p, ks);
@@ -60,8 +60,8 @@ static void fill_gains(struct page_few *p, const struct shots_group *g) {
     p->few.gains = x.count;
     p->few.k = x.k;
     p->few.less = page_keep(p, g->runs > 1
-                                   ? xprintf("%s less %s", p->few.line[g->runs - 1].name, p->few.line[0].name)
-                                   : xprintf("%s less the majority's share", p->few.line[0].name));
+                                   ? xprintf("%s − %s", p->few.line[g->runs - 1].name, p->few.line[0].name)
+                                   : xprintf("%s − majority baseline", p->few.line[0].name));
     shots_gains_release(&x);
 }
 
@@ -80,7 +80,7 @@ static int read_few(struct store *s, const struct store_run *run, struct page_fe
 
 /* ---- episodes ---- */
 
-/* "inner.query_3" of the evaluations of a step, among count rows; NaN where there is none. */
+/* Returns "inner.query_3" of the evaluations of a step, among count rows; NaN if missing. */
 static double inner_value(const struct store_eval_row *row, size_t count, const char *what, int number,
                           const char *end) {
     char *name = xprintf("inner.%s_%d%s", what, number, end);
@@ -109,7 +109,7 @@ static void fill_loop(struct page_few *p, const struct store_eval_row *row, size
     v->after = after;
 }
 
-/* In the order that they have in the store: by their names' numbers. */
+/* Sorts in the order of the database: by the number in the name. */
 static void fill_rates(struct page_few *p, const struct store_eval_row *row, size_t count) {
     struct episode_view *v = &p->episode;
     const char **name = page_keep(p, xcalloc(count + 1, sizeof *name));
@@ -127,7 +127,7 @@ static int read_episode(struct store *s, const struct store_run *run, struct pag
     struct store_evals all;
     if (!text_starts(run->regime, "meta(")) return 0;
     if (store_evaluations(s, run->id, &all, e)) return e->code;
-    size_t first = 0, end = 0; /* the rows of the last step that has an inner loop */
+    size_t first = 0, end = 0; /* the rows of the last step with an inner loop */
     for (size_t i = 0; i < all.count; i++) {
         if (!text_starts(all.row[i].name, "inner.")) continue;
         if (!end || all.row[i].step != all.row[first].step) first = i;

@@ -1,5 +1,4 @@
-/* The parts of a run's page that only runs of few shots and over episodes have (views/few.h), out of the
- * history. */
+/* The parts of a run's page for few-shot runs and runs over episodes (views/few.h), read from the database. */
 #ifndef APP_SESSION_PAGE_FEW_H
 #define APP_SESSION_PAGE_FEW_H
 
@@ -7,12 +6,12 @@
 #include "views/few.h"
 
 struct page_few {
-    struct few_view few;         /* their pointers are the memory below */
+    struct few_view few;         /* their pointers point to the memory below */
     struct episode_view episode;
     void **memory;
     size_t pieces, room;
 };
-/* Of a whole run; nothing of others.  On failure nothing needs a release. */
+/* Reads them for a run that was read whole; empty for other runs.  On failure nothing needs a release. */
 int page_few_read(struct store *s, const struct store_run *run, struct page_few *out, struct err *e);
 void page_few_release(struct page_few *p);
 

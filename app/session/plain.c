@@ -16,30 +16,30 @@
 
 static void say_what_there_is(void) {
     puts("Each line is a command, as after ':' on the screens: petri's verbs (help lists them, help VERB "
-         "tells of one),\n"
-         "go SCREEN prints a screen (compose, train, runs, compare, sweep, heatmap, map), watch [RUN] a line "
-         "a point,\n"
-         "clone RUN trains with its options again; quit leaves.  ^C stops a command, and what trains keeps a "
+         "describes one),\n"
+         "go SCREEN prints a screen (compose, train, runs, compare, sweep, heatmap, map), watch [RUN] prints "
+         "one line per point,\n"
+         "clone RUN trains with the options of RUN; quit exits.  ^C stops a command; a run that trains saves a "
          "checkpoint.");
 }
 
-/* The screens' own commands that are no lines here, with what does the same. */
+/* The screens' own commands that do not work here, and their replacement. */
 static const struct {
     const char *name;
-    bool alone; /* without a word it is a verb */
+    bool alone; /* without an argument it is a verb */
     const char *says;
 } plain_others[] = {
-    { "method", false, "here it is an option, as in  train --method lora" },
-    { "models", true, "here it is an option, as in  train --model NAME; alone they are listed" },
-    { "unseen", false, "here it is an option, as in  map --run RUN --unseen NAME" },
-    { "go", false, "a screen's name follows, as in  go runs" },
-    { "clone", false, "a run follows, as in  clone 3" },
-    { "page", false, "what a command printed stands above" },
-    { "set", false, "settings are of the screens; settings NAME=VALUE --write keeps one" },
+    { "method", false, "use the option here, for example  train --method lora" },
+    { "models", true, "use the option here, for example  train --model NAME; without an argument, models are listed" },
+    { "unseen", false, "use the option here, for example  map --run RUN --unseen NAME" },
+    { "go", false, "the name of a screen is missing, for example  go runs" },
+    { "clone", false, "the run id is missing, for example  clone 3" },
+    { "page", false, "the output of commands is above" },
+    { "set", false, "applies to the screens only; use settings NAME=VALUE --write" },
 };
 
-/* What the screens' own commands are here, written as the command line's: a line, or NULL; *said: it was
- * answered. */
+/* Translates the screens' own commands to the command line: returns a line, or NULL with *said when an
+ * answer was printed. */
 static char *plain_line(const char *line, bool *said) {
     const char *at = line;
     char *first = text_word(&at), *rest = xstrdup(at + strspn(at, " ")), *out = NULL;
@@ -78,7 +78,7 @@ static void plain_do(const struct session_verbs *verbs, const char *line, const 
     }
     bool watches = !strcmp(m.word[0], "watch");
     if (look_only && !watches && m.kind != LINE_READS)
-        puts("this petri only looks: nothing is begun or changed here");
+        puts("read-only: nothing can be started or changed");
     else if (child_run(m.word, m.words, &code, &e)) printf("%s\n", e.text);
     else if (code) printf("(exit code %d)\n", code);
     line_meaning_release(&m);
@@ -89,8 +89,8 @@ int plain_run(const struct session_verbs *verbs, const char *database, bool look
     size_t room = 0;
     ssize_t n;
     (void)e;
-    puts("This terminal cannot place a cursor, so petri draws no screens on it: it takes commands, one a "
-         "line (help tells which).");
+    puts("This terminal cannot position a cursor, so petri shows no screens: enter one command per "
+         "line (help lists them).");
     for (;;) {
         fputs("petri> ", stdout);
         fflush(stdout);
@@ -105,7 +105,7 @@ int plain_run(const struct session_verbs *verbs, const char *database, bool look
     return 0;
 }
 
-/* ---- a run, a line a point ---- */
+/* ---- watching a run, one line per point ---- */
 
 static void print_points(const struct series *v, size_t *points, size_t *evals) {
     while (*points < v->count || *evals < v->evals) {
@@ -122,7 +122,7 @@ static void print_points(const struct series *v, size_t *points, size_t *evals) 
     fflush(stdout);
 }
 
-/* The newest living run, 0: there is none. */
+/* Returns the newest active run, or 0. */
 static int newest_living(struct store *s, int64_t *run, struct err *e) {
     struct other_runs *o;
     int rc = other_runs_read(s, NULL, 0, &o, e);
@@ -139,7 +139,7 @@ int plain_watch(struct store *s, int64_t run, struct err *e) {
     while (!rc && !run) {
         rc = newest_living(s, &run, e);
         if (rc || run) break;
-        if (!waited) puts("no run is living: waiting for one to begin (^C leaves)");
+        if (!waited) puts("no active run: waiting for one to start (^C exits)");
         waited = true;
         fflush(stdout);
         clock_sleep_ms(LOOK_MS);

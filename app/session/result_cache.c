@@ -6,8 +6,8 @@
 #include "core/base/mem.h"
 
 struct kept_results {
-    int64_t run, step, best; /* step and best step as they were: another one, and it is read anew */
-    enum store_state state; /* and so it is once the run is over: its last evaluation moves neither of them */
+    int64_t run, step, best; /* step and best step when read; reloaded when they change */
+    enum store_state state; /* also reloaded when the run ends: its last evaluation changes neither step */
     struct task_results of;
 };
 
@@ -22,7 +22,7 @@ static int by_run(const void *key, const void *kept) {
     return run < other ? -1 : run > other;
 }
 
-/* The place of the run, made where there is none; by rising number. */
+/* Returns the entry of the run, sorted by id; adds it if it is missing. */
 static struct kept_results *result_cache_place_of(struct result_cache *t, int64_t run) {
     struct kept_results *found = t->count ? bsearch(&run, t->kept, t->count, sizeof *t->kept, by_run) : NULL;
     if (found) return found;

@@ -12,8 +12,8 @@ static int extras_by_id(const void *a, const void *b) {
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The run's place, found by halving or added at the end, sorted in by the caller; known is false where it has
- * gone on. */
+/* Returns the run's entry, found by binary search or appended (the caller sorts); known is false if the run
+ * has advanced. */
 static struct row_extra *extra_of(struct row_extras *x, size_t sorted, const struct store_run *r) {
     struct row_extra key = { .id = r->id };
     struct row_extra *at = sorted ? bsearch(&key, x->of, sorted, sizeof key, extras_by_id) : NULL;
@@ -30,7 +30,7 @@ static struct row_extra *extra_of(struct row_extras *x, size_t sorted, const str
     return at;
 }
 
-/* Means of its losses in as many stretches. */
+/* Computes the mean losses of as many intervals. */
 static void read_curve(struct row_extra *x, struct store *s) {
     struct store_points p;
     struct err ignored = ERR_INIT;

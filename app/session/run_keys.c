@@ -23,7 +23,7 @@ static int run_keys_take_config(void *self, int count, const struct store_cell *
     return 0;
 }
 
-/* The key of a run, computed where it is not there; NULL with *e. */
+/* Returns the key of a run, computed if it is missing; NULL with *e. */
 static const char *key_of_run(struct run_keys *k, struct store *s, int64_t run, struct err *e) {
     size_t low = 0, high = k->count;
     while (low < high) {
@@ -43,14 +43,14 @@ static const char *key_of_run(struct run_keys *k, struct store *s, int64_t run, 
     return k->of[low].key;
 }
 
-/* ---- the rows that need one ---- */
+/* ---- rows that need a key ---- */
 
 static int order_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
 static int order_numbers(double a, double b) {
     return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a > b) - (a < b);
 }
 
-/* Runs of one key agree in all of these. */
+/* Runs with equal keys agree in all of these. */
 static int by_listed(const void *pa, const void *pb, void *self) {
     const struct store_runs *runs = self;
     const struct store_run *a = &runs->run[*(const size_t *)pa], *b = &runs->run[*(const size_t *)pb];

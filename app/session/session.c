@@ -43,7 +43,7 @@ static void notify(void *self) {
     wake_now();
 }
 
-/* Another program holds the database: told by whichever thread waits, said on the screen's line. */
+/* Called by the thread that waits while another program locks the database; shown on the status line. */
 static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
 static char waits[400];
 
@@ -123,15 +123,15 @@ static void loop(struct session *s) {
         }
         bool keys = n < 0 || fd[0].revents;
         if (n > 0 && fd[0].revents & (POLLHUP | POLLERR | POLLNVAL)) session_hung_up = 1;
-        if (keys || (n > 0 && fd[1].revents)) handle_input(s); /* the size may be another one */
-        if (keys) { /* are answered at once */
+        if (keys || (n > 0 && fd[1].revents)) handle_input(s); /* the size may have changed */
+        if (keys) { /* are handled immediately */
             if (!session_hung_up) session_draw(s);
             dirty = true;
         }
     }
 }
 
-/* What another petri trains, perhaps one whose terminal was lost. */
+/* Reports a run that another process trains, possibly one whose terminal was lost. */
 static void say_elsewhere(struct session *s) {
     struct store_runs runs;
     struct err ignored = ERR_INIT;
@@ -139,29 +139,29 @@ static void say_elsewhere(struct session *s) {
         return;
     if (runs.total)
         ui_say(&s->ui, SAY_INFO,
-               "run #%lld%s in another petri, which may have lost its terminal: 2 shows it, K there stops it",
-               (long long)runs.run[0].id, runs.total > 1 ? " and others train" : " trains");
+               "run #%lld%s in another process, which may have lost its terminal (2: show it, K there: stop it)",
+               (long long)runs.run[0].id, runs.total > 1 ? " and others are training" : " is training");
     store_runs_release(&runs);
 }
 
-/* Runs that ended while nobody looked: this opening found them, so it is said once. */
+/* Reports runs whose interruption was detected when the database was opened, once. */
 static void say_lost(struct session *s) {
     int64_t first = 0;
     size_t n = store_lost(s->store, &first, 1);
     if (!n) say_elsewhere(s);
     if (n == 1)
         ui_say(&s->ui, SAY_WARNING,
-               "run #%lld was interrupted while nobody looked: 3 lists it, R there resumes it",
+               "run #%lld was interrupted since the last session (3: all runs, R there: resume)",
                (long long)first);
     else if (n)
         ui_say(&s->ui, SAY_WARNING,
-               "%zu runs were interrupted while nobody looked (#%lld and others): 3 lists them, R there "
-               "resumes one",
+               "%zu runs were interrupted since the last session, #%lld and others (3: all runs, R there: "
+               "resume)",
                n, (long long)first);
 }
 
-/* Shows the first screen: the lesson, the watched run or the notes that were asked for; otherwise Compose, or
- * the first page while the history is empty. */
+/* Shows the first screen: the requested lesson, watched run or notes; otherwise Compose, or the first page
+ * while the database is empty. */
 static void session_begin(struct session *s, const struct session_start *with) {
     const char *lesson = with->lesson;
     struct first_view *f = &s->ui.first;
@@ -206,7 +206,7 @@ static void session_begin(struct session *s, const struct session_start *with) {
     session__ask_others(s, false);
 }
 
-/* What a line for a shell has to say of the database. */
+/* Returns the database part of a line for a shell. */
 static char *name_database(const char *path) {
     bool guessed;
     struct err ignored = ERR_INIT;
@@ -234,7 +234,7 @@ static void do_redraw(struct session *s) {
 }
 
 static void do_copy(struct session *s, const struct effect *x) {
-    ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);
+    ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "copy by selecting", x->text);
 }
 
 const struct action session_actions[] = {
@@ -263,8 +263,8 @@ static void session_release(struct session *s) {
     close(s->wake);
 }
 
-/* A change of size wakes the loop as everything does: the terminal library's own handler only notes it, which
- * nobody sees when the signal finds a worker's thread, or this one on its way to wait. */
+/* A window size change wakes the loop like any event: the terminal library's own handler only sets a flag,
+ * which goes unnoticed when a worker thread receives the signal. */
 static void catch_signals(void) {
     struct sigaction act = { .sa_handler = session_on_signal };
     sigaction(SIGHUP, &act, NULL);
@@ -273,8 +273,8 @@ static void catch_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Whether runs and sweeps are to go on behind the screen: as asked on leaving, or as the setting has it when
- * the terminal is gone. */
+/* Returns whether runs and sweeps continue in the background: as chosen on leaving, or by the setting when
+ * the terminal is lost. */
 static bool goes_on(const struct session *s) {
     bool lost = session_hung_up && !strcmp(s->settings.now.value[SETTING_HANGUP], "finish");
     return (s->finish || lost) && !told_to_end;
@@ -295,13 +295,14 @@ static void say_goes_on(const struct session *s, int live) {
     buf_release(&what);
 }
 
-/* After the screen: what was asked to go on does so here, a sweep with all that it lacks. */
+/* After the screen is closed, runs that were asked to continue do so here, and sweeps start their missing
+ * runs. */
 static void finish_runs(struct session *s) {
     int live = jobs_live(s->jobs);
     if (!goes_on(s) || !(live || s->sweep.sweeps)) return;
     if (!session_hung_up) {
         say_goes_on(s, live);
-        if (!keeper_let_go()) fprintf(stderr, "petri: ^C stops with a checkpoint\n");
+        if (!keeper_let_go()) fprintf(stderr, "petri: ^C stops the runs with a checkpoint\n");
     }
     struct sigaction act = { .sa_handler = session_on_signal };
     sigaction(SIGINT, &act, NULL);
@@ -359,6 +360,6 @@ int session_run(const struct session_start *with, struct err *e) {
     rc = store_close(s.store, e);
     session_release(&s);
     if (!rc && told_to_end)
-        rc = err_set(e, ERR_INTERRUPTED, "ended by a signal; runs were stopped with a checkpoint");
+        rc = err_set(e, ERR_INTERRUPTED, "terminated by a signal; the runs were stopped with a checkpoint");
     return rc;
 }

@@ -1,4 +1,4 @@
-/* What the screens ask for, done: each effect by its row, and the answers of work that takes longer. */
+/* Carries out the requests of the screens: each effect by its row, and results of background work. */
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 
@@ -21,7 +21,7 @@ void session__say_error(struct session *s, int rc, const struct err *e) {
 void session__only_looks(struct session *s) {
     ui_say(
         &s->ui, SAY_INFO,
-        "this petri only looks: nothing is begun or changed here (petri without watch and --readonly does)");
+        "read-only: nothing can be started or changed (start petri without watch or --readonly)");
 }
 
 void session__ask(struct session *s, const struct work_kind *kind, const int64_t *run, int runs,

@@ -1,4 +1,4 @@
-/* What Compose holds: trained, taken over from runs, its model and rows, methods kept by name. */
+/* The data of Compose: training, copying runs, model and data, saved methods. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +24,18 @@ static void train(struct session *s) {
     compose_config(v, &r.config);
     if (*v->run_note) r.note = v->run_note;
     r.name = v->run_name;
-    for (int i = 0; i < (v->seeds > 1 ? v->seeds : 1); i++) { /* a run for each seed */
+    for (int i = 0; i < (v->seeds > 1 ? v->seeds : 1); i++) { /* one run per seed */
         if (v->seeds > 1) r.config.seed = v->seed[i];
         jobs_start_later(s->jobs, &r);
     }
     config_release(&r.config);
-    *s->ui.compose.run_name = 0; /* another run is another's */
-    ui_say(&s->ui, SAY_INFO, "preparing: reading model and rows");
+    *s->ui.compose.run_name = 0; /* the name applies to one run */
+    ui_say(&s->ui, SAY_INFO, "Preparing: reading the model and the data…");
     ui_show(&s->ui, SCREEN_TRAIN);
 }
 
-/* Describes the first page's run on the model and task of Compose: it takes seconds and learns something;
- * config_release. */
+/* Builds the config of the first page's run on the model and task of Compose: it takes seconds and learns;
+ * release with config_release. */
 static void first_config(const struct session *s, struct run_config *c) {
     config_init(c);
     c->batch = 16;
@@ -57,7 +57,7 @@ static void estimate_first(struct session *s) {
 static void do_train_first(struct session *s) {
     struct run_config c;
     first_config(s, &c);
-    compose_take_config(&s->ui.compose, &c, "the first page's run");
+    compose_take_config(&s->ui.compose, &c, "run of the first page");
     config_release(&c);
     const char *why = compose_refusal(&s->ui.compose);
     if (why) ui_say(&s->ui, SAY_ERROR, "%.300s", why);
@@ -71,7 +71,7 @@ static void line_train(const struct session *s, struct buf *b, const struct effe
     free(command);
 }
 
-/* ---- model and rows ---- */
+/* ---- model and data ---- */
 
 static int read_source(struct background_work *w) {
     struct source_facts *facts;
@@ -80,8 +80,8 @@ static int read_source(struct background_work *w) {
     return rc;
 }
 
-/* Keeps what works: what was asked for and cannot be read changes nothing.  flag: the config is in use
- * already, only what is found is news. */
+/* Applies a config that works: one whose model or data cannot be read changes nothing.  flag: the config is
+ * already in use, only the facts are new. */
 static void take_source(struct session *s, struct background_work *w) {
     struct source_facts *new = w->made, *had = s->compose.source;
     struct compose_view *v = &s->ui.compose;
@@ -154,7 +154,7 @@ static void list_folders(struct session *s, const char *kind, const char *marker
     size_t n = assets_names(kind, marker, &name);
     for (size_t i = 0; i < n; i++) {
         char *inside = xprintf("%s/%s/%s", kind, name[i], marker), *folder = assets_find(inside);
-        if (folder) folder[strlen(folder) - strlen(inside) + strlen(kind)] = '\0'; /* the one that holds it */
+        if (folder) folder[strlen(folder) - strlen(inside) + strlen(kind)] = '\0'; /* its parent folder */
         picker_add(&s->ui.picker, name[i], folder ? folder : "", false);
         free(folder);
         free(inside);
@@ -162,26 +162,26 @@ static void list_folders(struct session *s, const char *kind, const char *marker
     assets_free(name, n);
 }
 
-/* A list that is empty, or has what stands in for this name alone, says what would bring it. */
+/* An empty list, or one with only petri's own entries, names the command that downloads more. */
 static void add_absent(struct session *s, const char *name, const char *usual) {
-    char *said = xprintf("not here yet: %s", paths_fetch());
+    char *said = xprintf("not downloaded yet: %s", paths_fetch());
     if (!s->ui.picker.count || strcmp(usual, name)) picker_add(&s->ui.picker, name, said, true);
     free(said);
 }
 
 static void do_list_models(struct session *s) {
-    picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR takes any folder)");
+    picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR for any folder)");
     list_folders(s, "models", "config.json");
     add_absent(s, DEFAULT_MODEL, paths_model());
 }
 
 static void do_list_tasks(struct session *s) {
-    picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER takes any folder)");
+    picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER for any folder)");
     list_folders(s, "tasks", "train.tsv");
     add_absent(s, DEFAULT_TASK, paths_task());
 }
 
-/* Several, as petri train --tasks takes them; a folder that is there is one. */
+/* Several tasks, as petri train --tasks reads them; an existing folder is one task. */
 static bool names_tasks(const char *task) {
     return (strchr(task, ',') || text_ends(task, ".json")) && !file_is_folder(task);
 }
@@ -202,17 +202,17 @@ static void choose(struct session *s, const char *model, const char *task) {
 static void do_model(struct session *s, const struct effect *x) { choose(s, x->text, NULL); }
 static void do_task(struct session *s, const struct effect *x) { choose(s, NULL, x->text); }
 
-/* ---- a run's method and options ---- */
+/* ---- the method and options of a run ---- */
 
 static int read_clone(struct background_work *w) {
     int rc = session__stored_config(w->store, w->run[0], &w->config, NULL, &w->e);
     if (rc) return rc;
     config_reuse(&w->config);
-    work_say(w, SAY_INFO, "run #%lld is in Compose: change an axis and press Enter", (long long)w->run[0]);
+    work_say(w, SAY_INFO, "copied run #%lld to Compose: change an axis and press Enter", (long long)w->run[0]);
     return 0;
 }
 
-/* Its model and rows are shown once they are read, and nothing else's meanwhile. */
+/* Its model and data are shown when they have been read, and nothing else in the meantime. */
 static void take_clone(struct session *s, struct background_work *w) {
     struct compose_view *v = &s->ui.compose;
     if (w->failed) return;
@@ -226,7 +226,7 @@ static void take_clone(struct session *s, struct background_work *w) {
     s->ui.first.model_ready = s->ui.first.task_ready = false;
     source_facts_free(s->compose.source);
     s->compose.source = NULL;
-    compose_take_config(v, &w->config, "another run's options");
+    compose_take_config(v, &w->config, "options of another run");
     ui_show(&s->ui, SCREEN_COMPOSE);
     session__ask_facts(s);
 }
@@ -249,12 +249,12 @@ static void do_method(struct session *s, const struct effect *x) {
     if (!rc) compose_take_method(&s->ui.compose, &m);
 }
 
-/* What Compose's method, the text, does at step 0. */
+/* Computes the effect of Compose's method, the text, at step 0. */
 static int measure_start(struct background_work *w) {
     struct start_effect found;
     char words[240];
     if (start_effect(&w->config, jobs_crew(w->room->jobs), &found, &w->e))
-        return err_prefix(&w->e, "what the method does at step 0");
+        return err_prefix(&w->e, "effect of the method at step 0");
     start_effect_words(&found, words);
     work_say(w, SAY_INFO, "%s", words);
     return 0;
@@ -271,7 +271,7 @@ static void do_start(struct session *s) {
     background_do(s->background, w);
 }
 
-/* ---- methods that the user keeps by name ---- */
+/* ---- saved methods ---- */
 
 void session__list_own(struct session *s) {
     struct err e = ERR_INIT;
@@ -296,10 +296,10 @@ static void do_method_keep(struct session *s, const struct effect *x) {
              : x->by < 0          ? own_methods_forget(path, x->text, &e)
                                   : own_methods_save(path, x->text, s->ui.compose.facts.text, &replaced, &e);
     session__say_error(s, rc, &e);
-    if (!rc && x->by < 0) ui_say(&s->ui, SAY_GOOD, "%.100s is forgotten", x->text);
+    if (!rc && x->by < 0) ui_say(&s->ui, SAY_GOOD, "removed %.100s", x->text);
     else if (!rc)
-        ui_say(&s->ui, SAY_GOOD, "%.100s is kept%s: P lists it", x->text,
-               replaced ? ", in place of what had the name" : "");
+        ui_say(&s->ui, SAY_GOOD, "saved %.100s%s: P lists it", x->text,
+               replaced ? ", replacing the method of this name" : "");
     free(path);
     session__list_own(s);
 }
@@ -313,7 +313,7 @@ static void do_methods_out(struct session *s, const struct effect *x) {
     int rc = path ? own_methods_text(path, &text, &e) : e.code;
     if (!rc) rc = outfile_write(&g, x->text, buf_text(&text), text.size, &e);
     session__say_error(s, rc, &e);
-    if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %.300s", x->text);
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "wrote %.300s", x->text);
     free(path);
     buf_release(&text);
     outfile_guard_release(&g);
@@ -325,7 +325,7 @@ static void do_methods_in(struct session *s, const struct effect *x) {
     char *path = own_methods_path(&e);
     int rc = path ? own_methods_import(path, x->text, &count, &e) : e.code;
     session__say_error(s, rc, &e);
-    if (!rc) ui_say(&s->ui, SAY_GOOD, "%d method%s taken: P lists them", count, count == 1 ? "" : "s");
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "imported %d method%s: P lists them", count, count == 1 ? "" : "s");
     free(path);
     session__list_own(s);
 }
@@ -341,7 +341,7 @@ static void line_methods(const struct session *s, struct buf *b, const struct ef
     text_shell_option(b, x->kind == EFFECT_METHODS_OUT ? "export" : "import", x->text);
 }
 
-/* What is chosen here has its line on Compose. */
+/* A selection is included in the line of Compose. */
 const struct action compose_actions[] = {
     { EFFECT_TRAIN, .changes = true, .plain = train, .line = line_train },
     { EFFECT_TRAIN_FIRST, .changes = true, .plain = do_train_first, .line = line_train, .late = true },

@@ -1,4 +1,5 @@
-/* Own data: a folder's list, what was chosen, how it reads; each in place of the one before. */
+/* The user's own data: the list of a folder, the selected file, and its import; each replaces the one
+ * before. */
 #include "app/session/session_private.h"
 #include "views/data_parts.h"
 
@@ -47,7 +48,7 @@ static const struct work_kind folder_work = {
     LANE_FILES, list_folder, take_folder, .drop = drop_folder, .alone = true
 };
 
-/* A folder that is no task is listed (flag).  number: the config says how it is read. */
+/* A folder that is not a task is listed (flag).  number: the config sets how it is read. */
 static int look_at(struct background_work *w) {
     struct own_look *look = own_look_at(w->text, w->number ? &w->config : NULL);
     w->flag = look->view.folder && look->view.failed;
@@ -92,7 +93,7 @@ static void do_own_rows(struct session *s) {
     session__ask_source(s, &c);
     config_release(&c);
     ui_show(&s->ui, SCREEN_COMPOSE);
-    ui_say(&s->ui, SAY_GOOD, "these rows are taken: Enter trains on them");
+    ui_say(&s->ui, SAY_GOOD, "data selected: Enter trains on it");
 }
 
 const struct action data_actions[] = {

@@ -1,4 +1,4 @@
-/* The runs that go, on Train: those of this process, those that others train, several over one another. */
+/* The active runs on Train: those of this process, those of other processes, several overlaid. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int state_rank(enum run_state state) {
     return state == RUN_RUNNING || state == RUN_PAUSED ? 0 : state == RUN_QUEUED ? 1 : 2;
 }
 
-/* Running first, then queued as they wait, then those that ended, newest first among these. */
+/* Sorts running jobs first, then queued ones in their order, then ended ones, newest first. */
 static int by_rank(const void *a, const void *b) {
     const struct job_view *x = a, *y = b;
     int of = state_rank(x->progress.state), d = of - state_rank(y->progress.state);
@@ -52,7 +52,7 @@ static void clear_jobs(struct session *s) {
     s->train.view_count = s->train.shown_count = 0;
 }
 
-/* ---- what is read for Train in the background ---- */
+/* ---- background reads for Train ---- */
 
 static int read_series(struct background_work *w) {
     struct store_run run;
@@ -86,7 +86,8 @@ static const struct work_kind series_work = {
     LANE_SCREENS, read_series, take_series, .drop = drop_series, .fills = true
 };
 
-/* How a run that is over looks, where it looks wrong.  What was asked for is no news: its page says it. */
+/* Reports the first diagnostic of a run that has ended.  Those that follow from the request are only on its
+ * page. */
 static int read_why(struct background_work *w) {
     struct store_run run;
     struct why why;
@@ -101,7 +102,7 @@ static int read_why(struct background_work *w) {
     const struct why_finding *first = NULL;
     for (int i = 0; i < why.count && !first; i++)
         if (!why.of[i].asked) first = &why.of[i];
-    if (why.count > 1) snprintf(more, sizeof more, " (its page, Enter on 3, says %d more)", why.count - 1);
+    if (why.count > 1) snprintf(more, sizeof more, " (%d more on its page)", why.count - 1);
     if (first) work_say(w, SAY_WARNING, "run #%lld: %.600s%s", id, first->text, more);
     why_release(&why);
     return 0;
@@ -109,7 +110,7 @@ static int read_why(struct background_work *w) {
 
 static const struct work_kind why_work = { LANE_SCREENS, .work = read_why };
 
-/* The runs to be overlaid, as they stand now. */
+/* The runs to overlay, at their current state. */
 static int read_beside(struct background_work *w) {
     struct beside_runs *b = NULL;
     int rc = beside_read(w->store, w->run, w->runs, &b, &w->e);
@@ -117,7 +118,7 @@ static int read_beside(struct background_work *w) {
     return rc;
 }
 
-/* What is answered to an earlier question is dropped. */
+/* Answers to an earlier request are dropped. */
 static void take_beside(struct session *s, struct background_work *w) {
     struct session_train *t = &s->train;
     struct beside_runs *b = w->made;
@@ -141,8 +142,8 @@ static void ask_beside(struct session *s) {
     session__ask(s, &kind, s->train.overlay, s->train.overlays, NULL);
 }
 
-/* Runs that others train, and runs 0 and 1 (0: none); names from run 2 on.  Nothing is read while the history
- * has version `number` (store_version). */
+/* Reads runs of other processes, and runs 0 and 1 (0: none); names from run 2 on.  Nothing is read while
+ * the database has version `number` (store_version). */
 static int read_others(struct background_work *w) {
     struct other_runs *o = NULL;
     if (w->number && w->number == store_version(w->store)) return 0;
@@ -151,7 +152,7 @@ static int read_others(struct background_work *w) {
     return rc;
 }
 
-/* The newest living run comes into focus by itself until another is chosen. */
+/* Focuses the newest active run until the user chooses another. */
 static void take_others(struct session *s, struct background_work *w) {
     struct session_train *t = &s->train;
     struct train_view *v = &s->ui.train;
@@ -164,11 +165,11 @@ static void take_others(struct session *s, struct background_work *w) {
     t->others = o;
     if (t->beside && t->beside->live) ask_beside(s);
     if (t->following && newest && newest->state <= RUN_PAUSED && v->focus != newest->id) {
-        v->focus = t->watched = newest->id; /* it stays when it is over */
+        v->focus = t->watched = newest->id; /* it stays in focus when it ends */
         ui_say(&s->ui, SAY_INFO, "watching run #%lld", (long long)newest->id);
     }
     if (t->following && !newest && !v->focus)
-        ui_say(&s->ui, SAY_INFO, "no run is living: waiting for one to begin (q leaves)");
+        ui_say(&s->ui, SAY_INFO, "no active run: waiting for one to start (q exits)");
     session__fill_jobs(s);
 }
 
@@ -177,7 +178,7 @@ static void drop_others(struct background_work *w) { other_runs_free(w->made); }
 static const struct work_kind others_work = { LANE_SCREENS, read_others, take_others, .drop = drop_others };
 
 void session__ask_others(struct session *s, bool poll) {
-    /* what is watched, what is in focus, and what runs of this process are called, from the first on */
+    /* the watched run, the run in focus, and names of this process's runs, from the first one on */
     const struct session_train *t = &s->train;
     int64_t asked[OTHERS_ASKED + 1] = { t->watched, s->ui.train.focus, 0 }, *first = &asked[OTHERS_ASKED];
     for (size_t i = 0; i < t->view_count; i++) {
@@ -189,8 +190,8 @@ void session__ask_others(struct session *s, bool poll) {
     background_do(s->background, w);
 }
 
-/* The one place that polls the history for what any process has changed in it: what others train, on every
- * screen, and what is on this one, where anything is new.  Reading it takes a fourth of the time at most. */
+/* The only place that polls the database for changes by any process: runs of other processes on every
+ * screen, and the current screen when something is new.  Reading takes at most a quarter of the time. */
 void session__follow_history(struct session *s, int64_t now, int *wait) {
     enum { POLL_MS = 500 };
     const struct screen *shown = screen_at(s->ui.screen);
@@ -209,9 +210,8 @@ void session__follow_history(struct session *s, int64_t now, int *wait) {
 
 /* ---- the job list ---- */
 
-/* The focused run's series grow by what has come since the last frame.  What came before this process took
- * the run up is read once from the store; those of a run that another process trains, whenever its history
- * has grown. */
+/* Appends the points since the last frame to the focused run's series.  Earlier points of a resumed run are
+ * read once from the store; those of a run of another process whenever the database has changed. */
 static void fill_series(struct session *s) {
     int64_t focus = s->ui.train.focus;
     if (!s->train.series || s->train.series->view.run != focus) {
@@ -220,7 +220,7 @@ static void fill_series(struct session *s) {
         s->train.stored = SERIES_HERE;
     }
     bool before = focus != 0,
-         elsewhere = focus != 0; /* a run that is not of this process is in the store alone */
+         elsewhere = focus != 0; /* runs of other processes are only in the store */
     for (size_t i = 0; i < s->train.view_count; i++) {
         if (s->train.view[i].id != focus) continue;
         before = s->train.view[i].resumed;
@@ -242,12 +242,12 @@ static void started(struct session *s, const struct job_row *j) {
     s->train.last_id = j->id;
     s->ui.train.focus = j->id;
     const char *where = screen_at(s->ui.screen)->listed;
-    ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: %s", (long long)j->id,
-           where ? where : "3 lists all runs");
+    ui_say(&s->ui, SAY_INFO, "run #%lld started (%s)", (long long)j->id,
+           where ? where : "3: all runs");
     session__ask_runs(s);
 }
 
-/* Whether the open lesson trains the run, or one that it does not know by number yet. */
+/* Returns whether the open lesson trains the run, including one whose id it does not know yet. */
 static bool is_of_lesson(const struct session *s, int64_t run) {
     const struct lesson_progress *p = s->lesson.page ? &s->lesson.page->progress : NULL;
     for (int i = 0; p && i < p->steps; i++) {
@@ -258,7 +258,7 @@ static bool is_of_lesson(const struct session *s, int64_t run) {
     return false;
 }
 
-/* Says how a run ended, once, when its row turns from live to over. */
+/* Reports the end of a run once, when its row changes from active to ended. */
 static void ended(struct session *s, const struct job_row *j, enum run_state before) {
     if (j->elsewhere) {
         if (before <= RUN_PAUSED && state_rank(j->state) == 2)
@@ -268,16 +268,16 @@ static void ended(struct session *s, const struct job_row *j, enum run_state bef
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
     if (!was_live || state_rank(j->state) < 2) return;
     long long id = (long long)j->id;
-    bool lesson = is_of_lesson(s, j->id); /* which asks first what came of it */
+    bool lesson = is_of_lesson(s, j->id); /* which asks for a prediction first */
     if (!lesson) session__ask(s, &why_work, &j->id, 1, NULL);
     if (j->state == RUN_FAILED)
         ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
     else if (j->state == RUN_STOPPED)
-        ui_say(&s->ui, SAY_INFO, "run #%lld stopped at step %lld; R goes on", id, (long long)j->step);
+        ui_say(&s->ui, SAY_INFO, "run #%lld stopped at step %lld; R resumes it", id, (long long)j->step);
     else if (isnan(j->best) || lesson)
         ui_say(&s->ui, SAY_GOOD, "run #%lld finished", id);
     else
-        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C takes it to Compose to change an axis", id,
+        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C copies it to Compose to change an axis", id,
                j->best);
 }
 
@@ -287,7 +287,7 @@ static void tell_changes(struct session *s, const struct job_row *before, size_t
             if (before[k].id == s->train.shown[i].id) ended(s, &s->train.shown[i], before[k].state);
 }
 
-/* Below this process's own. */
+/* Below the runs of this process. */
 static void fill_others(struct session *s) {
     for (int i = 0; s->train.others && i < s->train.others->rows; i++) {
         const struct job_row *row = &s->train.others->row[i];
@@ -351,22 +351,22 @@ static void do_pause(struct session *s, const struct effect *x) {
     int rc = paused ? jobs_unpause(s->jobs, id, &e) : jobs_pause(s->jobs, id, &e);
     session__say_error(s, rc, &e);
     if (rc) return;
-    ui_say(&s->ui, SAY_INFO, "run #%lld %s", (long long)id, paused ? "goes on" : "pauses after this step");
+    ui_say(&s->ui, SAY_INFO, "run #%lld %s", (long long)id, paused ? "continues" : "pauses after this step");
 }
 
-/* Whether the run trains in this process. */
+/* Returns whether the run trains in this process. */
 static bool is_ours(const struct session_train *t, int64_t id) {
     for (size_t i = 0; i < t->view_count; i++)
         if (t->shown[i].id == id && t->shown[i].state <= RUN_PAUSED) return true;
     return false;
 }
 
-/* The owner looks every quarter of a second and ends at a step with a checkpoint. */
+/* The owner checks every quarter of a second and stops at a step with a checkpoint. */
 static int ask_owner(struct background_work *w) {
     int rc = store_request(w->store, w->run[0], STORE_STOP, &w->e);
     if (!rc)
         work_say(w, SAY_INFO,
-                 "run #%lld trains in another process, which is asked to stop it with a checkpoint",
+                 "run #%lld is training in another process; asked it to stop with a checkpoint",
                  (long long)w->run[0]);
     return rc;
 }
@@ -384,7 +384,7 @@ static void do_stop(struct session *s, const struct effect *x) {
     if (rc) return;
     if (!x->keep) s->train.discard = id;
     ui_say(&s->ui, SAY_INFO, "run #%lld stops %s", (long long)id,
-           x->keep ? "with a checkpoint; R goes on later" : "and goes to the trash");
+           x->keep ? "with a checkpoint; R resumes it" : "and moves to the trash");
 }
 
 static void line_stop(const struct session *s, struct buf *b, const struct effect *x) {
@@ -413,7 +413,7 @@ static void do_watch(struct session *s, const struct effect *x) {
     session__ask_others(s, false);
 }
 
-/* None: the run in focus alone again. */
+/* With none, only the run in focus is shown. */
 static void do_beside(struct session *s, const struct effect *x) {
     struct session_train *t = &s->train;
     t->overlays = x->runs;

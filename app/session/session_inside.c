@@ -1,4 +1,4 @@
-/* Looking inside a run: what Map and Heatmap ask for, and the pictures that are made of it. */
+/* Looking inside a run: requests of Map and Heatmap, and their pictures. */
 #include "app/session/session_private.h"
 #include "core/base/text.h"
 
@@ -85,14 +85,14 @@ static void line_inside(const struct session *s, struct buf *b, const struct eff
     if (x->keep) buf_puts(b, " --of classes");
 }
 
-/* Of one kept set. */
+/* Line for one stored set. */
 static void line_sets(const struct session *s, struct buf *b, const struct effect *x) {
     if (x->runs != 1) return;
     line_verb(s, b, "map");
     line_runs(b, x->run, 1);
 }
 
-/* The matrices of what Map shows, or a row's attention. */
+/* Line for the matrices of what Map shows, or the attention of an example. */
 static void line_matrices(const struct session *s, struct buf *b, const struct effect *x) {
     const struct map_view *v = &s->ui.map;
     if (v->sets) return;

@@ -1,4 +1,4 @@
-/* Lessons on the screen: what Learn asks for, and what the background answers. */
+/* Lessons on the screen: requests of Learn, and the answers of the background. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static void drop_step(struct background_work *w) {
 
 static void take_news(struct session *s, struct background_work *w);
 
-/* What the open lesson needs up to a step; its place and answers go with it, to be kept. */
+/* Requests the work of the open lesson up to a step; its position and answers are sent along to be saved. */
 static void ask_step(struct session *s, int step, bool train) {
     static const struct work_kind kind = { LANE_LESSONS, work_on, take_news, .drop = drop_step };
     if (!s->lesson.page) return;
@@ -51,7 +51,7 @@ static void take_news(struct session *s, struct background_work *w) {
     l->busy = news->busy >= 0;
     int at = l->page->progress.at, last = l->page->lesson.steps - 1;
     if (l->busy || l->ahead == at) return;
-    l->ahead = at; /* while this is read, what comes next is computed */
+    l->ahead = at; /* the next steps are computed while this one is read */
     ask_step(s, at + AHEAD < last ? at + AHEAD : last, false);
 }
 
@@ -81,9 +81,9 @@ static const struct work_kind shelf_work = {
     LANE_LESSONS, read_shelf, take_shelf, .drop = drop_shelf, .alone = true
 };
 
-/* ---- one that is opened, or that another petri leads ---- */
+/* ---- opening a lesson, or following another process ---- */
 
-/* Shows a lesson in place of the one before; false: there is none. */
+/* Shows a lesson instead of the previous one; returns false if there is none. */
 static bool show(struct session *s, struct background_work *w) {
     struct learn_page *page = w->made;
     if (!page) return false;
@@ -110,7 +110,7 @@ static void take_lesson(struct session *s, struct background_work *w) {
     if (!show(s, w)) return;
     s->lesson.ahead = -1;
     ui_show(&s->ui, SCREEN_LEARN);
-    ui_changed(&s->ui); /* the place is one that can be read */
+    ui_changed(&s->ui); /* the step can be shown now */
     ask_step(s, s->lesson.page->progress.at, false);
 }
 
@@ -164,7 +164,7 @@ static void do_open(struct session *s, const struct effect *x) {
 static void do_close(struct session *s) {
     struct session_lesson *l = &s->lesson;
     if (!l->page) return;
-    ask_step(s, l->page->progress.at, false); /* keeps it */
+    ask_step(s, l->page->progress.at, false); /* saves it */
     s->ui.learn.lesson = NULL;
     s->ui.learn.progress = NULL;
     learn_page_free(l->page);
@@ -180,7 +180,7 @@ static void do_step(struct session *s, const struct effect *x) {
     }
     s->lesson.page->progress.of[x->by].state = LESSON_OPEN;
     ui_say(&s->ui, SAY_INFO,
-           "this petri only looks: nothing is trained here (petri without watch and --readonly does)");
+           "read-only: nothing can be trained (start petri without watch or --readonly)");
 }
 
 static void line_list(const struct session *s, struct buf *b, const struct effect *x) {

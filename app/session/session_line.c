@@ -1,4 +1,4 @@
-/* What the screens did, as a line for a shell. */
+/* The actions of the screens as lines for a shell. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ void line_text(const struct session *s, struct buf *b, const struct effect *x) {
     line_word(b, x->text);
 }
 
-/* Each command of a line says which database it is about, where that is not the usual one. */
+/* Each command of a line names its database, unless it is the default one. */
 void line_db(const struct session *s, struct buf *b) {
     if (b->size) text_shell_option(b, "db", s->named);
 }

@@ -1,4 +1,4 @@
-/* Runs into the trash and out of it, and their names: one after the other, with undo and redo. */
+/* Trash, restore and names of runs: one after the other, with undo and redo. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,7 @@
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 
-/* What was asked for while another move was under way: a move, or an undo or redo of what is then the
- * last. */
+/* A request made during another move: a move, or an undo or redo of the move that is then the last. */
 struct wish {
     enum { WISH_MOVE, WISH_UNDO, WISH_REDO } kind;
     struct move move; /* WISH_MOVE */
@@ -21,7 +20,7 @@ static void move_free(struct move *m) {
     *m = (struct move){ 0 };
 }
 
-/* Keys typed ahead mean what they would mean had each been typed after the answer to the one before. */
+/* Keys typed ahead act as if each had been typed after the answer to the previous one. */
 static void wish(struct session *s, int kind, const int64_t *run, int runs, bool trash, const char *name) {
     struct wish *w = xcalloc(1, sizeof *w), **end = &s->moves.wishes;
     w->kind = kind;
@@ -43,7 +42,7 @@ static void wish_free(struct wish *w) {
     free(w);
 }
 
-/* ---- in the background; text: the key that takes it back ---- */
+/* ---- in the background; text: the key that undoes it ---- */
 
 static void answered(struct session *s, struct background_work *w, struct move *m);
 
@@ -54,7 +53,7 @@ static int move_runs(struct background_work *w) {
     if (rc) return rc;
     if (w->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)w->run[0]);
     else snprintf(what, sizeof what, "%d runs", w->runs);
-    work_say(w, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back", what,
+    work_say(w, SAY_GOOD, trash ? "moved %s to the trash; %s reverts" : "restored %s; %s reverts", what,
              w->text);
     return 0;
 }
@@ -72,11 +71,11 @@ static int rename_run(struct background_work *w) {
     if (rc) return rc;
     const char *back = !strcmp(m->was, m->name) ? "" : w->text;
     if (*m->name)
-        work_say(w, SAY_GOOD, "#%lld is called %s%s%s%s", (long long)w->run[0], m->name, *back ? " (" : "",
-                 back, *back ? " takes it back)" : "");
+        work_say(w, SAY_GOOD, "named #%lld %s%s%s%s", (long long)w->run[0], m->name, *back ? " (" : "",
+                 back, *back ? " reverts)" : "");
     else
-        work_say(w, SAY_GOOD, "#%lld has no name%s%s%s", (long long)w->run[0], *back ? " (" : "", back,
-                 *back ? " brings it back)" : "");
+        work_say(w, SAY_GOOD, "removed the name of #%lld%s%s%s", (long long)w->run[0],
+                 *back ? " (" : "", back, *back ? " reverts)" : "");
     return 0;
 }
 
@@ -114,7 +113,7 @@ static void move_name(struct session *s, int64_t run, const char *name) {
     else ask_name(s, run, name, "u");
 }
 
-/* The move that an undo or a redo is about, or NULL. */
+/* Returns the move of an undo or a redo, or NULL. */
 static const struct move *move_at(const struct session_moves *m, bool redo) {
     if (redo) return m->done < m->undone ? &m->of[m->done] : NULL;
     return m->done ? &m->of[m->done - 1] : NULL;
@@ -136,9 +135,9 @@ static void undo(struct session *s, bool redo) {
     else ask_move(s, m->trash == redo, m->run, m->runs, back);
 }
 
-/* ---- what came of it ---- */
+/* ---- results of moves ---- */
 
-/* A key that was typed before the list showed the move before: the runs are there already. */
+/* A key typed before the list showed the previous move: the runs are already there. */
 static bool is_same_again(const struct session_moves *m, const struct move *now,
                           const struct background_work *w) {
     const struct move *last = move_at(m, false);
@@ -147,7 +146,7 @@ static bool is_same_again(const struct session_moves *m, const struct move *now,
            !memcmp(last->run, w->run, (size_t)last->runs * sizeof *last->run);
 }
 
-/* Takes over the runs and names. */
+/* Takes ownership of the runs and names. */
 static void record(struct session_moves *m, struct background_work *w, struct move *now) {
     if (m->undoing) {
         m->done -= m->undoing;
@@ -196,7 +195,7 @@ static void name_next(struct session *s, const char *name) {
         return;
     }
     snprintf(v->run_name, sizeof v->run_name, "%.*s", STORE_NAME_MOST, name);
-    ui_say(&s->ui, SAY_INFO, *name ? "the next run is called %s" : "the next run has no name", name);
+    ui_say(&s->ui, SAY_INFO, *name ? "the next run will be named %s" : "the next run will have no name", name);
 }
 
 static void do_name(struct session *s, const struct effect *x) {

@@ -24,34 +24,34 @@
 
 /* ---- the parts of a session, each filled and freed by one file; the screens point into them ---- */
 
-/* session_fill.c: the runs that go, and curves. */
+/* session_fill.c: active runs and curves. */
 struct session_train {
-    struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */
-    struct job_row *shown; /* the same as rows of the job list */
-    size_t view_count;     /* of this process; others follow in `shown` */
+    struct job_view *view; /* state of the jobs, which owns the strings, in display order */
+    struct job_row *shown; /* the same, as rows of the job list */
+    size_t view_count;     /* of this process; other runs follow in `shown` */
     size_t shown_count;
     int64_t last_id;       /* newest run of this process already focused */
     int live_before;
-    int64_t discard;       /* run to put into the trash when it is over */
+    int64_t discard;       /* run to move to the trash when it ends */
     struct other_runs *others;
-    int64_t watched;       /* the run asked for beside what others train; 0: none */
-    bool following;        /* the newest living run is in focus, until another is chosen */
+    int64_t watched;       /* the watched run, in addition to runs of other processes; 0: none */
+    bool following;        /* the newest active run is in focus, until the user chooses another */
     struct run_series *series; /* of the run in focus */
     enum {
         SERIES_HERE,
         SERIES_ASKED,
         SERIES_READ
-    } stored;              /* whether the store was asked for what came before */
-    int64_t read_step;     /* and of a run that another process trains, how far it was then */
+    } stored;              /* whether the earlier points were read from the store */
+    int64_t read_step;     /* step of a run of another process at that time */
     enum run_state read_state;
-    struct beside_runs *beside; /* what Train lays over one another; NULL: nothing */
-    int64_t overlay[TRAIN_BESIDE]; /* what of it was asked for */
+    struct beside_runs *beside; /* the overlaid runs; NULL: none */
+    int64_t overlay[TRAIN_BESIDE]; /* the requested ones */
     int overlays;
-    bool overlay_asked;    /* and is not answered yet */
+    bool overlay_asked;    /* and not answered yet */
     struct {
-        bool looking;      /* the history is asked for what is new */
-        int64_t looked;    /* when that was */
-        int64_t news;      /* how often something was new */
+        bool looking;      /* a poll of the database is running */
+        int64_t looked;    /* time of the last poll */
+        int64_t news;      /* number of polls that found changes */
     } poll;
 };
 
@@ -61,45 +61,45 @@ struct session_runs {
     struct run_page *page;
 };
 
-/* session_moves.c: trash, restore and names, one after the other, and back. */
+/* session_moves.c: trash, restore and names, with undo. */
 enum { MOVES = 32 };
 struct move {
     bool trash;
     int64_t *run;
     int runs;
-    char *was, *name; /* of run[0], "": none; NULL: a trash or restore */
+    char *was, *name; /* names of run[0], "": none; NULL: a trash or restore */
 };
 struct session_moves {
     struct move of[MOVES];
     int done, undone;    /* those below `done` can be undone, up to `undone` redone */
-    bool moving;         /* one is not answered yet */
-    int undoing;         /* +1 an undo, -1 a redo under way: it is not recorded anew */
-    struct wish *wishes; /* asked for meanwhile, in order */
+    bool moving;         /* one is in progress */
+    int undoing;         /* +1: an undo, -1: a redo in progress, which is not recorded again */
+    struct wish *wishes; /* requests made in the meantime, in order */
 };
 
 /* session_sweep.c */
 struct session_sweep {
     struct compared_page *compared;
     struct swept_page *swept;
-    int sweeps;    /* worked on here */
-    bool stepping; /* a step of these is asked for */
+    int sweeps;    /* run by this process */
+    bool stepping; /* a step of these was requested */
 };
 
 /* session_learn.c */
 struct session_lesson {
     struct learn_shelf *shelf;
     struct learn_page *page;
-    int ahead;        /* the place from which on values were computed ahead */
-    bool busy, asked; /* a run of it goes, and is looked at again; that is under way */
-    int64_t looked;   /* when */
+    int ahead;        /* the step from which values were computed ahead */
+    bool busy, asked; /* a run of it trains and is polled; a poll is running */
+    int64_t looked;   /* time of the last poll */
 };
 
 /* session_compose.c */
 struct session_compose {
     struct source_facts *source;
-    struct own_methods own; /* methods kept by name, and how Compose has them */
+    struct own_methods own; /* saved methods, and their form in Compose */
     struct compose_own *own_rows;
-    char *stand_in; /* of the model and task shown: what the first page says of petri's own */
+    char *stand_in; /* notice of the first page when petri's own model or task is shown */
 };
 
 /* session_data.c */
@@ -116,17 +116,17 @@ struct session_inside {
     struct insight_heat *heat;
 };
 
-/* session_verbs.c: the last line that printed. */
+/* session_verbs.c: the last command that printed. */
 struct session_command {
     struct child *child;
-    bool changes; /* it may have changed the history */
-    char *line;   /* as a shell takes it */
+    bool changes; /* it may have changed the database */
+    char *line;   /* in shell syntax */
 };
 
 /* session_settings.c */
 struct session_settings {
     struct settings now;
-    bool set[SETTING_COUNT]; /* was changed here, by :set */
+    bool set[SETTING_COUNT]; /* changed by :set */
 };
 
 struct session {
@@ -137,13 +137,13 @@ struct session {
     struct jobs *jobs;
     struct workroom room;
     struct background *background;
-    int wake;              /* eventfd: something has changed */
-    bool leaving, finish;  /* finish: runs go on without a screen */
-    bool look_only;        /* the history was opened for reading: nothing is begun or changed */
+    int wake;              /* eventfd, signaled on changes */
+    bool leaving, finish;  /* finish: runs continue without a screen */
+    bool look_only;        /* the database is read-only: nothing can be started or changed */
     char *database;
-    char *named;           /* what --db has to name in a shell; NULL: it is the usual database */
+    char *named;           /* value of --db for a shell; NULL: the default database */
     struct {
-        int64_t news, ms;  /* up to which it was asked for anew; what its list took to read */
+        int64_t news, ms;  /* version at the last refresh; duration of reading its list */
     } filled[SCREEN_COUNT];
     struct session_train train;
     struct session_runs runs;
@@ -159,97 +159,97 @@ struct session {
 
 /* ---- actions ---- */
 
-/* What is done for one of the screens' effects. */
+/* The implementation of one of the screens' effects. */
 struct action {
     enum effect_kind kind;
-    /* One of these does it; the last is asked for, of the effect's runs and text. */
+    /* One of these carries it out; the last one is background work with the effect's runs and text. */
     void (*act)(struct session *s, const struct effect *x);
     void (*plain)(struct session *s);
     const struct work_kind *work;
-    /* What does the same in a shell, appended: "petri VERB RUNS", nothing without runs; then `line`.  Both
-     * may be NULL. */
+    /* The shell command that does the same: "petri VERB RUNS", none if no runs; then `line`.  Both may be
+     * NULL. */
     const char *verb;
     void (*line)(const struct session *s, struct buf *b, const struct effect *x);
-    bool changes; /* the history, or what the user keeps: refused where the history is only looked at */
-    bool late;    /* its line is known only once it is done */
+    bool changes; /* changes the database or user files: refused when read-only */
+    bool late;    /* its line is known only after it is done */
 };
-/* Each ends with EFFECT_NONE. */
+/* Each list ends with EFFECT_NONE. */
 extern const struct action session_actions[], compose_actions[], data_actions[], train_actions[],
     inside_actions[], lesson_actions[], move_actions[], runs_actions[], settings_actions[], sweep_actions[],
     verb_actions[], written_actions[];
-/* NULL: nothing is done for it. */
+/* Returns the row of an effect; NULL: it has none. */
 const struct action *action_of(enum effect_kind kind);
 void session__effect(struct session *s, const struct effect *x);
-/* The same of what nobody asked for by a key: it has no line for a shell. */
+/* Carries out an effect that no key requested: no shell line is shown. */
 void session__do(struct session *s, const struct effect *x);
-/* Takes what the background and Map's thread have made. */
+/* Takes the results of the background and of the insight thread. */
 void session__answers(struct session *s);
-/* Says that nothing is changed here. */
+/* Reports that the session is read-only. */
 void session__only_looks(struct session *s);
 void session__say_error(struct session *s, int rc, const struct err *e);
 /* As background_ask. */
 void session__ask(struct session *s, const struct work_kind *kind, const int64_t *run, int runs,
                   const char *text);
 
-/* session_line.c: what an effect does, as a line for a shell; NULL where none does it.  Caller frees. */
+/* session_line.c: returns the shell line of an effect; NULL if it has none.  Caller frees. */
 char *session__line(const struct session *s, const struct effect *x);
-/* The line is shown beside what is said, and is what Y copies; frees it; NULL is no work. */
+/* Shows the line next to the message, where Y copies it; frees it; NULL is ignored. */
 void session__show_line(struct session *s, char *line);
-/* Its parts: "petri VERB", of the same database as the one before; the runs; a word; which
- * database the last one is about. */
+/* Append the parts of a line: "petri VERB" with the same database as the previous command; the runs; a
+ * word; the database of the last command. */
 void line_verb(const struct session *s, struct buf *b, const char *verb);
 void line_runs(struct buf *b, const int64_t *run, int runs);
 void line_word(struct buf *b, const char *word);
 void line_db(const struct session *s, struct buf *b);
-/* What prints the table of a screen; false: nothing does. */
+/* Appends the command that prints the table of a screen; returns false if there is none. */
 bool line_printed(const struct session *s, struct buf *b, const struct screen *of);
-/* Of what is typed, as a word. */
+/* Appends the typed text as one word. */
 void line_text(const struct session *s, struct buf *b, const struct effect *x);
 
 /* session_fill.c */
 void session__fill_jobs(struct session *s);
-/* What others train, and the runs asked for, as they are now; `poll`: unless the history is as it was. */
+/* Reads runs of other processes and the requested runs; `poll`: only if the database has changed. */
 void session__ask_others(struct session *s, bool poll);
-/* A cancelled run goes to the trash when it is over. */
+/* Moves a canceled run to the trash when it ends. */
 void session__discard(struct session *s);
-/* Asks for what is new in the history; *wait: milliseconds until then, where that is sooner. */
+/* Polls the database for changes; *wait: lowered to the milliseconds until the next poll. */
 void session__follow_history(struct session *s, int64_t now, int *wait);
 void session__train_release(struct session *s);
-/* session_runs.c; the config with which a run can be trained anew, and its state (may be NULL). */
+/* session_runs.c; the config that trains a run again, and its state (may be NULL). */
 void session__ask_runs(struct session *s);
 void session__ask_columns(struct session *s);
 int session__stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
                            struct err *e);
 void session__runs_release(struct session *s);
-/* session_moves.c: moves runs into or out of the trash, one move after the other. */
+/* session_moves.c: moves runs to or out of the trash, one move after the other. */
 void session__move(struct session *s, bool trash, const int64_t *run, int runs);
 void session__moves_release(struct session *s);
-/* session_sweep.c; the step: the next runs of sweeps are begun. */
+/* session_sweep.c; the step starts the next runs of sweeps. */
 void session__ask_sweeps(struct session *s);
 void session__step_sweeps(struct session *s);
 void session__sweep_release(struct session *s);
-/* session_compose.c: asks for the shape and the rows of a config's model and task; the answer goes to
- * Compose.  Of what Compose holds only the facts are taken. */
+/* session_compose.c: requests the shape and data of a config's model and task; the answer goes to Compose,
+ * of which only the facts are updated. */
 void session__ask_source(struct session *s, const struct run_config *c);
 void session__ask_facts(struct session *s);
-/* What this machine can do. */
+/* Reads the hardware facts of this machine. */
 void session__ask_machine(struct session *s);
-/* Compose's list of methods kept by name, anew. */
+/* Refreshes Compose's list of saved methods. */
 void session__list_own(struct session *s);
 void session__compose_release(struct session *s);
 /* session_data.c */
 void session__data_release(struct session *s);
-/* session_inside.c: new pictures of Map and Heatmap take the place of the old ones. */
+/* session_inside.c: replaces the pictures of Map and Heatmap by new ones. */
 void session__take_pictures(struct session *s);
 void session__inside_release(struct session *s);
-/* session_learn.c: Learn is the notes to the lesson that another petri leads, from now on; a run of a lesson
- * that goes; *wait: milliseconds until it is looked at again, where that is sooner. */
+/* session_learn.c: makes Learn show the notes of the lesson that another process leads; polls the running
+ * lesson; *wait: lowered to the milliseconds until the next poll. */
 void session__follow_lesson(struct session *s);
 void session__look_at_lesson(struct session *s, int64_t now, int *wait);
 void session__lesson_release(struct session *s);
-/* session_settings.c: what of the settings the screen shows. */
+/* session_settings.c: applies the settings to the screen. */
 void session__apply_settings(struct session *s);
-/* session_verbs.c: what the line that was done has printed since, onto the page. */
+/* session_verbs.c: appends the new output of the last command to the page. */
 void session__verb_news(struct session *s);
 void session__verb_release(struct session *s);
 

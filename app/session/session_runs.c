@@ -1,4 +1,4 @@
-/* Runs of the history: listed, opened, gone on with, trained again, marked, deleted. */
+/* Stored runs: list, open, resume, train again, tag, delete. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* ---- the list ---- */
 
-/* Number: */
+/* The flags in `number`. */
 enum { ROWS_TRASH = 1, ROWS_BY_TASK = 2, ROWS_DISK = 4 /* the bytes of each run's files */, ROWS_CURVE = 8 };
 
 static int read_rows(struct background_work *w) {
@@ -31,7 +31,7 @@ static void take_rows(struct session *s, struct background_work *w) {
     struct runs_view *v = &s->ui.runs;
     struct history_rows *r = w->made;
     if (!r || r->trash != v->trash || strcmp(r->filter, v->filter) || (v->by_task && !r->results))
-        return; /* asked anew since */
+        return; /* requested again in the meantime */
     bool news = strcmp(v->filter_error, r->error) != 0;
     memcpy(v->filter_error, r->error, sizeof v->filter_error);
     if (news && *v->filter_error && !s->ui.prompt.open)
@@ -57,7 +57,7 @@ void session__ask_runs(struct session *s) {
     background_do(s->background, w);
 }
 
-/* What changed the runs that are listed. */
+/* Refreshes after a change of the listed runs. */
 static void list_anew(struct session *s, struct background_work *w) {
     (void)w;
     session__ask_runs(s);
@@ -94,7 +94,7 @@ static const struct work_kind page_work = {
     LANE_SCREENS, read_page, take_page, .drop = drop_page, .once = true, .fills = true
 };
 
-/* ---- columns and filters that are kept ---- */
+/* ---- saved columns and filters ---- */
 
 static int read_columns(struct background_work *w) {
     char *columns = NULL;
@@ -141,14 +141,14 @@ static int keep_columns(struct background_work *w) {
 
 static void do_columns(struct session *s, const struct effect *x) {
     static const struct work_kind kind = { LANE_SCREENS, keep_columns, .alone = true };
-    session__ask_runs(s); /* some take a look at files or points */
+    session__ask_runs(s); /* some columns require files or points */
     if (!store_is_readonly(s->store)) session__ask(s, &kind, NULL, 0, x->text);
 }
 
 static int save_filter(struct background_work *w) {
     bool save = w->kind->what;
     int rc = store_save_filter(w->store, w->text, save, &w->e);
-    if (!rc) work_say(w, SAY_GOOD, save ? "saved: %s   (P lists the saved ones)" : "forgotten: %s", w->text);
+    if (!rc) work_say(w, SAY_GOOD, save ? "saved %s   (P lists saved filters)" : "removed %s", w->text);
     return rc;
 }
 
@@ -158,7 +158,7 @@ static void do_save(struct session *s, const struct effect *x) {
     session__ask(s, x->keep ? &save : &forget, NULL, 0, x->text);
 }
 
-/* ---- on with a run, or once more ---- */
+/* ---- resuming a run, or training it again ---- */
 
 int session__stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
                            struct err *e) {
@@ -171,33 +171,32 @@ int session__stored_config(struct store *s, int64_t id, struct run_config *c, en
     return 0;
 }
 
-/* Goes on with a run, or, where `what` allows it, trains the config of one that is over for good
- * once more. */
+/* Resumes a run, or, if `what` allows it, trains the config of a run that cannot be resumed again. */
 static int go_on(struct background_work *w, int64_t id) {
     struct job_request r = { 0 };
     enum store_state state;
     int rc = session__stored_config(w->store, id, &r.config, &state, &w->e);
     if (rc) return rc;
     if (store_state_is_live(state)) {
-        rc = err_set(&w->e, ERR_USAGE, "run #%lld is still at work", (long long)id);
+        rc = err_set(&w->e, ERR_USAGE, "run #%lld is still training", (long long)id);
     } else if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
         jobs_resume_later(w->room->jobs, id);
-        work_say(w, SAY_INFO, "run #%lld goes on", (long long)id);
+        work_say(w, SAY_INFO, "resumed run #%lld", (long long)id);
     } else if (!w->kind->what) {
         rc = err_set(&w->e, ERR_USAGE,
-                     "run #%lld is %s: nothing is left to resume; R trains its config once more",
+                     "run #%lld is %s and cannot be resumed; R trains its config again",
                      (long long)id, store_state_name(state));
     } else {
         config_reuse(&r.config);
         r.parent = id;
         jobs_start_later(w->room->jobs, &r);
-        work_say(w, SAY_INFO, "the same config as run #%lld is trained once more", (long long)id);
+        work_say(w, SAY_INFO, "training the config of run #%lld again", (long long)id);
     }
     config_release(&r.config);
     return rc;
 }
 
-/* The largest seed of runs that differ in nothing else from it. */
+/* Returns the largest seed of runs that differ only in the seed. */
 struct seed_search {
     char key[65];
     uint64_t most;
@@ -234,7 +233,7 @@ static int reseed(struct background_work *w) {
         r.config.seed = found.most + 1;
         w->number = (int64_t)r.config.seed;
         jobs_start_later(w->room->jobs, &r);
-        work_say(w, SAY_INFO, "run #%lld is trained again with seed %llu", (long long)w->run[0],
+        work_say(w, SAY_INFO, "training the config of run #%lld with seed %llu", (long long)w->run[0],
                  (unsigned long long)r.config.seed);
     }
     config_release(&r.config);
@@ -252,7 +251,7 @@ static void show_reseeded(struct session *s, struct background_work *w) {
 
 static const struct work_kind reseed_work = { LANE_SCREENS, reseed, .done = show_reseeded };
 
-/* All that were marked; one that cannot go on does not keep the others. */
+/* Processes all marked runs; one that fails does not stop the others. */
 static int all_go_on(struct background_work *w) {
     int rc = 0, begun = 0;
     struct err first = ERR_INIT;
@@ -261,8 +260,8 @@ static int all_go_on(struct background_work *w) {
         else if (!rc) rc = w->e.code, first = w->e;
     }
     if (rc) w->e = first;
-    if (!rc && begun > 1) work_say(w, SAY_INFO, "%d runs go on or are trained once more", begun);
-    if (rc && begun) err_prefix(&w->e, "%d of %d go on", begun, w->runs);
+    if (!rc && begun > 1) work_say(w, SAY_INFO, "%d runs were resumed or are trained again", begun);
+    if (rc && begun) err_prefix(&w->e, "%d of %d runs resumed", begun, w->runs);
     return rc;
 }
 
@@ -275,7 +274,7 @@ static const struct run_row *listed(const struct session *s, int64_t run) {
     return NULL;
 }
 
-/* What stopped goes on, what is over is trained again. */
+/* Stopped runs are resumed, others are trained again. */
 static void line_again(const struct session *s, struct buf *b, const struct effect *x) {
     for (int i = 0; i < x->runs; i++) {
         const struct run_row *row = listed(s, x->run[i]);
@@ -302,12 +301,12 @@ static int pin(struct background_work *w) {
 
 static int tag(struct background_work *w) {
     int rc = kept_tag(w->store, w->run, (size_t)w->runs, w->text, &w->e);
-    return say_kept(w, rc, w->runs > 1 ? "tags added" : "tags kept");
+    return say_kept(w, rc, w->runs > 1 ? "tags added" : "tags saved");
 }
 
 static int note(struct background_work *w) {
     int rc = store_note(w->store, w->run[0], w->text, &w->e);
-    return say_kept(w, rc, *w->text ? "note kept" : "without a note");
+    return say_kept(w, rc, *w->text ? "note saved" : "note removed");
 }
 
 static const struct work_kind pin_work = { LANE_SCREENS, pin, .done = list_anew },
@@ -324,7 +323,7 @@ static void line_pin(const struct session *s, struct buf *b, const struct effect
     if (all) buf_puts(b, " --remove");
 }
 
-/* Those of `tags` that `others` lack. */
+/* The members of `tags` that are missing in `others`. */
 static bool line_tags(struct buf *b, const char *tags, const char *others) {
     char *copy = xstrdup(tags ? tags : ""), *rest = copy, *one;
     bool any = false;
@@ -337,7 +336,7 @@ static bool line_tags(struct buf *b, const char *tags, const char *others) {
     return any;
 }
 
-/* Of one run what it had goes, where it was not typed again. */
+/* For one run, the tags that were not typed again are removed. */
 static void line_tagging(const struct session *s, struct buf *b, const struct effect *x) {
     const struct run_row *row = x->runs == 1 ? listed(s, x->run[0]) : NULL;
     for (int less = 0; less < (row ? 2 : 1); less++) {
@@ -352,7 +351,7 @@ static void line_tagging(const struct session *s, struct buf *b, const struct ef
     }
 }
 
-/* ---- for good ---- */
+/* ---- permanent deletion ---- */
 
 static int count_purge(struct background_work *w) {
     struct purge_sum sum;
@@ -374,7 +373,7 @@ static int purge(struct background_work *w) {
     char what[128];
     if (purge_runs(w->store, w->run, (size_t)w->runs, w->number, &sum, &w->e)) return w->e.code;
     kept_sum_words((size_t)w->runs, &sum, what);
-    work_say(w, SAY_GOOD, "%s deleted", what);
+    work_say(w, SAY_GOOD, "deleted %s", what);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Settings inside the screens: what of them holds at once, and the file. */
+/* Settings inside the screens: those that apply immediately, and the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void do_set(struct session *s, const struct effect *x) {
     char *name = text_word(&at), *value = name ? text_word(&at) : NULL;
     enum setting k = name ? setting_find(name) : SETTING_COUNT;
     if (!value) {
-        ui_say(&s->ui, SAY_INFO, "set: a setting and its value, as in  :set theme light%s%s",
+        ui_say(&s->ui, SAY_INFO, "usage: set NAME VALUE, for example  :set theme light%s%s",
                k < SETTING_COUNT ? "; now " : "", k < SETTING_COUNT ? s->settings.now.value[k] : "");
     } else if (settings_set(&s->settings.now, name, value, &e)) {
         ui_say(&s->ui, SAY_ERROR, "%s", e.text);
@@ -33,15 +33,15 @@ static void do_set(struct session *s, const struct effect *x) {
         s->settings.set[k] = true;
         session__apply_settings(s);
         ui_say(&s->ui, SAY_INFO, "%s %s%s", name, value,
-               k > SETTING_HANGUP ? ": from the next start on, once :save-settings has written it"
-                                  : "; :save-settings keeps it");
+               k > SETTING_HANGUP ? ": applies from the next start, after :save-settings"
+                                  : "; :save-settings saves it");
     }
     free(name);
     free(value);
 }
 
-/* The value that a setting was given here, by whatever means, as keys change glyphs and the mouse too; NULL:
- * none. */
+/* Returns the value that a setting was given in this session, including by the keys for glyphs and mouse;
+ * NULL: none. */
 static const char *setting_set(const struct session *s, enum setting k) {
     const char *now = s->settings.now.value[k];
     if (k == SETTING_GLYPHS && !s->ui.ascii_only) now = glyphs_name(s->ui.glyphs);
@@ -49,13 +49,14 @@ static const char *setting_set(const struct session *s, enum setting k) {
     return s->settings.set[k] || strcmp(now, s->settings.now.value[k]) ? now : NULL;
 }
 
-/* What the command line says is for this time: beside what was changed here the file's own values stay. */
+/* Values of the command line apply to this session only: the file's own values are preserved unless changed
+ * here. */
 static void do_save(struct session *s) {
     struct err e = ERR_INIT;
     struct settings kept;
-    struct buf said = BUF_INIT; /* told when petri started */
+    struct buf said = BUF_INIT; /* reported at startup */
     char *path = settings_path();
-    int rc = path ? 0 : err_set(&e, ERR_USAGE, "neither XDG_CONFIG_HOME nor HOME names a folder");
+    int rc = path ? 0 : err_set(&e, ERR_USAGE, "neither XDG_CONFIG_HOME nor HOME is set to an absolute path");
     settings_init(&kept);
     if (!rc) settings_read(&kept, path, &said);
     for (int i = 0; !rc && i < SETTING_COUNT; i++) {
@@ -65,7 +66,7 @@ static void do_save(struct session *s) {
     if (!rc) rc = settings_write(&kept, path, &e);
     buf_release(&said);
     if (rc) ui_say(&s->ui, SAY_ERROR, "%s", e.text);
-    else ui_say(&s->ui, SAY_GOOD, "written: %s", path);
+    else ui_say(&s->ui, SAY_GOOD, "wrote %s", path);
     free(path);
 }
 

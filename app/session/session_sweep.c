@@ -1,4 +1,4 @@
-/* Sweeps and runs side by side. */
+/* Sweeps, and comparisons of runs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- Compare ---- */
 
-/* By the metric that text names, "": what decided each; flag: on other rows too. */
+/* By the metric in text, "": the primary metric of each; flag: also across different evaluation sets. */
 static int read_compared(struct background_work *w) {
     struct compared_page *page = NULL;
     int rc = compared_page_read(w->store, w->run, w->runs, w->text, w->flag, &page, &w->e);
@@ -43,7 +43,7 @@ static void line_compare(const struct session *s, struct buf *b, const struct ef
     if (x->keep) buf_puts(b, " --mixed");
 }
 
-/* ---- the list of sweeps, and run 0's page (0: none) ---- */
+/* ---- the list of sweeps, and the page of run 0 (0: none) ---- */
 
 static int read_swept(struct background_work *w) {
     struct swept_page *page = NULL;
@@ -73,9 +73,9 @@ void session__ask_sweeps(struct session *s) {
     session__ask(s, &kind, &s->ui.sweep.open, 1, NULL);
 }
 
-/* ---- sweeps that this process works on ---- */
+/* ---- sweeps of this process ---- */
 
-/* After what was asked the next runs are begun; count: sweeps that are worked on here. */
+/* Starts the next runs after the request; count: sweeps run by this process. */
 static int step(struct background_work *w, int rc) {
     char *said = NULL;
     struct err own = ERR_INIT;
@@ -92,13 +92,13 @@ static int work_on(struct background_work *w) {
 
 static int begin(struct background_work *w) {
     int rc = sweeping_begin(w->room->sweeping, w->text, &w->number, &w->e);
-    if (!rc) work_say(w, SAY_GOOD, "sweep %lld is kept, and begun: R goes on, K stops", (long long)w->number);
+    if (!rc) work_say(w, SAY_GOOD, "sweep %lld started (R: continue, K: stop)", (long long)w->number);
     return step(w, rc);
 }
 
 static int go_on(struct background_work *w, const char *more) {
     int rc = sweeping_go(w->room->sweeping, w->run[0], more, &w->e);
-    if (!rc) work_say(w, SAY_INFO, "sweep %lld goes on", (long long)w->run[0]);
+    if (!rc) work_say(w, SAY_INFO, "sweep %lld continues", (long long)w->run[0]);
     return step(w, rc);
 }
 
@@ -112,12 +112,12 @@ static int extend(struct background_work *w) {
 static int stop(struct background_work *w) {
     int rc = sweeping_stop(w->room->sweeping, w->run[0], &w->e);
     if (!rc)
-        work_say(w, SAY_INFO, "all who work on sweep %lld are asked to stop; each run keeps a checkpoint",
+        work_say(w, SAY_INFO, "asked all processes of sweep %lld to stop; each run saves a checkpoint",
                  (long long)w->run[0]);
     return step(w, rc);
 }
 
-/* What is begun or over shows at once. */
+/* Started and ended runs are shown immediately. */
 static void take_working(struct session *s, struct background_work *w) {
     s->sweep.sweeps = w->count;
     if (w->number) {

@@ -1,4 +1,4 @@
-/* Lines of the command line inside the screens: what prints does so on a page, what trains becomes jobs. */
+/* Command lines inside the screens: output is shown on a page, runs become jobs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ void line_meaning_release(struct line_meaning *m) {
     *m = (struct line_meaning){ 0 };
 }
 
-/* As a shell takes it. */
+/* Returns the line in shell syntax. */
 static char *shell_line(char *const *word, size_t words) {
     struct buf b = BUF_INIT;
     buf_puts(&b, "petri");
@@ -28,24 +28,24 @@ static void fill(struct session *s) {
     struct page_view *v = &s->ui.page;
     bool cut;
     v->line = child_lines(s->command.child, &v->lines, &cut);
-    v->cut = cut ? "more was printed than is kept here; a shell shows all" : NULL;
+    v->cut = cut ? "output truncated; run the command in a shell to see all of it" : NULL;
     v->going = child_fd(s->command.child) >= 0;
     v->code = v->going ? 0 : child_code(s->command.child);
     v->command = s->command.line;
 }
 
-/* Its line is shown, and copied where the terminal can. */
+/* Shows its line, and copies it if the terminal supports it. */
 static void refuse(struct session *s, const struct line_meaning *m) {
     char *line = shell_line(m->word, m->words);
-    ui_say(&s->ui, SAY_WARNING, "not inside the screens (%s). %s: %s", m->why,
-           term_copy(line) ? "copied" : "to copy", line);
+    ui_say(&s->ui, SAY_WARNING, "not available inside the screens (%s); %s: %s", m->why,
+           term_copy(line) ? "copied" : "run in a shell", line);
     free(line);
 }
 
 static void begin(struct session *s, const struct line_meaning *m) {
     struct err e = ERR_INIT;
     if (child_fd(s->command.child) >= 0) {
-        ui_say(&s->ui, SAY_WARNING, "another command still runs: :page shows it, K there stops it");
+        ui_say(&s->ui, SAY_WARNING, "another command is still running (:page shows it, K there stops it)");
         return;
     }
     struct child *c = child_new(m->word, m->words, &e);
@@ -65,9 +65,9 @@ static void begin(struct session *s, const struct line_meaning *m) {
     ui_show(&s->ui, SCREEN_PAGE);
 }
 
-/* ---- a line that trains ---- */
+/* ---- commands that train ---- */
 
-/* Its runs become jobs, as the config says where the line says nothing else. */
+/* Its runs become jobs; the config supplies the settings that the line does not give. */
 static int train_line(struct background_work *w) {
     struct line_meaning m;
     int runs, rc = w->room->verbs->mean(w->text, store_path(w->store), &m, &w->e);
@@ -75,11 +75,12 @@ static int train_line(struct background_work *w) {
     rc = w->room->verbs->train(&m, &w->config, w->room->jobs, &runs, &w->e);
     line_meaning_release(&m);
     if (!rc)
-        work_say(w, SAY_INFO, "preparing %d %s: reading model and rows", runs, runs == 1 ? "run" : "runs");
+        work_say(w, SAY_INFO, "Preparing %d %s: reading the model and the data…", runs,
+                 runs == 1 ? "run" : "runs");
     return rc;
 }
 
-/* As on Compose, whose seeds are many where the line gives none. */
+/* Uses the seeds of Compose unless the line gives some. */
 static void train(struct session *s, const char *line, const struct line_meaning *m) {
     static const struct work_kind kind = { LANE_FILES, .work = train_line };
     struct buf b = BUF_INIT;
@@ -104,7 +105,7 @@ static void do_verb(struct session *s, const struct effect *x) {
     struct line_meaning m;
     struct err e = ERR_INIT;
     if (!s->room.verbs) {
-        ui_say(&s->ui, SAY_ERROR, "no command \"%.40s\"; Tab completes, ? lists the keys", line);
+        ui_say(&s->ui, SAY_ERROR, "unknown command \"%.40s\"; Tab completes, ? lists the keys", line);
         return;
     }
     if (s->room.verbs->mean(line, s->named, &m, &e)) {
@@ -145,7 +146,7 @@ static void do_stop(struct session *s) {
 }
 
 const struct action verb_actions[] = {
-    { EFFECT_VERB, .act = do_verb }, /* its line says whether it changes something */
+    { EFFECT_VERB, .act = do_verb }, /* its kind decides whether it changes anything */
     { EFFECT_VERB_STOP, .plain = do_stop },
     { .kind = EFFECT_NONE },
 };

@@ -8,7 +8,8 @@
 #include "core/model/model.h"
 #include "core/train/config/complete.h"
 
-/* How long its rows are, by some of them, evenly over the file; of several tasks by the first. */
+/* Estimates the length of its examples from a sample spread over the file; with several tasks, of the
+ * first. */
 static void source_tokens(struct source_facts *s, const struct run_config *c, const struct tokenizer *words,
                           const struct task *t) {
     enum { LOOKED = 200 };
@@ -33,17 +34,17 @@ static void source_tokens(struct source_facts *s, const struct run_config *c, co
     if (!rows) return;
     s->tokens = (double)tokens / (double)rows;
     s->targets = (double)targets / (double)rows;
-    if (s->arch.decoder_layers && !s->targets) s->targets = 3; /* a class as text: a digit and the end */
+    if (s->arch.decoder_layers && !s->targets) s->targets = 3; /* a class: a digit and the end token */
 }
 
-/* Rows, classes and name of one of the config's tasks. */
+/* Reads examples, classes and name of one of the config's tasks. */
 static int source_add_rows(struct source_facts *s, const struct run_config *c, int i,
                            const struct tokenizer *words, struct err *e) {
     struct run_config one;
     struct task t;
     config_of_task(c, i, &one);
     struct task_source rows = config_source(&one, NULL);
-    rows.dev_rows = 0; /* as many as there are */
+    rows.dev_rows = 0; /* all of them */
     int rc = task_open(&t, &rows, e);
     if (!rc) {
         char *before = s->task;
@@ -67,7 +68,7 @@ static int source_add_rows(struct source_facts *s, const struct run_config *c, i
     return rc && c->tasks ? err_prefix(e, "task %s", config_task_name(c, i)) : rc;
 }
 
-/* A model's tokenizer, or NULL: nothing fails for want of it here. */
+/* Opens a model's tokenizer, or returns NULL, which is not an error here. */
 static struct tokenizer *source_words(const char *model) {
     struct err ignored = ERR_INIT;
     char *folder = model ? model_find(model, &ignored) : NULL;

@@ -1,4 +1,5 @@
-/* What a run would train on: its model's shape, its tasks' rows and classes, how long its texts are. */
+/* Facts about the model and data of a run: the model's shape, its tasks' examples and classes, the length
+ * of texts. */
 #ifndef APP_SESSION_SOURCE_H
 #define APP_SESSION_SOURCE_H
 
@@ -7,18 +8,19 @@
 
 struct source_facts {
     bool ok;                  /* the model was read */
-    bool rows;                /* the rows were read */
+    bool rows;                /* the data was read */
     struct arch arch;
-    struct run_config config; /* as asked */
+    struct run_config config; /* as requested */
     char *model, *task;       /* names to show */
-    int classes, outputs[RUN_TASKS]; /* outputs: of several tasks, each one's */
+    int classes, outputs[RUN_TASKS]; /* outputs: per task, with several */
     bool texts;            /* source and target texts */
     struct config_rows_facts of[RUN_TASKS]; /* paths and classes owned */
     size_t train_rows, dev_rows;
-    double tokens, targets;   /* of a train row on average, as it is cut, by some of them; 0: not known */
+    double tokens, targets;   /* mean of a truncated training example, from a sample; 0: unknown */
 };
-/* Reads a config's model and rows; on failure *out holds what could be read.  source_facts_free. */
+/* Reads a config's model and data; on failure *out contains what could be read.  Release with
+ * source_facts_free. */
 int source_facts_read(const struct run_config *c, struct source_facts **out, struct err *e);
-void source_facts_free(struct source_facts *s); /* NULL is no work */
+void source_facts_free(struct source_facts *s); /* NULL is ignored */
 
 #endif

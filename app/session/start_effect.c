@@ -11,9 +11,9 @@
 #include "core/train/run/run.h"
 #include "core/train/use/predict.h"
 
-static const double no_change = 1e-6; /* what another order of sums may come to */
+static const double no_change = 1e-6; /* floating-point noise of another order of summation */
 
-/* The rows: a fixed draw of the task's, dev rows where it has some. */
+/* Opens the examples: a fixed sample of the validation set, if there is one. */
 static int start_rows(const struct run_config *c, const struct model *m, struct task *t,
                       struct dataset **rows, struct err *e) {
     struct task_source s = config_source(c, NULL);
@@ -70,7 +70,7 @@ int start_effect(const struct run_config *c, struct crew *crew, struct start_eff
     int run[METHOD_MODULES];
     if (c->method.fusion.on || method_runs(&c->method, run))
         return err_set(e, ERR_USAGE,
-                       "it begins with what other runs learned: their numbers say what that does");
+                       "the method is initialized from other runs: see their scores");
     struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     config_of_task(c, 0, &one);
@@ -86,12 +86,10 @@ int start_effect(const struct run_config *c, struct crew *crew, struct start_eff
 void start_effect_words(const struct start_effect *x, char out[240]) {
     if (x->change <= no_change)
         snprintf(out, 240,
-                 "at step 0 it changes nothing until it is trained: %d rows' last vectors of the encoder are "
-                 "the model's (apart by %.0e)",
+                 "identity at initialization (last encoder layer on %d examples: relative difference %.0e)",
                  x->rows, x->change);
     else
         snprintf(out, 240,
-                 "at step 0 it adds noise of %.2g %%: so far %d rows' last vectors of the encoder lie from "
-                 "the model's",
+                 "not an identity at initialization: the last encoder layer differs by %.2g%% (%d examples)",
                  100 * x->change, x->rows);
 }

@@ -1,5 +1,5 @@
-/* What a method does to the model before it has learned anything, measured: four rows through the model as it
- * is and with the method at its start, and how far the vectors of the encoder's last layer lie apart. */
+/* The effect of a method at initialization, measured: four examples are encoded by the model with and
+ * without the method, and the vectors of the encoder's last layer are compared. */
 #ifndef APP_SESSION_START_EFFECT_H
 #define APP_SESSION_START_EFFECT_H
 
@@ -9,13 +9,13 @@
 enum { START_ROWS = 4 };
 
 struct start_effect {
-    int rows;       /* measured on */
-    double change;  /* mean over them of |h - h0| / |h0|, h the mean of a row's tokens */
+    int rows;       /* number of examples */
+    double change;  /* mean of |h - h0| / |h0|, where h is the mean over an example's tokens */
 };
 
-/* ERR_USAGE for a method that has no start of its own (fused, or begun with another run's values). */
+/* Measures the effect; ERR_USAGE for a method that is initialized from other runs (fusion, init=run). */
 int start_effect(const struct run_config *c, struct crew *crew, struct start_effect *out, struct err *e);
-/* "changes nothing until it is trained, …", "adds noise of 3.1 %, …". */
+/* Writes "identity at initialization: …" or "not an identity at initialization: …". */
 void start_effect_words(const struct start_effect *x, char out[240]);
 
 #endif

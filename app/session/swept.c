@@ -18,7 +18,7 @@ struct sweeping {
         struct sweep_work *work;
     } *of;
     int count;
-    char *said; /* the last line of a run that could not be begun */
+    char *message; /* message of the last run that could not be started */
 };
 
 /* ---- the list and a page ---- */
@@ -47,7 +47,7 @@ static int read_list(struct swept_page *p, struct store *s, struct err *e) {
 }
 
 _Static_assert((int)SWEEP_SECONDS == (int)COST_SECONDS && (int)SWEEP_COSTS == (int)COST_MEMORY + 1,
-               "costs in one order");
+               "costs in order");
 
 static void fill_tile(struct swept_page *p, int i) {
     const struct side_by_side *c = &p->cells;
@@ -79,7 +79,7 @@ static void fill_tile(struct swept_page *p, int i) {
         p->tile[i].front[k] = !p->page.no_cost[k] && comparison_on_front(c, i, (enum compared_cost)k);
 }
 
-/* Runs asked for, over, in work; how long the rest takes by the mean of those that are finished. */
+/* Counts requested, ended and active runs; estimates the remaining time from the mean of the finished ones. */
 static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
     struct sweep_page *page = &p->page;
     double sum = 0;
@@ -106,7 +106,7 @@ static void fill_worth(struct swept_page *p) {
     p->worth = xcalloc((size_t)p->effects.count + 1, sizeof *p->worth);
     for (int i = 0; i < p->effects.count; i++) {
         const struct compared_effect *x = &p->effects.effect[i];
-        if (x->axis2 >= 0) continue; /* pairs are told by petri sweep ID --json */
+        if (x->axis2 >= 0) continue; /* petri sweep ID --json prints pairs */
         p->worth[page->worths++] = (struct sweep_worth){ c->axis[x->axis], x->level, x->aliased, x->axis,
                                                          (int)x->n,        x->value, x->low,     x->high };
     }
@@ -170,7 +170,7 @@ void swept_page_free(struct swept_page *p) {
     free(p);
 }
 
-/* ---- working ---- */
+/* ---- running sweeps ---- */
 
 struct sweeping *sweeping_new(struct store *s, struct jobs *j) {
     struct sweeping *w = xcalloc(1, sizeof *w);
@@ -187,13 +187,13 @@ static void work_free(struct swept_work *w) {
 void sweeping_free(struct sweeping *w) {
     if (!w) return;
     for (int i = 0; i < w->count; i++) work_free(&w->of[i]);
-    free(w->of), free(w->said);
+    free(w->of), free(w->message);
     free(w);
 }
 
-static void say(void *self, const char *text) { xreplace(&((struct sweeping *)self)->said, text); }
+static void say(void *self, const char *text) { xreplace(&((struct sweeping *)self)->message, text); }
 
-/* Takes the plan over. */
+/* Takes ownership of the plan. */
 static int work_on(struct sweeping *w, struct sweep_plan *plan, struct err *e) {
     int workers = crew_width(jobs_crew(w->jobs));
     const struct sweep_worker how = { .at_once = workers > 1 ? workers : 2, .say = say, .self = w };
@@ -209,7 +209,7 @@ static int work_on(struct sweeping *w, struct sweep_plan *plan, struct err *e) {
     return 0;
 }
 
-/* ---- a line, as it is typed ---- */
+/* ---- parsing a line ---- */
 
 struct typed_line {
     struct sweep_more *of; /* texts are owned */
@@ -221,7 +221,7 @@ static void typed_line_free(struct typed_line *l) {
     free(l->of);
 }
 
-/* "--lr", "--lr=1e-3": its value, which may be the next word; NULL: it has none. */
+/* Returns the value of "--lr" or "--lr=1e-3", which may be the next word; NULL: it has none. */
 static int take_option(struct typed_line *l, char *word, const char **at, struct err *e) {
     char *equals = strchr(word, '='), *value = NULL;
     if (word[0] != '-' || word[1] != '-')
@@ -234,7 +234,7 @@ static int take_option(struct typed_line *l, char *word, const char **at, struct
     if (o) has_value = o->values != NULL;
     if (equals) value = xstrdup(equals + 1);
     else if (has_value) value = text_word(at);
-    if (has_value && !value) return err_set(e, ERR_USAGE, "%s: a value is missing", word);
+    if (has_value && !value) return err_set(e, ERR_USAGE, "%s: the value is missing", word);
     l->of = xrealloc(l->of, (size_t)l->count + 1, sizeof *l->of);
     l->of[l->count++] = (struct sweep_more){ xstrdup(word + 2), value ? value : xstrdup("on") };
     return 0;
@@ -253,13 +253,13 @@ static int read_line(const char *line, struct typed_line *out, struct err *e) {
     return rc;
 }
 
-/* Lets go of what is done by now, so that it may be begun anew at once. */
+/* Releases sweeps that have ended, so that they can be started again. */
 static int settle_done(struct sweeping *w, struct err *e) {
     int left;
-    char *said = NULL;
-    int rc = sweeping_step(w, &left, &said, e);
-    if (said) say(w, said); /* told by the next step */
-    free(said);
+    char *message = NULL;
+    int rc = sweeping_step(w, &left, &message, e);
+    if (message) say(w, message); /* reported by the next step */
+    free(message);
     return rc;
 }
 
@@ -299,7 +299,7 @@ int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e)
     if (settle_done(w, e)) return e->code;
     for (int i = 0; i < w->count; i++)
         if (w->of[i].plan->id == id)
-            return err_set(e, ERR_USAGE, "sweep %lld is worked on here already: K stops it first",
+            return err_set(e, ERR_USAGE, "sweep %lld is already running in this process; stop it first (K)",
                            (long long)id);
     int rc = sweep_plan_open(&p, w->store, id, e);
     if (!rc && more) rc = sweeping_extend(w, &p, more, e);
@@ -310,7 +310,7 @@ int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e)
 
 int sweeping_stop(struct sweeping *w, int64_t id, struct err *e) { return store_sweep_stop(w->store, id, e); }
 
-int sweeping_step(struct sweeping *w, int *left, char **said, struct err *e) {
+int sweeping_step(struct sweeping *w, int *left, char **message, struct err *e) {
     int rc = 0;
     for (int i = 0; i < w->count;) {
         bool more = true;
@@ -329,7 +329,7 @@ int sweeping_step(struct sweeping *w, int *left, char **said, struct err *e) {
         w->of[i] = w->of[--w->count];
     }
     *left = w->count;
-    *said = w->said;
-    w->said = NULL;
+    *message = w->message;
+    w->message = NULL;
     return rc;
 }

@@ -1,5 +1,5 @@
-/* Sweeps on the screen: their list and pages in the shapes that Sweep takes, and those that this process
- * works on. */
+/* Sweeps on the screen: their list and pages in the data structures of the Sweep screen, and the sweeps run
+ * by this process. */
 #ifndef APP_SESSION_SWEPT_H
 #define APP_SESSION_SWEPT_H
 
@@ -7,9 +7,9 @@
 #include "app/sweep/comparison.h"
 #include "views/sweep.h"
 
-/* The list, and one sweep's page (page.id 0: none). */
+/* The list, and the page of one sweep (page.id 0: none). */
 struct swept_page {
-    struct sweep_page page; /* pointers below are its memory */
+    struct sweep_page page; /* owns the pointers below */
     struct sweep_item *item;
     int items;
     struct side_by_side cells;
@@ -22,23 +22,25 @@ struct swept_page {
     int texts;
 };
 struct sweeping;
-/* id 0: the list alone.  `work` (may be NULL) says which are worked on here. */
+/* Reads them; id 0: only the list.  `work` (may be NULL) marks those run by this process. */
 int swept_page_read(struct store *s, int64_t id, const struct sweeping *work, struct swept_page **out,
                     struct err *e);
-void swept_page_free(struct swept_page *p); /* NULL is no work */
+void swept_page_free(struct swept_page *p); /* NULL is ignored */
 
-/* The sweeps that this process works on; one thread.  Freed when their runs are over or the jobs are gone. */
+/* The sweeps run by this process; used by one thread.  Free it after their runs have ended or the jobs are
+ * gone. */
 struct sweeping *sweeping_new(struct store *s, struct jobs *j);
 void sweeping_free(struct sweeping *w);
-/* Of a line as `petri sweep` takes it ("--lr \'{1e-3,1e-2}\' --seeds 1,2"): kept, *id, and worked on. */
+/* Creates a sweep from a line as for `petri sweep` ("--lr \'{1e-3,1e-2}\' --seeds 1,2"), and starts it;
+ * *id: its id. */
 int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err *e);
-/* What a sweep lacks; with further seeds ("4,5") or options with further values ("--lr '{1e-2,3e-2}'") in
- * `more`, NULL: none. */
+/* Starts the missing runs of a sweep; `more`: further seeds ("4,5") or options with further values ("--lr
+ * '{1e-2,3e-2}'"); NULL: none. */
 int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e);
-/* Asks all who work on it, in any process, to stop. */
+/* Asks all processes that run it to stop. */
 int sweeping_stop(struct sweeping *w, int64_t id, struct err *e);
-/* Begins what there is room for, of each.  *left: how many are still worked on; *said: a line for the user,
- * or NULL (caller frees). */
-int sweeping_step(struct sweeping *w, int *left, char **said, struct err *e);
+/* Starts as many runs of each as there is room for.  *left: sweeps still running; *message: a message, or NULL
+ * (caller frees). */
+int sweeping_step(struct sweeping *w, int *left, char **message, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* Files of what is on the screen: a picture or text of it, its table, a run's points or model.  Each is new,
- * and named after what is in it. */
+/* Export of the screen's contents: a picture or text, its table, a run's points or model.  Each is a new
+ * file, named after its contents. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +13,10 @@
 #include "core/base/text.h"
 #include "views/render.h"
 
-enum { STEM_ROOM = 80 }; /* of what a screen says is on it */
+enum { STEM_ROOM = 80 }; /* of the screen's description of its contents */
 
-/* "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine", "petri-runs-task-reviews": screen, what
- * of, which. */
+/* Returns "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine", "petri-runs-task-reviews":
+ * the screen, its subject, its part. */
 static char *written_stem(const struct session *s) {
     const struct map_view *v = &s->ui.map;
     const struct screen *shown = screen_at(s->ui.screen);
@@ -38,7 +38,7 @@ static char *written_stem(const struct session *s) {
     return buf_take(&b);
 }
 
-/* Writes a new file; its name (caller frees), or NULL. */
+/* Writes a new file; returns its name (caller frees), or NULL. */
 static char *write_new(struct store *s, const char *stem, const char *end, const struct buf *bytes,
                        struct err *e) {
     struct outfile_guard g;
@@ -55,20 +55,20 @@ static void put(struct session *s, const char *end, const struct buf *bytes) {
     struct err e = ERR_INIT;
     char *stem = written_stem(s), *path = write_new(s->store, stem, end, bytes, &e);
     session__say_error(s, e.code, &e);
-    if (path) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
+    if (path) ui_say(&s->ui, SAY_GOOD, "wrote %s", path);
     free(stem);
     free(path);
 }
 
 /* ---- pictures ---- */
 
-/* Another program makes it of an SVG, which takes its time, in a file with the stem that was made. */
+/* Converted from SVG by another program, which takes time, into a file with the same stem. */
 static int write_png(struct background_work *w) {
     const struct buf svg = { .data = w->text, .size = strlen(w->text) };
     struct buf png = BUF_INIT;
     int rc = png_of_svg(&svg, &png, &w->e);
     char *path = rc ? NULL : write_new(w->store, w->made, ".png", &png, &w->e);
-    if (path) work_say(w, SAY_GOOD, "written: %s", path);
+    if (path) work_say(w, SAY_GOOD, "wrote %s", path);
     free(path);
     buf_release(&png);
     return w->e.code;
@@ -106,7 +106,7 @@ static void line_picture(const struct session *s, struct buf *b, const struct ef
 
 /* ---- tables and runs ---- */
 
-/* Cells or groups, as the command line gives them. */
+/* Writes cells or groups, as the command line prints them. */
 static void comparison_as(const struct side_by_side *c, enum store_format form, struct buf *out) {
     const struct compared_options usual = { .cost = COST_TRAINED };
     if (form == STORE_CSV) comparison_csv(c, out);
@@ -114,7 +114,7 @@ static void comparison_as(const struct side_by_side *c, enum store_format form, 
     else comparison_markdown(c, &usual, out);
 }
 
-/* Runs as a table, or the points of one, into a new file. */
+/* Writes runs as a table, or the points of one, into a new file. */
 static int write_text(struct background_work *w, const char *stem, bool table, enum store_format form) {
     const char *end = form == STORE_JSON && !table ? ".jsonl" : run_table_end(form);
     char *path = outfile_new_name(stem, end);
@@ -129,12 +129,12 @@ static int write_text(struct background_work *w, const char *stem, bool table, e
         rc = outfile_end(&f.file, rc, &w->e);
     }
     outfile_guard_release(&g);
-    if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
+    if (!rc) work_say(w, SAY_GOOD, "wrote %s", path);
     free(path);
     return rc;
 }
 
-/* A run's model as a new folder. */
+/* Exports a run's model as a new folder. */
 static int write_folder(struct background_work *w, const char *stem) {
     double worst;
     struct outfile_guard g;
@@ -145,12 +145,12 @@ static int write_folder(struct background_work *w, const char *stem) {
         rc = export_hf(w->store, w->run[0], NULL, NULL, path, false, jobs_crew(w->room->jobs), &worst, NULL,
                        &w->e);
     outfile_guard_release(&g);
-    if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
+    if (!rc) work_say(w, SAY_GOOD, "wrote %s", path);
     free(path);
     return rc;
 }
 
-/* Run 0's points in the form that text names, "csv", "json", "markdown"; or its model, "hf". */
+/* Exports run 0's points in the format named by text, "csv", "json", "markdown"; or its model, "hf". */
 static int write_run(struct background_work *w) {
     enum store_format form = STORE_CSV;
     bool folder = !strcmp(w->text, "hf");
@@ -173,7 +173,7 @@ static int write_table(struct background_work *w) {
     return write_text(w, w->text, true, (enum store_format)w->number);
 }
 
-/* The history may be long: the background writes. */
+/* Large databases take time: the background writes the file. */
 static void ask_runs_table(struct session *s, enum store_format form) {
     static const struct work_kind kind = { LANE_FILES, .work = write_table };
     const struct runs_view *v = &s->ui.runs;

@@ -28,7 +28,7 @@ void why_add(struct why *w, const char *kind, char *text, ...) {
 
 char *why_of_task(const struct why_task *t) { return *t->name ? xprintf("%s: ", t->name) : xstrdup(""); }
 
-/* The mean of n finite values from either end. */
+/* Returns the mean of n finite values from either end. */
 static double end_mean(const struct why_curve *c, bool last) {
     size_t n = c->count / 10 ? c->count / 10 : 1, taken = 0;
     double sum = 0;
@@ -54,7 +54,7 @@ bool why_is_share(const char *metric) {
     return metric && (!strcmp(metric, "accuracy") || !strcmp(metric, "exact"));
 }
 
-/* Kinds that are not reported where the first of their row explains them. */
+/* Kinds that are omitted when the first of their row explains them. */
 static const char *const why_explained[][9] = {
     { "single-class", "no-gradient", "module-still", "unmoved", "no-gradient-in-tensors", "one-class",
       "no-better", "few-rows" },
@@ -89,7 +89,7 @@ static void why_drop_explained(struct why *w) {
 int why_of_run(struct store *s, const struct store_run *run, struct why *out, struct err *e) {
     struct why_run r;
     bool shots = run->regime &&
-                 text_starts(run->regime, "fewshot"); /* many trainings, each judged by its draws */
+                 text_starts(run->regime, "fewshot"); /* many short trainings, judged over their samples */
     *out = (struct why){ .looked_for = WHY_CURVE_KINDS + WHY_MOVED_KINDS + WHY_PLAN_KINDS + WHY_SCORE_KINDS +
                                        WHY_ROWS_KINDS };
     int rc = shots ? 0 : why_read(s, run, &r, e);
@@ -101,7 +101,7 @@ int why_of_run(struct store *s, const struct store_run *run, struct why *out, st
     for (int k = 0; k < r.tasks; k++)
         for (int i = 0; why_rows_rules[i]; i++) why_rows_rules[i](&r, &r.task[k], out);
     for (int i = 0; why_plan_rules[i]; i++) why_plan_rules[i](&r, out);
-    /* of several tasks the others have gradients, and so has a task of texts */
+    /* the other tasks of a multi-task run have gradients, and so has a text-to-text task */
     if (r.tasks == 1 && r.config.form != FORM_TEXT) why_drop_explained(out);
     why_moved_facts(&r, out);
     why_run_release(&r);

@@ -1,8 +1,7 @@
-/* Why a run came out as it did: sentences that are computed from its record, each with the figures it is made
- * of.
+/* Diagnostics of a run: sentences computed from its record, each with the numbers it contains.
  *
- * Read from the history alone (description, points, evaluations, what was found when its rows were read), so
- * that old runs and other machines' runs have them too.  What the record does not hold is not guessed. */
+ * They are computed only from the database (description, points, evaluations, import reports), so that old
+ * runs and runs of other machines have them too.  What the record does not contain is not guessed. */
 #ifndef APP_WHY_WHY_H
 #define APP_WHY_WHY_H
 
@@ -12,23 +11,23 @@
 
 struct why_finding {
     const char *kind; /* static: "rate-high", "one-class", … (docs/why.md) */
-    char *text;       /* a sentence without its full stop; control characters are made visible */
-    char *figures;    /* a JSON object of numbers, and of strings where they name something */
-    bool asked; /* follows from how long, or on how many rows, it was told to run: no trouble that came by
-                   itself */
+    char *text;       /* a sentence without its period; control characters are escaped */
+    char *figures;    /* a JSON object of numbers, and of strings for names */
+    bool asked; /* follows from the requested number of steps or examples; not a problem that
+                   arose in the run */
 };
 struct why {
-    int count;        /* 0: nothing looks wrong */
+    int count;        /* 0: no problem was found */
     struct why_finding *of;
-    int looked_for;   /* kinds there are */
-    int facts; /* what stayed frozen and what moved, by module; not findings.  0: the record has none */
+    int looked_for;   /* number of kinds that were checked */
+    int facts; /* changes and frozen parameters, by module; not diagnostics.  0: not recorded */
     char **fact;
 };
-/* Of a run that was read whole (store_run).  ERR_INPUT for a description that cannot be read; then *out is
- * empty. why_release frees. */
+/* Computes the diagnostics of a run that was read whole (store_run).  ERR_INPUT for an invalid description;
+ * then *out is empty.  Release with why_release. */
 int why_of_run(struct store *s, const struct store_run *run, struct why *out, struct err *e);
 void why_release(struct why *w);
-/* [{"kind","text","figures":{…}}] */
+/* Writes [{"kind","text","figures":{…}}]. */
 void why_json(const struct why *w, struct buf *out);
 
 #endif

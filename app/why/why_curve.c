@@ -1,4 +1,4 @@
-/* What the training's own points tell: loss, rate, gradient. */
+/* Diagnostics from the training points: loss, learning rate, gradient norm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "core/train/config/complete.h"
 #include "core/train/config/regime.h"
 
-enum { RATE_FAR = 30,      /* times a method's own rate, or below it */
-       STEPS_TO_TELL = 100, /* fewer say little of a curve */
+enum { RATE_FAR = 30,      /* factor above or below the method's default learning rate */
+       STEPS_TO_TELL = 100, /* fewer steps are not informative */
        STILL_STEPS = 100,  /* without a gradient */
-       SPIKE = 10,         /* times what was usual */
+       SPIKE = 10,         /* factor above the median */
        SPIKE_BEFORE = 20 };
 
 static double usual_rate(const struct why_run *r) {
@@ -27,7 +27,7 @@ static void times_text(double ratio, char out[32]) {
     else snprintf(out, 32, "%.3g", ratio);
 }
 
-/* The highest value, and the least before it. */
+/* Finds the highest value, and the lowest before it. */
 static bool rise(const struct why_curve *c, size_t *low, size_t *high) {
     *high = 0;
     for (size_t i = 0; i < c->count; i++)
@@ -47,7 +47,7 @@ static void rate_high(const struct why_run *r, struct why *w) {
     if (fell) return;
     times_text(ratio, times);
     struct buf b = BUF_INIT;
-    buf_printf(&b, "learning rate %g is %s times this method's own (%g)", r->config.lr, times, own);
+    buf_printf(&b, "learning rate %g is %s times the default of this method (%g)", r->config.lr, times, own);
     if (rise(&r->loss, &low, &high))
         buf_printf(&b, "; the loss rose from %.3g to %.3g in %lld steps", r->loss.value[low],
                    r->loss.value[high], (long long)(r->loss.step[high] - r->loss.step[low]));
@@ -62,7 +62,7 @@ static void rate_low(const struct why_run *r, struct why *w) {
     times_text(ratio, times);
     why_add(
         w, "rate-low",
-        xprintf("learning rate %g is one %sth of this method's own (%g), and the loss went from %.4g to %.4g",
+        xprintf("learning rate %g is 1/%s of the default of this method (%g), and the loss went from %.4g to %.4g",
                 r->config.lr, times, own, first, last),
         "rate", r->config.lr, "own", own, "ratio", 1 / ratio, "first", first, "last", last, NULL);
 }
@@ -72,7 +72,7 @@ static void loss_rose(const struct why_run *r, struct why *w) {
     size_t low, high;
     if (!(last >= 2 * first) || first <= 0 || !rise(&r->loss, &low, &high)) return;
     why_add(w, "loss-rose",
-            xprintf("the training loss rose: %.3g at first, %.3g at the end, %.3g at its highest (step %lld)",
+            xprintf("the training loss rose: from %.3g to %.3g, with a maximum of %.3g (step %lld)",
                     first, last, r->loss.value[high], (long long)r->loss.step[high]),
             "first", first, "last", last, "highest", r->loss.value[high], "step", (double)r->loss.step[high],
             NULL);
@@ -83,8 +83,8 @@ static void ran_away(const struct why_run *r, struct why *w) {
     if (r->run->state != STORE_FAILED || !reason) return;
     if (!strstr(reason, "the loss is ") && !strstr(reason, "the gradient is ")) return;
     why_add(w, "diverged",
-            xprintf("it ended by diverging, at learning rate %g with %s: %s", r->config.lr,
-                    r->config.clip > 0 ? "clipped gradients" : "gradients as they come", reason),
+            xprintf("training diverged at learning rate %g with %s: %s", r->config.lr,
+                    r->config.clip > 0 ? "clipped gradients" : "unclipped gradients", reason),
             "step", (double)r->run->step, "rate", r->config.lr, "clip", r->config.clip, NULL);
 }
 
@@ -92,13 +92,13 @@ static void not_learning(const struct why_run *r, struct why *w) {
     double first = why_first(&r->loss), last = why_last(&r->loss);
     if (r->loss.count < STEPS_TO_TELL || !(last >= 0.99 * first) || last >= 2 * first || first <= 0) return;
     why_add(w, "not-learning",
-            xprintf("the training loss is where it began: %.4g at first, %.4g at the end (means of a tenth "
+            xprintf("the training loss did not decrease: %.4g at the start, %.4g at the end (means of a tenth "
                     "of %zu steps each)",
                     first, last, r->loss.count),
             "first", first, "last", last, "steps", (double)r->loss.count, NULL);
 }
 
-/* What guessing among the classes gives, where rows of one task with classes are all there is. */
+/* Returns the loss of guessing among the classes, for runs on one task with classes. */
 static void guessing(const struct why_run *r, struct why *w) {
     int classes = r->tasks == 1 && r->task[0].train ? r->task[0].train->classes : 0;
     double last = why_last(&r->loss), guess = log(classes > 1 ? classes : 1);
@@ -106,7 +106,7 @@ static void guessing(const struct why_run *r, struct why *w) {
         fabs(last - guess) > 0.01 * guess)
         return;
     why_add(w, "guessing",
-            xprintf("the training loss ends at %.4g: guessing among %d classes gives ln %d = %.4g", last,
+            xprintf("the training loss ends at %.4g, the loss of guessing among %d classes (ln %d = %.4g)", last,
                     classes, classes, guess),
             "last", last, "guess", guess, "classes", (double)classes, NULL);
 }
@@ -142,7 +142,7 @@ static void spike(const struct why_run *r, struct why *w) {
     }
     if (!at) return;
     why_add(w, "spike",
-            xprintf("the training loss jumped to %.3g at step %lld, where %.3g was usual, and came back",
+            xprintf("the training loss spiked to %.3g at step %lld, from a median of %.3g, and recovered",
                     most, (long long)c->step[at], usual_there),
             "step", (double)c->step[at], "loss", most, "usual", usual_there, NULL);
 }
@@ -153,9 +153,9 @@ static void clipped(const struct why_run *r, struct why *w) {
     if (clip <= 0 || r->norm.count < 20 || !(middle >= 10 * clip)) return;
     for (size_t i = 0; i < r->norm.count; i++) over += r->norm.value[i] > clip;
     double share = (double)over / (double)r->norm.count;
-    if (share < 0.95 || why_last(&r->loss) < 0.9 * why_first(&r->loss)) return; /* it learns all the same */
+    if (share < 0.95 || why_last(&r->loss) < 0.9 * why_first(&r->loss)) return; /* it learns nevertheless */
     why_add(w, "clipped",
-            xprintf("clip %g was at work in %.0f %% of the steps; the middle gradient norm was %.3g", clip,
+            xprintf("gradients were clipped to %g in %.0f%% of the steps; their median norm was %.3g", clip,
                     100 * share, middle),
             "clip", clip, "share", share, "norm", middle, NULL);
 }
@@ -168,7 +168,7 @@ static void no_gradient(const struct why_run *r, struct why *w) {
     }
     if (most < STILL_STEPS) return;
     why_add(w, "no-gradient",
-            xprintf("the gradient was exactly zero for %zu steps, to step %lld: nothing moved", most,
+            xprintf("the gradient was exactly zero for %zu steps, up to step %lld: no parameter was trained", most,
                     (long long)r->norm.step[end]),
             "steps", (double)most, "to", (double)r->norm.step[end], NULL);
 }
@@ -179,7 +179,7 @@ static void points_not_finite(const struct why_run *r, struct why *w) {
         if (!isfinite(r->loss.value[i]) && !bad++) first = i;
     if (!bad) return;
     why_add(w, "points-not-finite",
-            xprintf("%zu of %zu points of the training loss are no finite number, the first at step %lld",
+            xprintf("%zu of %zu points of the training loss are NaN or infinite, the first at step %lld",
                     bad, r->loss.count, (long long)r->loss.step[first]),
             "points", (double)bad, "of", (double)r->loss.count, "step", (double)r->loss.step[first], NULL);
 }

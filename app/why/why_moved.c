@@ -1,4 +1,4 @@
-/* What moved and what stayed frozen, as the run told it when it was over. */
+/* Changed and frozen parameters, as the run reported them at its end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-enum { STILL_STEPS = 100, TELLING_STEPS = 3 /* after which every trained tensor has changed */ };
+enum { STILL_STEPS = 100, TELLING_STEPS = 3 /* after which every trainable tensor has changed */ };
 
 static struct why_group *group_named(struct why_moved *m, const char *name) {
     for (int i = 0; i < m->groups; i++)
@@ -35,7 +35,7 @@ static void moved_number(struct why_moved *m, const char *name, double v) {
         if (!strcmp(what, number[i])) *place[i] = v;
 }
 
-/* "module2" as people read it: with its text. */
+/* Returns a readable name of "module2", with its method. */
 static void name_group(const struct why_run *r, struct why_group *g) {
     int k;
     char *name = NULL;
@@ -89,24 +89,24 @@ static void unmoved(const struct why_run *r, struct why *w) {
         bool all = g->same == g->tensors;
         if (!(g->same > 0) || r->run->step < TELLING_STEPS) continue;
         struct buf b = BUF_INIT;
-        if (all) buf_printf(&b, "no value of %s changed %s", g->name, m->since ? m->since : "");
+        if (all) buf_printf(&b, "no parameter of %s changed %s", g->name, m->since ? m->since : "");
         else
             buf_printf(&b, "%.0f of the %.0f tensors of %s did not change %s", g->same, g->tensors, g->name,
                        m->since ? m->since : "");
-        buf_printf(&b, ": %s listed to train, and did not", all ? "it was" : "they were");
+        buf_printf(&b, ", although %s trainable", all ? "it is" : "they are");
         why_add(w, "unmoved", buf_take(&b), "same", g->same, "tensors", g->tensors, NULL);
     }
 }
 
-/* Weight decay may move what no gradient reaches. */
+/* Weight decay may change parameters without a gradient. */
 static void never_reached(const struct why_run *r, struct why *w) {
     const struct why_moved *m = &r->moved;
     for (int i = 0; i < m->groups; i++) {
         const struct why_group *g = &m->group[i];
         if (!(g->unreached > 0) || r->run->step < TELLING_STEPS) continue;
         why_add(w, "no-gradient-in-tensors",
-                xprintf("%.0f of the %.0f tensors of %s had a gradient of exactly zero in every step: "
-                        "nothing that is learned reaches them",
+                xprintf("%.0f of the %.0f tensors of %s had a gradient of exactly zero at every step:  "
+                        "they do not contribute to the loss",
                         g->unreached, g->tensors, g->name),
                 "unreached", g->unreached, "tensors", g->tensors, NULL);
     }
@@ -116,7 +116,7 @@ static void thawed(const struct why_run *r, struct why *w) {
     const struct why_moved *m = &r->moved;
     if (m->unchanged == 0)
         why_add(w, "thawed",
-                xprintf("the model's own values are not what they were %s: something wrote into them",
+                xprintf("the frozen parameters of the model changed %s, which must never happen",
                         m->since ? m->since : ""),
                 "values", m->frozen, NULL);
 }
@@ -135,15 +135,15 @@ void why_moved_facts(const struct why_run *r, struct why *w) {
     char values[32];
     for (int i = 0; i < m->groups; i++) {
         const struct why_group *g = &m->group[i];
-        add_fact(w, xprintf("moved %s: %s: norm %.4g, was %.4g; %.0f of %.0f tensors changed",
-                            m->since ? m->since : "", g->name, g->to, g->from, g->tensors - g->same,
+        add_fact(w, xprintf("changed %s: %s: norm %.4g to %.4g; %.0f of %.0f tensors changed",
+                            m->since ? m->since : "", g->name, g->from, g->to, g->tensors - g->same,
                             g->tensors));
     }
     if (m->unchanged == 1 && m->frozen >= 0) {
         text_thousands((int64_t)m->frozen, values);
         add_fact(
             w, xprintf(
-                   "stayed frozen: the %s values of %s, with the same SHA-256 before and after (%.12s\u2026)",
+                   "frozen: the %s parameters of %s; their SHA-256 did not change (%.12s\u2026)",
                    values, *r->run->model ? r->run->model : "the model",
                    r->run->model_sha256 ? r->run->model_sha256 : ""));
     }

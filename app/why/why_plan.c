@@ -1,4 +1,4 @@
-/* What follows from how much was planned and done. */
+/* Diagnostics from the planned and completed amount of training. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { PASSES = 100, EARLY_SHARE = 4, APART_POINTS = 10, MANY_TRIES = 10 };
 
-/* Rows that the run could draw from; 0: not known, or it draws none (episodes draw tasks). */
+/* Returns the number of training examples; 0: unknown, or none (episodes draw tasks). */
 static double train_rows(const struct why_run *r) {
     double rows = 0;
     if (config_is_meta(&r->config)) return 0;
@@ -23,13 +23,13 @@ static double train_rows(const struct why_run *r) {
     return rows;
 }
 
-/* Whether steps walk through passes over all rows, of which the last step may be short
+/* Returns whether the sampler iterates over epochs, whose last step may be smaller
  * (core/train/config/sampling.h). */
 static bool in_passes(const struct why_run *r) {
     return config_sampling(&r->config).rule == SAMPLING_PROPORTIONAL;
 }
 
-/* Passes over the rows, on average where tasks are drawn. */
+/* Returns the number of epochs, on average when tasks are sampled. */
 static double passes(const struct why_run *r) {
     double rows = train_rows(r), batch = r->config.batch, steps = (double)r->run->step;
     if (rows <= 0 || batch < 1) return 0;
@@ -48,7 +48,7 @@ static void part_of_rows(const struct why_run *r, struct why *w) {
     text_thousands(llround(over * rows), seen);
     text_thousands((int64_t)rows, all);
     why_add(w, "part-of-rows",
-            xprintf("it saw at most %s of %s training rows (%.0f %%): %lld steps of %d rows", seen, all,
+            xprintf("trained on at most %s of %s training examples (%.0f%%): %lld steps \u00D7 batch size %d", seen, all,
                     100 * over, (long long)r->run->step, r->config.batch),
             "seen", (double)llround(over * rows), "rows", rows, "steps", (double)r->run->step, NULL);
 }
@@ -59,8 +59,8 @@ static void many_passes(const struct why_run *r, struct why *w) {
     char rows[32];
     text_thousands((int64_t)train_rows(r), rows);
     why_add(w, "many-passes",
-            xprintf("%.0f epochs over its %s training examples%s", over, rows,
-                    in_passes(r) ? "" : " (on average over its tasks)"),
+            xprintf("%.0f epochs over %s training examples%s", over, rows,
+                    in_passes(r) ? "" : " (averaged over its tasks)"),
             "rows", train_rows(r), "passes", over, NULL);
 }
 
@@ -68,7 +68,7 @@ static void batch_beyond_rows(const struct why_run *r, struct why *w) {
     double rows = train_rows(r);
     if (rows <= 0 || r->config.batch <= rows || !in_passes(r)) return;
     why_add(w, "batch-beyond-rows",
-            xprintf("the batch size %d is above the %.0f training example%s: each step is a whole epoch",
+            xprintf("the batch size %d is above the %.0f training example%s: each step is a full epoch",
                     r->config.batch, rows, rows == 1 ? "" : "s"),
             "batch", (double)r->config.batch, "rows", rows, NULL);
 }
@@ -77,7 +77,7 @@ static void long_warmup(const struct why_run *r, struct why *w) {
     double steps = (double)config_warmup_steps(&r->config, r->run->steps), of = (double)r->run->steps;
     if (of <= 0 || steps < 0.5 * of) return;
     why_add(w, "long-warmup",
-            xprintf("%.0f of %.0f steps are warm-up: the rate reaches its height at %.0f %% of the run",
+            xprintf("%.0f of %.0f steps are warm-up: the learning rate reaches its peak at %.0f%% of the run",
                     steps, of, 100 * steps / of),
             "warmup", steps, "steps", of, NULL);
 }
@@ -89,9 +89,9 @@ static void unfinished(const struct why_run *r, struct why *w) {
         !x->step)
         return;
     struct buf b = BUF_INIT;
-    buf_printf(&b, "it ended at step %lld of %lld", (long long)x->step, (long long)x->steps);
+    buf_printf(&b, "ended at step %lld of %lld", (long long)x->step, (long long)x->steps);
     if (r->config.lr > 0 && isfinite(rate) && x->step > config_warmup_steps(&r->config, x->steps))
-        buf_printf(&b, ", with the rate still at %.0f %% of its height", 100 * rate / r->config.lr);
+        buf_printf(&b, "; the learning rate was still at %.0f%% of its peak", 100 * rate / r->config.lr);
     why_add(w, "unfinished", buf_take(&b), "step", (double)x->step, "steps", (double)x->steps, "rate", rate,
             NULL);
 }
@@ -100,7 +100,7 @@ static void stopped_early(const struct why_run *r, struct why *w) {
     const struct store_run *x = r->run;
     if (x->state != STORE_FINISHED || !r->config.early_stop || x->step * EARLY_SHARE > x->steps) return;
     why_add(w, "stopped-early",
-            xprintf("it stopped early at step %lld of %lld: no better %s for %d evaluations",
+            xprintf("early stopping at step %lld of %lld: %s did not improve for %d evaluations",
                     (long long)x->step, (long long)x->steps, *x->metric ? x->metric : "score",
                     r->config.early_stop),
             "step", (double)x->step, "steps", (double)x->steps, "evaluations", (double)r->config.early_stop,
@@ -110,7 +110,7 @@ static void stopped_early(const struct why_run *r, struct why *w) {
 static void plan_differs(const struct why_run *r, struct why *w) {
     if (!r->differs) return;
     why_add(w, "differs",
-            xprintf("%lld points came out otherwise when it went on: another machine, kernel or version",
+            xprintf("%lld points differed after resuming: another machine, kernel or version",
                     (long long)r->differs),
             "points", (double)r->differs, NULL);
 }
@@ -121,45 +121,45 @@ static void why_plan_seeds(const struct why_run *r, struct why *w) {
     double points = 100 * (x->high - x->low);
     if (x->seeds < 2 || r->tasks != 1 || !why_is_share(t->metric) || points < APART_POINTS - 1e-9) return;
     if (t->rows && x->high - x->low <= 2 * sqrt(2) * why_share_error(x->low, t->rows))
-        return; /* the rows' own chance */
+        return; /* sampling error of the examples */
     why_add(w, "seeds-apart",
-            xprintf("%lld seeds of this run lie %.0f points apart, %s %.4f to %.4f (mean %.4f): one of them "
-                    "alone says little",
+            xprintf("%lld seeds of this run differ by %.0f percentage points, %s %.4f to %.4f (mean %.4f): one seed "
+                    "is not representative",
                     (long long)x->seeds, points, t->metric, x->low, x->high, x->mean),
             "seeds", (double)x->seeds, "low", x->low, "high", x->high, "mean", x->mean, NULL);
 }
 
-/* What was chosen by a score is better there than elsewhere. */
+/* A score that was used for selection is optimistic. */
 static void best_of_many(const struct why_run *r, struct why *w) {
     if (r->tries < MANY_TRIES || isfinite(r->task[0].test)) return;
     why_add(w, "best-of-many",
-            xprintf("it is the best of %lld runs of its method on these dev rows, which chose it: rows that "
-                    "chose nothing tell more",
+            xprintf("best of %lld runs of its method, selected on the same validation set: the estimate is "
+                    "optimistic; use a test set",
                     (long long)r->tries),
             "runs", (double)r->tries, NULL);
 }
 
-/* The same run once more. */
+/* Repeated runs. */
 static void repeat(const struct why_run *r, struct why *w) {
     if (!r->repeats) return;
     char *text = r->repeats_differ
-                     ? xprintf("same description, seed and data as run %lld, but different weights (another "
-                               "processor or version of petri): only the newest of them counts in means",
+                     ? xprintf("same configuration, seed and data as run %lld, but different weights (another "
+                               "processor or version of petri): only the newest counts in means",
                                (long long)r->repeats)
-                     : xprintf("same as run %lld: identical description, seed%s; they count once in means",
+                     : xprintf("repeats run %lld: identical configuration, seed%s; they count once in means",
                                (long long)r->repeats,
                                r->run->weights_sha256 ? ", data and weights" : " and data");
     why_add(w, "repeat", text, "run", (double)r->repeats, "weights_differ", (double)r->repeats_differ, NULL);
 }
 
-/* The values of another run, which may be another task's. */
+/* Parameters of another run, possibly of another task. */
 static void begun_elsewhere(const struct why_run *r, struct why *w) {
     const struct method *m = &r->config.method;
     for (int i = 0; i < m->count; i++) {
         if (!m->module[i].from_run) continue;
         why_add(w, "begun-elsewhere",
-                xprintf("module %d begins with what run %d learned, not where the method begins: its steps "
-                        "are not all that it was given",
+                xprintf("module %d was initialized from run %d, not by its method: its steps "
+                        "are not all of its training",
                         i + 1, m->module[i].from_run),
                 "module", i + 1.0, "run", (double)m->module[i].from_run, NULL);
     }

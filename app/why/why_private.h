@@ -1,6 +1,6 @@
-/* What the rules of app/why look at (why_read.c), and how they say what they found: of the training's points
- * why_curve.c, of what moved why_moved.c, of how much was planned why_plan.c, of evaluations why_score.c, of
- * the rows why_rows.c. */
+/* Internals of the diagnostics: their input (why_read.c), and the rules on training points (why_curve.c),
+ * changed parameters (why_moved.c), the amount of training (why_plan.c), evaluations (why_score.c) and
+ * examples (why_rows.c). */
 #ifndef APP_WHY_WHY_PRIVATE_H
 #define APP_WHY_WHY_PRIVATE_H
 
@@ -8,95 +8,95 @@
 #include "core/data/report_read.h"
 #include "core/train/config/config.h"
 
-/* Points of one name, by step. */
+/* The points of one name, by step. */
 struct why_curve {
     size_t count;
     int64_t *step;
     double *value;
 };
 
-/* One evaluation of a task's first dev split. */
+/* One evaluation on the first validation split of a task. */
 struct why_eval {
     int64_t step;
     double value, loss;    /* NaN: none, or not a number */
-    bool has_value, has_loss; /* there is such a point, whatever it is */
-    const char *undefined; /* why the value is none */
+    bool has_value, has_loss; /* the point exists, even if NaN */
+    const char *undefined; /* reason for an undefined value */
     bool constant, none_valid, best;
 };
 
-/* One of the run's tasks, and what its first dev split was scored. */
+/* One of the run's tasks, and the results on its first validation split. */
 struct why_task {
-    const char *name;      /* of several; "" */
-    const char *metric;    /* the deciding one */
+    const char *name;      /* of a multi-task run; else "" */
+    const char *metric;    /* the primary metric */
     const char *split;     /* "dev", "rte/dev"; points into `split_name` */
     char *split_name;
     int evals;
     struct why_eval *eval;
     double majority;       /* NaN: none */
-    double invalid;        /* answers of the last evaluation that are no class; NaN: none */
-    int64_t rows;          /* scored; 0: not known */
-    double test;           /* on the test rows; NaN: not scored */
-    const struct report_facts *train, *dev; /* NULL: not kept */
+    double invalid;        /* outputs of the last evaluation that name no class; NaN: none */
+    int64_t rows;          /* evaluated examples; 0: unknown */
+    double test;           /* on the test set; NaN: not evaluated */
+    const struct report_facts *train, *dev; /* NULL: not recorded */
 };
 
-/* What the run told of its modules when it was over (core/train/run/moved.h), of each its name: "module 2
- * (lora(r=8))". */
+/* The changes of each module that the run reported at its end (core/train/run/moved.h), with its name:
+ * "module 2 (lora(r=8))". */
 struct why_group {
     char *name;
-    double from, to, tensors, same, still, unreached; /* 0 where an older petri told nothing of it */
+    double from, to, tensors, same, still, unreached; /* 0 if an older version did not record it */
 };
 struct why_moved {
     int groups;
     struct why_group *group;
     char *since;              /* "since step 0"; points into the evaluations */
-    double frozen, unchanged; /* values of the model, and whether they are what they were; NaN: not told */
+    double frozen, unchanged; /* number of the model's frozen parameters; whether they are unchanged; NaN: unknown */
 };
 struct why_run {
     const struct store_run *run;
     struct run_config config;
-    struct store_evals evals; /* what the tasks' strings point into */
+    struct store_evals evals; /* the tasks' strings point into it */
     struct why_curve loss, norm;
-    double last_rate;      /* NaN: none was told */
+    double last_rate;      /* NaN: not recorded */
     int tasks;
     struct why_task *task;
     int reports;
     struct report_facts *report;
     struct why_moved moved;
-    int64_t differs;       /* points that a resumed run computed otherwise */
-    int64_t tries; /* finished runs of the method on these dev rows, where this one has the best value of all;
-                    * else 0. Of runs that repeat one another one is counted, here and in `seeds` */
+    int64_t differs;       /* points that differed after resuming */
+    int64_t tries; /* finished runs of the method on the same validation set if this one has the best value,
+                    * else 0; repeated runs count once, here and in `seeds` */
     struct why_seeds {
         int64_t seeds;
         double low, high, mean;
-    } seeds; /* finished runs that differ in the seed alone, their best
-              * values; none but where this is one of them */
+    } seeds; /* finished runs that differ only in the seed: their best
+              * values; empty unless this run is one of them */
     int64_t
-        repeats; /* the first run of this description, seed and data, where that is an earlier one; else 0 */
-    bool repeats_differ;   /* runs of it have different weights */
+        repeats; /* the first run with the same configuration, seed and data, if it is an earlier one; else 0 */
+    bool repeats_differ;   /* the repeated runs have different weights */
 };
 int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e);
 void why_run_release(struct why_run *r);
-/* Of evaluations that are read already; why_moved_release frees. */
+/* Reads the changes from evaluations that are already loaded; release with why_moved_release. */
 void why_moved_read(const struct why_run *r, struct why_moved *out);
 void why_moved_release(struct why_moved *m);
 void why_moved_facts(const struct why_run *r, struct why *w);
 
-/* Adds a finding.  `figures`: "rate", 10.0, "own", 0.003, NULL. */
+/* Adds a diagnostic.  `figures`: "rate", 10.0, "own", 0.003, NULL. */
 void why_add(struct why *w, const char *kind, char *text, ...) __attribute__((sentinel));
-/* "rte: " of several tasks, else ""; caller frees. */
+/* Returns "rte: " for a task of a multi-task run, else ""; caller frees. */
 char *why_of_task(const struct why_task *t);
 
-/* Means of the first and last tenth of a curve's finite values, at least one each. */
+/* Return the means of the first and last tenth of a curve's finite values, at least one value each. */
 double why_first(const struct why_curve *c);
 double why_last(const struct why_curve *c);
-/* The standard error of a share p over n rows, kept off 0. */
+/* Returns the standard error of a proportion p over n examples, bounded away from 0. */
 double why_share_error(double p, int64_t n);
-/* Whether the metric is a share of the rows: then its error is known. */
+/* Returns whether the metric is a proportion of the examples, whose standard error is known. */
 bool why_is_share(const char *metric);
 
 typedef void why_rule(const struct why_run *r, struct why *w);
 typedef void why_task_rule(const struct why_run *r, const struct why_task *t, struct why *w);
-/* How many kinds they know; the lists end with NULL. */
+/* Numbers of kinds of each list; the lists end with NULL. */
 enum {
     WHY_CURVE_KINDS = 10,
     WHY_PLAN_KINDS = 11,

@@ -1,4 +1,4 @@
-/* What the rules look at, read from the history. */
+/* Reading the input of the diagnostics from the database. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct why_eval *eval_at(struct why_task *t, int64_t step) {
     return &t->eval[t->evals++];
 }
 
-/* The metric's name, where the point is of this split. */
+/* Returns the name of the metric if the point belongs to this split. */
 static const char *metric_in(const char *name, const char *split) {
     size_t n = strlen(split);
     return !strncmp(name, split, n) && name[n] == '.' ? name + n + 1 : NULL;
@@ -58,7 +58,7 @@ static void take_eval(struct why_task *t, const struct store_eval_row *v) {
     }
 }
 
-/* What it was scored on the test rows. */
+/* Reads the result on the test set. */
 static void take_test(struct why_task *t, const struct store_evals *v) {
     char *split = *t->name ? xprintf("%s/test", t->name) : xstrdup("test");
     for (size_t i = 0; i < v->count; i++) {
@@ -68,7 +68,7 @@ static void take_test(struct why_task *t, const struct store_evals *v) {
     free(split);
 }
 
-/* The first split of a task of several is the first that its name stands before. */
+/* The first split of a task is the first one whose name starts with the task. */
 static char *first_split(const struct store_evals *v, const char *task, const char *metric) {
     char *start = xprintf("%s/", task), *found = NULL;
     for (size_t i = 0; i < v->count && !found; i++) {
@@ -92,9 +92,9 @@ static void why_read_task(struct why_run *r, struct why_task *t, const char *nam
     take_test(t, &r->evals);
 }
 
-/* ---- what was found when the rows were read ---- */
+/* ---- import reports ---- */
 
-/* Train comes first, then the first dev split. */
+/* The training set comes first, then the first validation split. */
 static void take_reports(struct why_run *r) {
     r->reports = r->run->reports;
     r->report = xcalloc((size_t)r->reports + 1, sizeof *r->report);
@@ -127,12 +127,12 @@ static int read_differs(struct store *s, struct why_run *r, struct err *e) {
     return rc;
 }
 
-/* Finished runs beside this one, with what tells which of them count. */
+/* Finished runs compared with this one, and the fields that decide which of them count. */
 struct why_beside {
     struct why_other {
         char key[65], weights[65];
         double best;
-        bool alike; /* differs from this run in the seed alone */
+        bool alike; /* differs from this run only in the seed */
     } *run;
     struct evidence *of; /* of each; `key` and `weights` are set by settle_beside */
     size_t count, room, of_room;
@@ -152,7 +152,7 @@ static int why_take_beside(void *self, int count, const struct store_cell *cell)
     return 0;
 }
 
-/* Finished runs x with a value beside run r for which `where` holds. */
+/* Selects finished runs x with a value, compared with run r, for which `where` holds. */
 static int why_read_beside(struct store *s, const struct why_run *r, const char *where,
                            struct why_beside *out, struct err *e) {
     *out = (struct why_beside){ 0 };
@@ -176,7 +176,7 @@ static void beside_release(struct why_beside *x) {
     free(x->run), free(x->of);
 }
 
-/* The first run with this one's key, if that is an earlier one. */
+/* Returns the first run with the key of this one, if it is an earlier one. */
 static void find_repeated(struct why_run *r, const struct why_beside *x) {
     const struct why_other *own = NULL;
     for (size_t i = 0; i < x->count; i++)
@@ -185,7 +185,7 @@ static void find_repeated(struct why_run *r, const struct why_beside *x) {
         if (!strcmp(x->run[i].key, own->key)) r->repeats = x->of[i].run;
 }
 
-/* Runs whose description differs in the seed alone, and those that this one repeats. */
+/* Finds the runs that differ only in the seed, and those that this one repeats. */
 static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
     struct why_beside x;
     struct why_seeds *v = &r->seeds;
@@ -206,7 +206,7 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
     return rc;
 }
 
-/* Runs of the method on these dev rows, whatever else they were made with; none where another is better. */
+/* Counts runs of the method on the same validation set, with any other settings; none if another is better. */
 static int read_tries(struct store *s, struct why_run *r, struct err *e) {
     static const char where[] =
         "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key AND "
@@ -214,7 +214,7 @@ static int read_tries(struct store *s, struct why_run *r, struct err *e) {
         "json_extract(x.config, '$.split_validation') IS json_extract(r.config, '$.split_validation') AND "
         "json_extract(x.config, '$.split_seed') IS json_extract(r.config, '$.split_seed')";
     struct why_beside x;
-    int64_t is_best = 0; /* asked first: descriptions take longer to read */
+    int64_t is_best = 0; /* checked first: parsing descriptions takes longer */
     if (r->run->state != STORE_FINISHED) return 0;
     char *sql = xprintf(
         "SELECT coalesce(max((v.best - m.best) * k.direction) <= 0, 0) FROM run r JOIN key k ON k.id = "

@@ -1,4 +1,4 @@
-/* What was found when the rows were read. */
+/* Diagnostics from the import reports. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 
 static double rows_share(size_t part, size_t all) { return all ? (double)part / (double)all : 0; }
 
-/* "n of m rows of train". */
+/* Returns "n of m train examples"; caller frees. */
 static char *rows_text(size_t n, size_t of, const char *split) {
     char some[32], all[32];
     text_thousands((int64_t)n, some);
     text_thousands((int64_t)of, all);
-    return xprintf("%s of %s rows of %s", some, all, split);
+    return xprintf("%s of %s %s examples", some, all, split);
 }
 
 static void cut_in(const struct why_task *t, const struct report_facts *f, const char *split, struct why *w) {
@@ -22,7 +22,8 @@ static void cut_in(const struct why_task *t, const struct report_facts *f, const
     if (share < 0.33) return;
     char *of = why_of_task(t), *rows = rows_text(f->cut_rows, f->rows, split);
     why_add(w, "cut",
-            xprintf("%s%.0f %% of rows were cut at %zu tokens (%s)", of, 100 * share, f->max_len, rows),
+            xprintf("%s%.0f%% of the examples were truncated to %zu tokens (%s)", of, 100 * share, f->max_len,
+                    rows),
             "rows", (double)f->cut_rows, "of", (double)f->rows, "tokens", (double)f->max_len, NULL);
     free(of), free(rows);
 }
@@ -38,7 +39,7 @@ static void vanished(const struct why_run *r, const struct why_task *t, struct w
     (void)r;
     if (!f || rows_share(f->vanished, f->rows) < 0.01) return;
     char *of = why_of_task(t), *rows = rows_text(f->vanished, f->rows, "train");
-    why_add(w, "text-cut-away", xprintf("%sin %s one of the two texts was cut away whole", of, rows), "rows",
+    why_add(w, "text-cut-away", xprintf("%sin %s one of the two texts was truncated entirely", of, rows), "rows",
             (double)f->vanished, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
@@ -49,7 +50,7 @@ static void unknown(const struct why_run *r, const struct why_task *t, struct wh
     if (!f || f->unknown < 5 || !f->tokens) return;
     char *of = why_of_task(t);
     why_add(w, "unknown-tokens",
-            xprintf("%s%.1f %% of the training tokens are unknown to the model's vocabulary", of, f->unknown),
+            xprintf("%s%.1f%% of the training tokens are not in the model's vocabulary", of, f->unknown),
             "percent", f->unknown, "tokens", (double)f->tokens, NULL);
     free(of);
 }
@@ -60,7 +61,7 @@ static void leak(const struct why_run *r, const struct why_task *t, struct why *
     (void)r;
     if (!f || both < 3 || rows_share(both, f->rows) < 0.02) return;
     char *of = why_of_task(t), *rows = rows_text(both, f->rows, t->split);
-    why_add(w, "leak", xprintf("%s%s stand among the training rows too: its score is too good", of, rows),
+    why_add(w, "leak", xprintf("%s%s are also in the training set: the score is too high", of, rows),
             "rows", (double)both, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
@@ -70,7 +71,7 @@ static void contradicting(const struct why_run *r, const struct why_task *t, str
     (void)r;
     if (!f || rows_share(f->same_other_label, f->rows) < 0.02) return;
     char *of = why_of_task(t), *rows = rows_text(f->same_other_label, f->rows, "train");
-    why_add(w, "contradicting", xprintf("%s%s repeat an earlier text with another label", of, rows), "rows",
+    why_add(w, "contradicting", xprintf("%s%s repeat an earlier text with a different label", of, rows), "rows",
             (double)f->same_other_label, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
@@ -87,7 +88,7 @@ static void one_sided(const struct why_run *r, const struct why_task *t, struct 
     if (!all || f->classes < 2 || rows_share(most, all) < 0.9) return;
     char *of = why_of_task(t), *rows = rows_text(most, all, "train");
     why_add(w, "one-sided",
-            xprintf("%s%.0f %% of the training rows are of class %s (%s): accuracy says little, look at "
+            xprintf("%s%.0f%% of the training examples are of class %s (%s): accuracy is not informative, use "
                     "f1_macro or matthews",
                     of, 100 * rows_share(most, all), f->class_name[at], rows),
             "rows", (double)most, "of", (double)all, NULL);
@@ -103,15 +104,15 @@ static void single_class(const struct why_run *r, const struct why_task *t, stru
     why_add(
         w, "single-class",
         f->class_rows[0] == 1
-            ? xprintf("%sthe only training example is of class %s: with one class there is nothing to learn",
+            ? xprintf("%sthe only training example is of class %s: with one class the model cannot learn",
                       of, f->class_name[0])
-            : xprintf("%sall %s training examples are of class %s: with one class there is nothing to learn",
+            : xprintf("%sall %s training examples are of class %s: with one class the model cannot learn",
                       of, all, f->class_name[0]),
         "rows", (double)f->class_rows[0], NULL);
     free(of);
 }
 
-/* Rows that train has of a class of dev. */
+/* Returns the number of training examples of a class of the validation set. */
 static size_t rows_of_class(const struct report_facts *f, const char *name) {
     for (int i = 0; i < f->classes; i++)
         if (!strcmp(f->class_name[i], name)) return f->class_rows[i];
@@ -125,7 +126,8 @@ static void unlearnable(const struct why_run *r, const struct why_task *t, struc
         if (!t->dev->class_rows[i] || rows_of_class(t->train, t->dev->class_name[i])) continue;
         char *of = why_of_task(t), *rows = rows_text(t->dev->class_rows[i], t->dev->rows, t->split);
         why_add(w, "unlearnable",
-                xprintf("%sclass %s has no training row, and %s", of, t->dev->class_name[i], rows), "rows",
+                xprintf("%sclass %s has no training examples, and %s", of, t->dev->class_name[i], rows),
+                "rows",
                 (double)t->dev->class_rows[i], "of", (double)t->dev->rows, NULL);
         free(of), free(rows);
         return;
@@ -138,13 +140,13 @@ static void cut_targets(const struct why_run *r, const struct why_task *t, struc
     if (!f || rows_share(f->cut_targets, f->rows) < 0.05) return;
     char *of = why_of_task(t);
     why_add(w, "cut-targets",
-            xprintf("%s%.0f %% of the training targets were cut at %zu tokens: it never sees how they end",
+            xprintf("%s%.0f%% of the training targets were truncated to %zu tokens: the model never sees their end",
                     of, 100 * rows_share(f->cut_targets, f->rows), f->max_target),
             "targets", (double)f->cut_targets, "of", (double)f->rows, "tokens", (double)f->max_target, NULL);
     free(of);
 }
 
-/* Of dev, which is scored; else of train, whose targets are learned without them. */
+/* Checks the validation targets, which are scored; else the training targets, which are then incomplete. */
 static void unwritten(const struct why_run *r, const struct why_task *t, struct why *w) {
     bool dev = t->dev && t->dev->unwritten;
     const struct report_facts *f = dev ? t->dev : t->train;
@@ -153,7 +155,7 @@ static void unwritten(const struct why_run *r, const struct why_task *t, struct 
     char *of = why_of_task(t), *rows = rows_text(f->unwritten, f->rows, dev ? t->split : "train");
     double most = 1 - rows_share(f->unwritten, f->rows);
     struct buf b = BUF_INIT;
-    buf_printf(&b, "%sthe targets of %s have characters that the tokenizer cannot write", of, rows);
+    buf_printf(&b, "%sthe targets of %s have characters that the tokenizer cannot encode", of, rows);
     if (f->signs) buf_printf(&b, " (%s)", f->signs);
     if (dev) buf_printf(&b, ": exact match is at most %.2f", most);
     why_add(w, "unwritten", buf_take(&b), "rows", (double)f->unwritten, "of", (double)f->rows, NULL);
@@ -165,8 +167,8 @@ static void same_file(const struct why_run *r, const struct why_task *t, struct 
     if (!c->train_sha256 || !c->dev_sha256 || strcmp(c->train_sha256, c->dev_sha256) || c->split > 0) return;
     char *of = why_of_task(t);
     why_add(w, "same-file",
-            xprintf("%s%s is the training file itself (sha256 %.12s\u2026): its score measures what was "
-                    "learned by heart",
+            xprintf("%sthe validation file (%s) is the training file (SHA-256 %.12s\u2026): the score measures "
+                    "memorization",
                     of, t->split, c->train_sha256),
             "rows", (double)t->rows, NULL);
     free(of);

@@ -1,4 +1,4 @@
-/* What the evaluations tell. */
+/* Diagnostics from the evaluations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/data/metrics.h"
 
-enum { FEW_ROWS = 100, PART_OF_DEV = 4, ENOUGH = 5 /* evaluations, to tell how they go */ };
+enum { FEW_ROWS = 100, PART_OF_DEV = 4, ENOUGH = 5 /* evaluations, for a trend */ };
 
 static const struct why_eval *last_of(const struct why_task *t) {
     return t->evals ? &t->eval[t->evals - 1] : NULL;
@@ -19,7 +19,7 @@ static bool greater_is_better(const struct why_task *t) {
     return id >= 0 && metric_direction((enum metric_id)id) > 0;
 }
 
-/* The best value by the metric's own direction. */
+/* Returns the best value by the metric's direction. */
 static const struct why_eval *best_of(const struct why_task *t) {
     const struct why_eval *best = NULL;
     double sign = greater_is_better(t) ? 1 : -1;
@@ -32,7 +32,7 @@ static const struct why_eval *best_of(const struct why_task *t) {
 }
 
 static char *which_rows(const struct why_task *t) {
-    return t->rows ? xprintf("%s %lld rows", t->split, (long long)t->rows) : xstrdup(t->split);
+    return t->rows ? xprintf("%lld %s examples", (long long)t->rows, t->split) : xstrdup(t->split);
 }
 
 static void one_class(const struct why_run *r, const struct why_task *t, struct why *w) {
@@ -42,7 +42,7 @@ static void one_class(const struct why_run *r, const struct why_task *t, struct 
     if (t->evals - from < 2) return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "one-class",
-            xprintf("%sone class for every row since step %lld (%d evaluations of %s)", of,
+            xprintf("%spredicts one class only since step %lld (%d evaluations on %s)", of,
                     (long long)t->eval[from].step, t->evals - from, rows),
             "step", (double)t->eval[from].step, "evaluations", (double)(t->evals - from), "rows",
             (double)t->rows, NULL);
@@ -59,7 +59,7 @@ static void no_better(const struct why_run *r, const struct why_task *t, struct 
     why_add(
         w, "no-better",
         xprintf(
-            "%saccuracy %.4f at its best is no more than always saying the most frequent class (%.4f; %s)",
+            "%sthe best accuracy %.4f is not above the majority baseline %.4f (%s)",
             of, best->value, t->majority, rows),
         "best", best->value, "majority", t->majority, "rows", (double)t->rows, NULL);
     free(of), free(rows);
@@ -74,22 +74,23 @@ static void few_rows(const struct why_run *r, const struct why_task *t, struct w
     double half = 1.96 * why_share_error(best->value, t->rows);
     if (why_is_share(t->metric))
         why_add(w, "few-rows",
-                xprintf("%sscored on %s: \u00B1 %.0f percentage points (95%% interval, binomial)", of, rows,
+                xprintf("%sevaluated on %s: \u00B1 %.0f percentage points (95%% interval, binomial)", of, rows,
                         100 * half),
                 "rows", (double)t->rows, "half_width", half, NULL);
     else
         why_add(w, "few-rows",
-                xprintf("%sscored on %s: each is %.1f %% of the score", of, rows, 100.0 / (double)t->rows),
+                xprintf("%sevaluated on %s: each is %.1f%% of the score", of, rows, 100.0 / (double)t->rows),
                 "rows", (double)t->rows, "share", 1.0 / (double)t->rows, NULL);
     free(of), free(rows);
 }
 
-/* The share of the last answers that name no class, which no exchange of names makes right. */
+/* Returns the share of the last outputs that name no class, which renaming classes cannot fix. */
 static double no_class(const struct why_task *t) {
     return t->rows && t->invalid > 0 ? t->invalid / (double)t->rows : 0;
 }
 
-/* Of two classes an exchange of their names turns accuracy to its rest, and Matthews' coefficient about. */
+/* With two classes, exchanging their names turns accuracy into its complement and negates Matthews'
+ * coefficient. */
 static void swapped(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *last = last_of(t);
     int classes = t->train ? t->train->classes : 0;
@@ -102,14 +103,14 @@ static void swapped(const struct why_run *r, const struct why_task *t, struct wh
     if (accuracy && (other < 1 - far || (isfinite(t->majority) && last->value >= 1 - t->majority))) return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "swapped",
-            xprintf("%slabels look swapped: %s %.2f here, %.2f if exchanged (%s)", of, t->metric, last->value,
+            xprintf("%sthe labels seem to be swapped: %s is %.2f, and %.2f with them exchanged (%s)", of, t->metric, last->value,
                     other, rows),
             "here", last->value, "exchanged", other, "rows", (double)t->rows, NULL);
     free(of), free(rows);
 }
 
-/* Of three classes or more: what was learned by other names is right less often than the rarest class is
- * there. */
+/* With three classes or more, a model that learned other class names is correct less often than the rarest
+ * class occurs. */
 static void misnamed(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *last = last_of(t);
     const struct report_facts *dev = t->dev;
@@ -125,7 +126,7 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
         return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "misnamed",
-            xprintf("%slabels look exchanged: accuracy %.2f, less than always saying the rarest of %d "
+            xprintf("%sthe class names seem to be exchanged: accuracy %.2f is below always predicting the rarest of %d "
                     "classes (%.2f; %s)",
                     of, last->value, dev->classes, least, rows),
             "here", last->value, "rarest", least, "classes", (double)dev->classes, "rows", (double)t->rows,
@@ -133,7 +134,7 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
     free(of), free(rows);
 }
 
-/* Its score is of other rows than that of a run that was scored on all. */
+/* Its score is not comparable with that of a run evaluated on all examples. */
 static void part_of_dev(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *best = best_of(t);
     (void)r;
@@ -143,7 +144,7 @@ static void part_of_dev(const struct why_run *r, const struct why_task *t, struc
     text_thousands(t->rows, scored);
     why_add(
         w, "part-of-dev",
-        xprintf("%sscored on %s of %s dev rows: no run that was scored on all of them is ranked beside it",
+        xprintf("%sevaluated on %s of %s validation examples: not ranked with runs that were evaluated on all of them",
                 of, scored, all),
         "rows", (double)t->rows, "of", (double)t->dev->split_rows, NULL);
     free(of);
@@ -161,7 +162,7 @@ static void overfit(const struct why_run *r, const struct why_task *t, struct wh
     if (!(why_last(&r->loss) < why_first(&r->loss)) || !best || last == best) return;
     char *of = why_of_task(t);
     why_add(w, "overfit",
-            xprintf("%s%s loss was least at step %lld (%.3f) and is %.3f at the end, while the training loss "
+            xprintf("%sthe %s loss was lowest at step %lld (%.3f) and is %.3f at the end, while the training loss "
                     "fell from %.3f to %.3f",
                     of, t->split, (long long)least->step, least->loss, last->loss, why_first(&r->loss),
                     why_last(&r->loss)),
@@ -170,7 +171,7 @@ static void overfit(const struct why_run *r, const struct why_task *t, struct wh
     free(of);
 }
 
-/* Whether a is better than b by more than chance on so many rows. */
+/* Returns whether a is better than b by more than chance over so many examples. */
 static bool clearly_better(const struct why_task *t, const struct why_eval *a, const struct why_eval *b) {
     if (!why_is_share(t->metric) || !t->rows) return false;
     double error = why_share_error(b->value, t->rows);
@@ -186,7 +187,7 @@ static void still_rising(const struct why_run *r, const struct why_task *t, stru
     char *of = why_of_task(t);
     why_add(
         w, "still-rising",
-        xprintf("%sit was best at its last evaluation: %s %.4f, %.4f at step %lld; more steps may give more",
+        xprintf("%sstill improving: %s %.4f at the last evaluation, %.4f at step %lld; try more steps",
                 of, t->metric, last->value, before->value, (long long)before->step),
         "last", last->value, "before", before->value, "step", (double)before->step, NULL);
     free(of);
@@ -201,7 +202,7 @@ static void best_first(const struct why_run *r, const struct why_task *t, struct
     if (t->evals < ENOUGH || !best || best != first || !clearly_better(t, best, last)) return;
     char *of = why_of_task(t);
     why_add(w, "best-first",
-            xprintf("%snever better than at its first evaluation: %s %.4f at step %lld, %.4f at the end", of,
+            xprintf("%sno improvement after the first evaluation: %s %.4f at step %lld, %.4f at the end", of,
                     t->metric, best->value, (long long)best->step, last->value),
             "best", best->value, "step", (double)best->step, "last", last->value, NULL);
     free(of);
@@ -216,7 +217,7 @@ static void score_undefined(const struct why_run *r, const struct why_task *t, s
     if (!none) return;
     char *of = why_of_task(t);
     why_add(w, "undefined",
-            xprintf("%s%s has no value at %d of %d evaluations: %s", of, t->metric, none, t->evals, reason),
+            xprintf("%s%s is undefined at %d of %d evaluations: %s", of, t->metric, none, t->evals, reason),
             "evaluations", (double)none, "of", (double)t->evals, NULL);
     free(of);
 }
@@ -227,7 +228,7 @@ static void invalid_answers(const struct why_run *r, const struct why_task *t, s
     if (!(share >= 0.2)) return;
     char *of = why_of_task(t);
     why_add(w, "invalid-answers",
-            xprintf("%s%.0f %% of the answers of the last evaluation name no class (%.0f of %lld)", of,
+            xprintf("%s%.0f%% of the outputs of the last evaluation name no class (%.0f of %lld)", of,
                     100 * share, t->invalid, (long long)t->rows),
             "invalid", t->invalid, "rows", (double)t->rows, NULL);
     free(of);
@@ -241,7 +242,7 @@ static void below_dev(const struct why_run *r, const struct why_task *t, struct 
     if (gap <= 3 * error) return;
     char *of = why_of_task(t);
     why_add(w, "below-dev",
-            xprintf("%s%s %.4f on the test rows, %.4f on %s, where it is the best of %d evaluations", of,
+            xprintf("%s%s is %.4f on the test set and %.4f on %s, where it is the best of %d evaluations", of,
                     t->metric, t->test, best->value, t->split, t->evals),
             "test", t->test, "dev", best->value, "evaluations", (double)t->evals, NULL);
     free(of);

@@ -130,20 +130,20 @@ static void a_slip_is_named(void **state) {
         const char *said, *text;
     } bad[] = {
         { "a JSON object", "[]" },
-        { "\"version\" is 1", "{\"version\":2}" },
-        { "is \"claim\" meant?", "{\"version\":1,\"clam\":\"x\"}" },
+        { "\"version\" must be 1", "{\"version\":2}" },
+        { "did you mean \"claim\"?", "{\"version\":1,\"clam\":\"x\"}" },
         { "\"base\" is missing", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\"}" },
         { "\"seeds\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[]}" },
         { "1 is listed twice", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1,2,1,1]}" },
-        { "two cells", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":[{\"id\":\"a\","
+        { "duplicate cell id", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":[{\"id\":\"a\","
                        "\"text\":\"\"},{\"id\":\"a\",\"text\":\"\"}]}" },
-        { "{run} does not stand", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+        { "does not contain {run}", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                   "{\"id\":\"a\",\"text\":\"\"},{\"id\":\"b\",\"of\":\"a\",\"path\":\"x\",\"text\":\"show\"}]}" },
-        { "a \"path\", but no \"of\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+        { "a \"path\" but no \"of\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                    "{\"id\":\"a\",\"text\":\"\",\"path\":\"x\"}]}" },
-        { "\"verb\" is fewshot", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+        { "\"verb\" must be fewshot", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                  "{\"id\":\"a\",\"text\":\"\",\"verb\":\"sweep\"}]}" },
-        { "no cell is called \"b\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+        { "unknown cell \"b\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                      "{\"id\":\"a\",\"text\":\"\"}],\"contrasts\":[{\"id\":\"c\",\"a\":\"b\",\"direction\":\">\"}]}" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

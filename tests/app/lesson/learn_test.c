@@ -322,22 +322,22 @@ static void points_are_measured(void **state) {
 static void what_fails_says_where(void **state) {
     (void)state;
     static const struct { const char *steps, *says; int status; } cases[] = {
-        { "run a = --methd x\n", "bad.lesson:2: \"--methd\" is no option", 2 },
+        { "run a = --methd x\n", "bad.lesson:2: unknown option of petri train: \"--methd\"", 2 },
         { "run a = --method lora(q=1)\n", "bad.lesson:2: ", 2 },
         { "let a = count(\"lorra\")\n", "bad.lesson:2: ", 2 },
-        { "let a = delta(\"lora\", 9)\n", "layer 9: the encoder's layers are 1 to 2", 2 },
-        { "run a = --method head --steps 1\nlet b = rank(a, 1)\n", "folding changes no matrix in layer 1", 2 },
-        { "run a = --method head --steps 1\nlet b = record(a, \"dev.acuracy\")\n", "is \"dev.accuracy\" meant?", 2 },
-        { "run a = --method head --steps 1\nlet b = gap_low(a, a)\n", "no interval of 1 pair of runs", 2 },
+        { "let a = delta(\"lora\", 9)\n", "layer 9 does not exist: the encoder has layers 1 to 2", 2 },
+        { "run a = --method head --steps 1\nlet b = rank(a, 1)\n", "merging changes no matrix in layer 1", 2 },
+        { "run a = --method head --steps 1\nlet b = record(a, \"dev.acuracy\")\n", "did you mean \"dev.accuracy\"?", 2 },
+        { "run a = --method head --steps 1\nlet b = gap_low(a, a)\n", "the interval of 1 pair of runs is undefined", 2 },
         { "run a = --method head --steps 1\nlet b = record(a, \"loss\", 7)\n", "has no \"loss\" at step 7", 2 },
-        { "run a = --method head --steps 1\nlet b = purity(a, 3)\n", "layer 3: the encoder's layers are 1 to 2", 2 },
+        { "run a = --method head --steps 1\nlet b = purity(a, 3)\n", "layer 3 does not exist: the encoder has layers 1 to 2", 2 },
         { "run a = --method head --steps 1\nlet b = own_prototype(a)\n", "has no retriever", 2 },
         { "run a = --method head --steps 1\nlet b = retriever_layer(a)\n", "method has no retriever", 2 },
-        { "let b = count(\"lora\", 17)\n", "17 tasks: 1 to 16 can be counted", 2 },
+        { "let b = count(\"lora\", 17)\n", "17 tasks: must be between 1 and 16", 2 },
         { "let a = map_kl(\"none.tsv\", 5)\n", "none.tsv: cannot be opened", 3 },
-        { "let a = map_size(\"points.tsv\", \"mid\", 0)\n", "no point is of the class \"mid\"", 2 },
+        { "let a = map_size(\"points.tsv\", \"mid\", 0)\n", "class \"mid\" has no points", 2 },
         { "map none.tsv 5\n  x\n", "bad.lesson:2: ", 3 },
-        { "let a = map_kl(\"points.tsv\", 0)\n", "a map has a perplexity of at least 1", 2 },
+        { "let a = map_kl(\"points.tsv\", 0)\n", "the perplexity of a map must be at least 1", 2 },
         { "text\n  a\n  {b}\n", "bad.lesson:4: ", 5 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

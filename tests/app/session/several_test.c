@@ -387,14 +387,14 @@ static void the_start_is_measured(void **state) {
     assert_int_equal(x.rows, START_ROWS);
     assert_true(x.change < 1e-6);
     start_effect_words(&x, words);
-    assert_non_null(strstr(words, "changes nothing until it is trained"));
+    assert_non_null(strstr(words, "identity at initialization (last encoder layer"));
     test_ok(config_set(&c, "method", "prefix(l=4)", &e), &e);
     test_ok(start_effect(&c, NULL, &x, &e), &e);
     assert_true(x.change > 1e-4);
     start_effect_words(&x, words);
-    assert_non_null(strstr(words, "adds noise of"));
+    assert_non_null(strstr(words, "not an identity at initialization"));
     test_ok(config_set(&c, "method", "lora(init=run(3))", &e), &e);
-    test_refused(start_effect(&c, NULL, &x, &e), ERR_USAGE, &e, "what other runs learned");
+    test_refused(start_effect(&c, NULL, &x, &e), ERR_USAGE, &e, "is initialized from other runs");
     config_release(&c);
     free(task);
 }

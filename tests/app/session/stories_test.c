@@ -195,11 +195,11 @@ static void a_class_is_shown_a_prefix(void **state) {
     type("Escape");
     await("softmax keys", true);
     type("Enter");
-    await("only looks", true);
+    await("read-only: nothing can be", true);
     type("3");
     await(" 1  finished", true);
     type("d");
-    await("only looks", true);
+    await("read-only: nothing can be", true);
     assert_int_equal(run_count(), 1);
     leave();
 }

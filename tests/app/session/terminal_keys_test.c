@@ -92,41 +92,41 @@ static void messages_offer_what_works(void **state) {
     await(" 1  finished", true);
     type("j");
     type("\":resume\" Enter");
-    await("nothing is left to resume", true);
+    await("cannot be resumed", true);
     type("d");
-    await("u brings back", true);
+    await("to the trash; u reverts", true);
     type("u");
-    await("restored; ^r puts back", true);
+    await("; ^r reverts", true);
     type("C-r");
-    await("u brings back", true);
+    await("to the trash; u reverts", true);
     type("V");
     await(" 1  finished", true);
     type("d");
-    await("restored; u puts back", true);
+    await("; u reverts", true);
     type("V");
     await(" 2  stopped", true);
     type("\"rfor the talk\" Enter");
-    await("is called for the talk (u takes it back)", true);
+    await("for the talk (u reverts)", true);
     type("r C-u Enter"); /* an undo takes back one change after the other, and each can be had again */
-    await("has no name (u brings it back)", true);
+    await("removed the name of #1 (u reverts)", true);
     type("uu");
-    await("has no name (^r brings it back)", true);
+    await("removed the name of #1 (^r reverts)", true);
     type("C-r");
-    await("is called for the talk (u takes it back)", true);
+    await("for the talk (u reverts)", true);
     assert_int_equal(run_count(), 2);
     /* also on a page of output, which has nothing else to undo, and on Compose, which has */
     type("\":sql 'SELECT 5'\" Enter");
     await(" done ", true);
     type("\":trash 1\" Enter");
-    await("u brings back", true);
+    await("to the trash; u reverts", true);
     type("u");
-    await("restored; ^r puts back", true);
+    await("; ^r reverts", true);
     type("1 j");
     await("function", true);
     type("\":trash 1\" Enter");
-    await("u brings back", true);
+    await("to the trash; u reverts", true);
     type("u");
-    await("restored; ^r puts back", true);
+    await("; ^r reverts", true);
     assert_int_equal(run_count(), 2);
     type("j u"); /* another key, and u is Compose's */
     await("restored", false);
@@ -453,7 +453,7 @@ static void sweeps_by_keys(void **state) {
     nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
     type("y");
     await_state(13, "stopped");
-    await("R goes on", true);
+    await("R: continue", true);
     type("C"); /* its line, for another one */
     await("Enter accept", true);
     type("Escape");
@@ -473,12 +473,12 @@ static void the_command_line_is_inside(void **state) {
     type("\"1 --wh\" Tab");
     await("prints on a page: Show everything about one run", true);
     type("Enter");
-    await("it saw at most", true);
+    await("trained on at most", true);
     await(" done ", true);
     type("\":sql 'SELECT note FROM v_runs'\" Enter");
     await("the first of all", true);
     type("\":fewshot\" Enter");
-    await("not inside the screens", true);
+    await("not available inside the screens", true);
     await("petri fewshot --db", true);
     char *line = xprintf("\":train --steps 2 --batch 2 --model '%s' --task '%s' --meth\" Tab", stage.model, task);
     type(line);

@@ -115,7 +115,7 @@ static void the_first_minute_without_a_network(void **state) {
     await("Enter lists the tasks found", true);
     type("Enter");
     await("all-MiniLM-L6-v2", true);
-    await("not here yet: petri fetch", true);
+    await("not downloaded yet: petri fetch", true);
     type("Escape");
     await("train a LoRA on sections", true);
     type("Enter");
@@ -370,14 +370,14 @@ static void a_run_is_watched(void **state) {
     await("stop #1?", true);
     nanosleep(&(struct timespec){ 0, 700000000 }, NULL); /* what is typed ahead of a question is no answer */
     type("y");
-    await("this petri only looks", true);
+    await("read-only: nothing can be", true);
     free(stage_out(0, "stop 1 --db '%s'", stage.db));
     command_wait(pid, 20);
     await("stopped", true);
     type("3");
     await(" 1  stopped", true);
     type("d");
-    await("this petri only looks", true);
+    await("read-only: nothing can be", true);
     assert_int_equal(run_count(), 1);
     type("W");
     await("jobs ", true);
@@ -435,13 +435,13 @@ static void an_interrupted_run_is_told(void **state) {
     kill(pid, SIGKILL);
     command_wait(pid, 20);
     start("", "");
-    await("run #1 was interrupted while nobody looked", true);
+    await("run #1 was interrupted since the last session", true);
     type("q");
     await("left=0", true);
     type("clear Enter");
     start("", "");
     await("Compose", true);
-    assert_false(shows("while nobody looked"));
+    assert_false(shows("since the last session"));
     type("q");
     await("left=0", true);
 }
@@ -500,7 +500,7 @@ static void a_dumb_terminal_has_a_prompt(void **state) {
     need_tmux();
     json_decref(stage_train(&stage, 0, "--steps 2"));
     start("TERM=dumb", "");
-    await("cannot place a cursor", true);
+    await("cannot position a cursor", true);
     await("petri>", true);
     type("\"runs state=finished\" Enter");
     await("finished", true);
@@ -533,7 +533,7 @@ static void a_dumb_terminal_has_a_prompt(void **state) {
     start("TERM=dumb", "--readonly");
     await("petri>", true);
     type("\"restore 1\" Enter");
-    await("only looks", true);
+    await("read-only: nothing can be", true);
     type("C-d");
     await("left=0", true);
     struct command c;

@@ -161,11 +161,11 @@ static const char three_classes[] = "a/train.tsv (sha256 0123…)\n300 rows from
 
 static void of_the_curves(void **state) {
     (void)state;
-    told("rate-high", "times this method's own", &(struct record){ .option = { "lr", "10" }, .points = 10, .loss = rising },
+    told("rate-high", "times the default of this method", &(struct record){ .option = { "lr", "10" }, .points = 10, .loss = rising },
          &(struct record){ .option = { "lr", "0.01" }, .points = 10, .loss = rising });
-    told("rate-low", "one 6,000th", &(struct record){ .option = { "lr", "5e-7" }, .points = 40, .loss = flat },
+    told("rate-low", "is 1/6,000 of the default", &(struct record){ .option = { "lr", "5e-7" }, .points = 40, .loss = flat },
          &(struct record){ .option = { "lr", "5e-7" }, .points = 40, .loss = falling });
-    told("loss-rose", "1.1 at the end", &(struct record){ .points = 100, .loss = doubling }, &(struct record){ .points = 100,
+    told("loss-rose", "to 1.1, with a maximum", &(struct record){ .points = 100, .loss = doubling }, &(struct record){ .points = 100,
             .loss = nearly });
     told("diverged", "step 4: the loss is not a number",
          &(struct record){ .points = 4, .state = STORE_FAILED, .reason = "step 4: the loss is not a number" },
@@ -174,13 +174,13 @@ static void of_the_curves(void **state) {
             .loss = slowly });
     told("guessing", "ln 2 = 0.6931", &(struct record){ .points = 100, .loss = guess, .report = { two_classes } },
          &(struct record){ .points = 100, .loss = below_guess, .report = { two_classes } });
-    told("spike", "9 at step 51, where 0.3", &(struct record){ .points = 100, .loss = jumping }, &(struct record){ .points = 100,
+    told("spike", "9 at step 51, from a median of 0.3", &(struct record){ .points = 100, .loss = jumping }, &(struct record){ .points = 100,
             .loss = hopping });
-    told("clipped", "in 100 % of the steps", &(struct record){ .points = 30, .norm = large_norm, .loss = flat },
+    told("clipped", "in 100% of the steps", &(struct record){ .points = 30, .norm = large_norm, .loss = flat },
          &(struct record){ .points = 30, .norm = norm_of_nine, .loss = flat });
-    told("clipped", "in 100 % of the steps", &(struct record){ .points = 30, .norm = large_norm, .loss = flat },
+    told("clipped", "in 100% of the steps", &(struct record){ .points = 30, .norm = large_norm, .loss = flat },
          &(struct record){ .points = 30, .norm = large_norm, .loss = falling });
-    told("no-gradient", "for 100 steps, to step 120", &(struct record){ .points = 120, .norm = no_norm },
+    told("no-gradient", "for 100 steps, up to step 120", &(struct record){ .points = 120, .norm = no_norm },
          &(struct record){ .points = 120, .norm = nearly_no_norm });
     told("points-not-finite", "1 of 100 points", &(struct record){ .points = 100, .loss = broken }, &(struct record){ .points = 100,
             .loss = flat });
@@ -195,37 +195,37 @@ static void of_the_scores(void **state) {
          &(struct record){ .points = 40, .evals = 3, .value = { 0.6, 0.5, 0.5 }, .constant_from = { 0, 1, 0 } });
     told("no-better", "0.5500", &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.55 }, .majority = 0.55 },
          &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.56 }, .majority = 0.55 });
-    told("few-rows", "scored on 40 dev examples: \u00B1 15 percentage points (95% interval, binomial)",
+    told("few-rows", "evaluated on 40 dev examples: \u00B1 15 percentage points (95% interval, binomial)",
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 40" },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 100" });
-    told("swapped", "0.21 here, 0.79 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
+    told("swapped", "is 0.21, and 0.79 with them exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
                                                                       .report = { two_classes } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.44 }, .report = { two_classes } });
-    told("swapped", "0.20 here, 0.70 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.2 }, .beside = "invalid",
-                                                                      .beside_value = 40, .report = { two_classes } },
+    told("swapped", "is 0.20, and 0.70 with them exchanged",
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.2 }, .beside = "invalid", .beside_value = 40, .report = { two_classes } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0 }, .beside = "invalid", .beside_value = 200, .report = { two_classes } });
     told("misnamed", "the rarest of 3 classes (0.30", &(struct record){ .points = 40, .evals = 1, .value = { 0.15 }, .rows = "dev 200",
                                                                        .report = { three_classes, three_of_dev } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.21 }, .rows = "dev 200", .report = { three_classes, three_of_dev } });
-    told("part-of-dev", "scored on 49 of 200 dev rows", &(struct record){ .points = 40, .evals = 1, .value = { 0.6 },
+    told("part-of-dev", "evaluated on 49 of 200 validation examples", &(struct record){ .points = 40, .evals = 1, .value = { 0.6 },
                                                                           .rows = "dev 49 of 200 (seed 0)",
                                                                           .report = { three_classes, three_of_dev } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 50 of 200 (seed 0)",
                            .report = { three_classes, three_of_dev } });
-    told("overfit", "least at step 20", &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6,
+    told("overfit", "lowest at step 20", &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6,
             0.4, 0.5, 0.7 } },
          &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6, 0.4, 0.5, 0.59 } });
-    told("still-rising", "more steps may give more", &(struct record){ .points = 50, .evals = 5, .value = { 0.5, 0.55, 0.6, 0.65, 0.8 } },
+    told("still-rising", "try more steps", &(struct record){ .points = 50, .evals = 5, .value = { 0.5, 0.55, 0.6, 0.65, 0.8 } },
          &(struct record){ .points = 50, .evals = 5, .value = { 0.5, 0.55, 0.6, 0.65, 0.7 } });
     told("best-first", "0.8000 at step 10, 0.7000", &(struct record){ .points = 50, .evals = 5, .value = { 0.8, 0.75, 0.7, 0.7, 0.7 } },
          &(struct record){ .points = 50, .evals = 5, .value = { 0.8, 0.75, 0.7, 0.7, 0.76 } });
     told("undefined", "at 1 of 2 evaluations: constant predictions",
          &(struct record){ .points = 40, .evals = 2, .metric = "matthews", .undefined = "constant predictions", .value = { 0.1, 0 } },
          &(struct record){ .points = 40, .evals = 2, .metric = "matthews", .value = { 0.1, 0 } });
-    told("invalid-answers", "20 % of the answers", &(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .beside = "invalid",
+    told("invalid-answers", "20% of the outputs", &(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .beside = "invalid",
                                                                      .beside_value = 80 },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .beside = "invalid", .beside_value = 79 });
-    told("below-dev", "0.7000 on the test rows", &(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .test_metric = "accuracy",
+    told("below-dev", "0.7000 on the test set", &(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .test_metric = "accuracy",
                                                                    .test = 0.7 },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .test_metric = "accuracy", .test = 0.75 });
 }
@@ -242,14 +242,14 @@ static void of_rows(const char *kind, const char *words, const char *train, cons
 
 static void of_the_rows(void **state) {
     (void)state;
-    of_rows("cut", "92 % of rows were cut at 64 tokens", TRAIN "920 rows cut to 64 tokens: 9000 tokens\n", DEV,
+    of_rows("cut", "92% of the examples were truncated to 64 tokens", TRAIN "920 rows cut to 64 tokens: 9000 tokens\n", DEV,
             TRAIN "329 rows cut to 64 tokens: 9000 tokens\n", DEV);
-    of_rows("cut", "(70 of 200 rows of dev)", TRAIN, DEV "70 rows cut to 64 tokens: 9000 tokens\n", TRAIN,
+    of_rows("cut", "(70 of 200 dev examples)", TRAIN, DEV "70 rows cut to 64 tokens: 9000 tokens\n", TRAIN,
             DEV "65 rows cut to 64 tokens: 9 tokens\n");
     of_rows("text-cut-away", "10 of 1,000", TRAIN "warning: in 10 rows a whole text was cut away\n", DEV,
             TRAIN "warning: in 9 rows a whole text was cut away\n", DEV);
-    of_rows("unknown-tokens", "5.0 %", TRAIN "20000 tokens, 5.00 % unknown\n", DEV, TRAIN "20000 tokens, 4.99 % unknown\n", DEV);
-    of_rows("leak", "4 of 200 rows of dev", TRAIN, DEV "warning: 3 rows also in train, 1 more but for case and blanks (lines 1, 2, 3)\n",
+    of_rows("unknown-tokens", "5.0%", TRAIN "20000 tokens, 5.00 % unknown\n", DEV, TRAIN "20000 tokens, 4.99 % unknown\n", DEV);
+    of_rows("leak", "4 of 200 dev examples", TRAIN, DEV "warning: 3 rows also in train, 1 more but for case and blanks (lines 1, 2, 3)\n",
             TRAIN,
             DEV "warning: 2 rows also in train, 1 more but for case and blanks (lines 1, 2)\n");
     of_rows("contradicting", "20 of 1,000", TRAIN "warning: 20 of the repeats have another label than the first (lines 1)\n", DEV,
@@ -258,16 +258,16 @@ static void of_the_rows(void **state) {
             TRAIN "class 0: no, or so, 899 rows\nclass 1: yes, 101 rows\n", DEV);
     of_rows("single-class", "all 1,000 training examples are of class no:", TRAIN "class 0: no, 1000 rows\n", DEV,
             TRAIN "class 0: no, 999 rows\nclass 1: yes, 1 row\n", DEV);
-    of_rows("unlearnable", "class maybe has no training row, and 7 of 200", TRAIN "class 0: no, 500 rows\nclass 1: maybe, 0 rows\n",
+    of_rows("unlearnable", "class maybe has no training examples, and 7 of 200", TRAIN "class 0: no, 500 rows\nclass 1: maybe, 0 rows\n",
             DEV "class 0: no, 193 rows\nclass 1: maybe, 7 rows\n", TRAIN "class 0: no, 500 rows\nclass 1: maybe, 1 row\n",
             DEV "class 0: no, 193 rows\nclass 1: maybe, 7 rows\n");
-    of_rows("cut-targets", "5 % of the training targets", TRAIN "warning: 50 targets cut to 12 tokens: 60 tokens\n", DEV,
+    of_rows("cut-targets", "5% of the training targets", TRAIN "warning: 50 targets cut to 12 tokens: 60 tokens\n", DEV,
             TRAIN "warning: 49 targets cut to 12 tokens: 60 tokens\n", DEV);
-    of_rows("unwritten", "of 12 of 200 rows of dev have characters that the tokenizer cannot write ({ ( )): exact match is at most 0.94",
+    of_rows("unwritten", "of 12 of 200 dev examples have characters that the tokenizer cannot encode ({ ( )): exact match is at most 0.94",
             TRAIN,
             DEV "warning: 12 of 200 targets have characters that the tokenizer cannot write ({ ( )): no generated text can equal them\n",
             TRAIN, DEV);
-    told("same-file", "the training file itself", &(struct record){ .points = 40, .same_sha = "abcdefabcdefabcdef" },
+    told("same-file", "is the training file", &(struct record){ .points = 40, .same_sha = "abcdefabcdefabcdef" },
          &(struct record){ .points = 40 });
 }
 
@@ -279,7 +279,7 @@ static void one_class_explains_the_rest(void **state) {
                         .evals = 2, .value = { 1, 1 }, .constant_from = { 1, 1 }, .rows = "dev 1", .majority = 1,
                         .moved = { "head_tensors", "head_same", "head_unreached" }, .moved_value = { 4, 4, 4 } };
     struct why w = looked_at(&x);
-    assert_string_equal(sentence(&w, "single-class"), "the only training example is of class no: with one class there is nothing to learn");
+    assert_string_equal(sentence(&w, "single-class"), "the only training example is of class no: with one class the model cannot learn");
     static const char *const none[] = { "no-gradient", "unmoved", "no-gradient-in-tensors", "one-class", "few-rows" };
     for (size_t i = 0; i < COUNT_OF(none); i++) assert_null(sentence(&w, none[i]));
     why_release(&w);
@@ -309,7 +309,7 @@ static void of_the_plan(void **state) {
     (void)state;
     told("part-of-rows", "at most 480 of 1,000", &(struct record){ .points = 15, .option = { "batch", "32" }, .report = { TRAIN } },
          &(struct record){ .points = 16, .option = { "batch", "32" }, .report = { TRAIN } });
-    told("many-passes", "100 epochs over its 1,000",
+    told("many-passes", "100 epochs over 1,000",
          &(struct record){ .points = 20, .step = 3200, .option = { "batch", "32" }, .report = { TRAIN } },
          &(struct record){ .points = 20, .step = 3199, .option = { "batch", "32" }, .report = { TRAIN } });
     told("batch-beyond-rows", "the batch size 1001 is above the 1000 training examples",
@@ -324,7 +324,7 @@ static void of_the_plan(void **state) {
     told("module-still", "was zero for 100 steps",
          &(struct record){ .points = 120, .moved = { "module1_tensors", "module1_still" }, .moved_value = { 2, 100 } },
          &(struct record){ .points = 120, .moved = { "module1_tensors", "module1_still" }, .moved_value = { 2, 99 } });
-    told("unmoved", "no value of the head changed since step 0",
+    told("unmoved", "no parameter of the head changed since step 0",
          &(struct record){ .points = 20, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 2 } },
          &(struct record){ .points = 20, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 0 } });
     told("unmoved", "1 of the 2 tensors of the head did not change",
@@ -333,9 +333,9 @@ static void of_the_plan(void **state) {
     told("no-gradient-in-tensors", "1 of the 2 tensors of module 1",
          &(struct record){ .points = 3, .moved = { "module1_tensors", "module1_unreached" }, .moved_value = { 2, 1 } },
          &(struct record){ .points = 2, .moved = { "module1_tensors", "module1_unreached" }, .moved_value = { 2, 1 } });
-    told("begun-elsewhere", "begins with what run 3 learned", &(struct record){ .points = 20, .option = { "method", "lora(init=run(3))" } },
+    told("begun-elsewhere", "was initialized from run 3", &(struct record){ .points = 20, .option = { "method", "lora(init=run(3))" } },
          &(struct record){ .points = 20, .option = { "method", "lora" } });
-    told("thawed", "something wrote into them",
+    told("thawed", "the frozen parameters of the model changed",
          &(struct record){ .points = 20, .moved = { "frozen_values", "frozen_same" }, .moved_value = { 1000, 0 } },
          &(struct record){ .points = 20, .moved = { "frozen_values", "frozen_same" }, .moved_value = { 1000, 1 } });
 }
@@ -373,8 +373,8 @@ static void of_several_seeds(void **state) {
         }
         const char *said = sentence(&w, "seeds-apart");
         if (far) assert_string_equal(said ? said : "nothing",
-                                     "3 seeds of this run lie 10 points apart, accuracy 0.6000 to 0.7000 (mean 0.6333): "
-                                           "one of them alone says little");
+                                     "3 seeds of this run differ by 10 percentage points, accuracy 0.6000 to 0.7000 (mean 0.6333): "
+                                           "one seed is not representative");
         else assert_null(said);
         why_release(&w);
     }
@@ -414,7 +414,7 @@ static void of_a_repeat(void **state) {
             assert_true(!sentence(&w, "repeat") == (i < 2));
         }
         const char *said = sentence(&w, "repeat"), *seeds = sentence(&w, "seeds-apart");
-        assert_non_null(strstr(said, differs ? "different weights" : "identical description, seed, data and weights"));
+        assert_non_null(strstr(said, differs ? "different weights" : "identical configuration, seed, data and weights"));
         assert_non_null(strstr(seeds, "2 seeds"));
         assert_non_null(strstr(seeds, differs ? "0.6400 to 0.8000 (mean 0.7200)" : "0.6000 to 0.8000 (mean 0.7000)"));
         why_release(&w);
@@ -452,7 +452,7 @@ static void as_json(void **state) {
                                                .option = { "lr", "0.0021" } });
     struct buf b = BUF_INIT;
     why_json(&w, &b);
-    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"scored on 25 dev examples: \u00B1 20 percentage points (95% "
+    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"evaluated on 25 dev examples: \u00B1 20 percentage points (95% "
                                       "interval, binomial)\",\"figures\":{\"rows\":25,\"half_width\":0.196}}]");
     buf_release(&b);
     why_release(&w);
@@ -461,7 +461,7 @@ static void as_json(void **state) {
                                     .moved_value = { 2, 3, 1000, 1 } });
     assert_int_equal(w.count, 0);
     assert_int_equal(w.facts, 2);
-    assert_string_equal(w.fact[0], "moved since step 0: the head: norm 3, was 0; 2 of 2 tensors changed");
+    assert_string_equal(w.fact[0], "changed since step 0: the head: norm 0 to 3; 2 of 2 tensors changed");
     why_release(&w);
 }
 
