@@ -1,4 +1,4 @@
-/* Rows, vectors, scores: what Insight fetches before anything is drawn. */
+/* Examples, vectors, scores: the data that Insight prepares before anything is drawn. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,16 @@
 
 /* ---- layers of a model and of runs ---- */
 
-/* Which probe shows the model: with one run it stands before it. */
+/* Returns the index of the probe of a run: with one run, the model comes first. */
 static int sides_of(const struct insight_subject *what) { return what->runs < 1 ? 1 : MAP_PANELS; }
 static int first_run(const struct insight_subject *what) { return sides_of(what) - what->runs; }
 
-/* The tasks that are looked at, as a run numbers them; none of a run with one. */
+/* The selected tasks, by their indices in the run; none for a run with one task. */
 struct own_tasks {
     int task[ROWSET_TASKS], count;
 };
 
-/* Whose rows are looked at: the first run with several tasks decides. */
+/* Selects the tasks: the first run with several tasks decides. */
 static int inside_choose_task(struct inside *s, const struct insight_subject *what, struct err *e) {
     const struct opened *u = NULL;
     for (int i = first_run(what); what->runs && i < sides_of(what) && !u; i++)
@@ -53,7 +53,7 @@ static int find_tasks(const struct inside *s, const struct opened *u, struct own
     return 0;
 }
 
-/* Two runs are laid side by side only where the same rows mean the same to both. */
+/* Two runs are compared only when the same examples have the same meaning for both. */
 static int inside_comparable(const struct inside *s, const struct opened *a, const struct opened *b,
                              struct err *e) {
     struct own_tasks x, y;
@@ -77,7 +77,7 @@ static int inside_comparable(const struct inside *s, const struct opened *a, con
     return 0;
 }
 
-/* One task alone is looked at in the checkpoint that was best for it, where the run kept one for each. */
+/* A single task uses its own best checkpoint, if the run stored one per task. */
 static int take_own_best(struct inside *s, struct probe *p, struct err *e) {
     if (!p->opened.several || p->opened.config.best_of != BEST_PER_TASK || s->task_names != 1) return 0;
     int64_t run = p->opened.run;
@@ -98,29 +98,29 @@ static int inside_open_sides(struct inside *s, const struct insight_subject *wha
     return probe_open_model(&s->probe[0], what->runs ? s->probe[1].opened.model->folder : what->model, e);
 }
 
-/* Whether all tasks that are looked at have dev rows. */
+/* Returns whether all selected tasks have a validation set. */
 static bool have_dev(const struct opened *u, const struct own_tasks *t) {
     for (int i = 0; i < t->count; i++)
         if (!config_has_dev(config_rows_of(&u->config, t->task[i]))) return false;
     return t->count || config_has_dev(&u->config);
 }
 
-/* Whether rows of other tasks have a vector at the run's retriever, but none above, where modules are each
- * task's. */
+/* Returns whether examples of other tasks have a vector at the run's retriever, but not above it, because
+ * modules are per task. */
 static bool is_retrieved_alone(const struct opened *run) {
     const struct plan *p = predictor_plan(run->predictor);
     return predictor_retrieved(run->predictor) > 0 && plan_encodes_by_task(p) && !plan_retrieves_by_task(p);
 }
 
-/* Rows of other tasks beside those of all of a run's: into the draw, whose names are *names (to be freed), or
- * for later. */
+/* Adds examples of unseen tasks to those of all tasks of a run: to the sample, whose names are *names (to
+ * be freed), or for later. */
 static int add_unseen(struct inside *s, const struct opened *run, const char *unseen,
                       struct task_source *source, struct probe_draw *draw, char **names, struct err *e) {
     *names = NULL;
     if (!unseen) return 0;
     if (s->task_names < 2)
         return err_set(e, ERR_USAGE,
-                       "unseen tasks stand beside all tasks of a run with several: b goes on to all of them");
+                       "unseen tasks can only be added to all tasks of a multi-task run; b selects all of them");
     if (is_retrieved_alone(run)) {
         s->unseen = xstrdup(unseen);
         return 0;
@@ -129,7 +129,7 @@ static int add_unseen(struct inside *s, const struct opened *run, const char *un
     return probe_sources("unseen", unseen, &(struct task_source){ 0 }, source, &draw->unseens, names, e);
 }
 
-/* The same rows on both sides: those of the first run, or of the task named. */
+/* Opens the same examples on both sides: those of the first run, or of the named task. */
 static int inside_draw_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     const struct opened *run = what->runs ? &s->probe[first_run(what)].opened : NULL;
     const struct task_source source = { .where = what->task };
@@ -153,7 +153,7 @@ static int inside_draw_sides(struct inside *s, const struct insight_subject *wha
     free(names);
     int n = s->probe[0].rows.n;
     if (!rc && n < 4)
-        rc = err_set(e, ERR_INPUT, "%s: %d rows are too few for a map", s->probe[0].task[0].d->path, n);
+        rc = err_set(e, ERR_INPUT, "%s: too few examples for a map: %d", s->probe[0].task[0].d->path, n);
     return rc;
 }
 
@@ -182,7 +182,7 @@ int inside_open_unseen(const struct inside *s, int64_t run, struct probe *p, str
     return rc;
 }
 
-/* A panel of a probe at a place, as yet without neighbours. */
+/* Initializes a panel of a probe at a layer, without neighbors. */
 static void set_panel(struct inside_panel *to, struct probe *p, int place) {
     free(to->title);
     to->title = p->opened.run ? xstrdup(p->opened.title) : xstrdup("model");
@@ -193,7 +193,7 @@ static void set_panel(struct inside_panel *to, struct probe *p, int place) {
     to->layers = p->layers + (p->retrieved > 0);
 }
 
-/* The run whose retriever stands beside its pooled vectors: the only one there is. */
+/* The run whose retriever is shown next to its pooled vectors: the only one. */
 static struct probe *with_retriever(struct inside *s) {
     return s->runs == 1 && s->probe[1].retrieved ? &s->probe[1] : NULL;
 }
@@ -216,7 +216,7 @@ static int open_layers(struct inside *s, const struct inside_means *by, const st
                                .busy = by->busy,
                                .self = by->self };
     int rc = inside_open_sides(s, what, e);
-    if (!rc && !by->busy(by->self, "reading rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
+    if (!rc && !by->busy(by->self, "reading examples")) rc = err_set(e, ERR_INTERRUPTED, "canceled");
     if (!rc) rc = inside_draw_sides(s, what, e);
     for (int i = 0; !rc && i < s->sides; i++) {
         struct probe *p = &s->probe[i];
@@ -228,12 +228,12 @@ static int open_layers(struct inside *s, const struct inside_means *by, const st
     inside_beside(s);
     char all[32];
     text_thousands((int64_t)s->probe[0].all, all);
-    s->drawn = xprintf("%d of %s %s rows%s", s->probe[0].rows.n, all, s->probe[0].split,
+    s->drawn = xprintf("%d of %s %s examples%s", s->probe[0].rows.n, all, s->probe[0].split,
                        s->probe[s->sides - 1].task[0].form ? " as text" : "");
     return 0;
 }
 
-/* ---- kept sets ---- */
+/* ---- stored sets ---- */
 
 static int open_sets(struct inside *s, const struct insight_subject *what, struct err *e) {
     int rc = 0;
@@ -251,14 +251,14 @@ static int open_sets(struct inside *s, const struct insight_subject *what, struc
         s->panels++;
         if (i) rc = rowset_same(&s->moments[0].rows, &m->rows, e);
         if (m->rows.n > TSNE_MOST)
-            rc = err_set(e, ERR_USAGE, "set %lld has %d rows; a map takes %d", (long long)what->set[i],
-                         m->rows.n, TSNE_MOST);
+            rc = err_set(e, ERR_USAGE, "set %lld has %d examples; a map supports at most %d",
+                         (long long)what->set[i], m->rows.n, TSNE_MOST);
     }
-    if (!rc) s->drawn = xprintf("%d %s rows", s->moments[0].rows.n, s->moments[0].split);
+    if (!rc) s->drawn = xprintf("%d %s examples", s->moments[0].rows.n, s->moments[0].split);
     return rc;
 }
 
-/* Nothing opened yet. */
+/* Initializes without opening anything. */
 static void inside_begin(struct inside *s, const struct inside_means *by,
                          const struct insight_subject *what) {
     *s = (struct inside){ .store = by->store,
@@ -273,15 +273,15 @@ static void inside_begin(struct inside *s, const struct inside_means *by,
 int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what,
                 struct err *e) {
     inside_begin(s, by, what);
-    int rc = by->busy(by->self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
+    int rc = by->busy(by->self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "canceled");
     if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, by, what, e);
     s->shown = s->panels;
     for (int i = 0; !rc && i < s->panels; i++) {
-        if (!by->busy(by->self, "neighbours of all rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
+        if (!by->busy(by->self, "neighbors of all examples")) rc = err_set(e, ERR_INTERRUPTED, "canceled");
         if (!rc) rc = inside_look(s, i, e);
     }
     if (!rc) return 0;
-    inside_release(s); /* but what a run kept while it trained can be played */
+    inside_release(s); /* but the vectors stored during training can be played */
     inside_begin(s, by, what);
     return rc;
 }
@@ -313,12 +313,12 @@ void inside_release(struct inside *s) {
     s->panel = s->live;
 }
 
-/* ---- what a panel shows ---- */
+/* ---- the data of a panel ---- */
 
 struct looking {
     struct inside_panel *p;
-    const real *x; /* the vectors as they are */
-    real *unit;    /* and of length 1: cosine geometry */
+    const real *x; /* the vectors */
+    real *unit;    /* normalized to length 1: cosine geometry */
 };
 
 static void look_near(void *self) {
@@ -372,7 +372,7 @@ int inside_moments(const struct inside *s) {
     return most;
 }
 
-/* A run's series as panel i, read anew: what came since is in it too. */
+/* Reads a run's series again as panel i, including new moments. */
 static int play_series(struct inside *s, int i, int64_t run, bool retriever, struct err *e) {
     struct moments *m = &s->played[i];
     struct inside_panel *p = &s->play[i];
@@ -388,10 +388,10 @@ static int play_series(struct inside *s, int i, int64_t run, bool retriever, str
 }
 
 static int turn_on(struct inside *s, struct err *e) {
-    int rc = s->runs ? 0 : err_set(e, ERR_USAGE, "no run is looked at: 3 lists the runs, 7 there maps one");
+    int rc = s->runs ? 0 : err_set(e, ERR_USAGE, "no run is selected; 3 lists the runs, 7 there maps one");
     for (int i = 0; !rc && i < s->runs; i++) rc = play_series(s, i, s->run[i], false, e);
     s->plays = rc ? 0 : s->runs;
-    /* of one run what its retriever made of the same rows beside it, where that was kept */
+    /* for a single run, also the retriever's vectors of the same examples, if they were stored */
     struct err none = ERR_INIT;
     if (!rc && s->runs == 1 && !play_series(s, 1, s->run[0], true, &none)) s->plays = 2;
     return rc;
@@ -399,7 +399,7 @@ static int turn_on(struct inside *s, struct err *e) {
 
 int inside_training(struct inside *s, bool on, struct err *e) {
     int rc = on ? turn_on(s, e) : 0;
-    if (rc && s->training) { /* what was played has been dropped */
+    if (rc && s->training) { /* the played moments have been dropped */
         s->training = false;
         s->panel = s->live;
         s->shown = s->panels;

@@ -19,9 +19,9 @@ struct orders {
     int64_t run[MAP_PANELS], set[MAP_PANELS];
     int runs, sets, play, steps, perplexity, layer[MAP_PANELS];
     int task_at;
-    int training, moment;           /* how often turned; by how many moments */
-    int beside;                     /* how often exchanged */
-    int chosen;                     /* with matrices: row of Map + 1, 0: as it was */
+    int training, moment;           /* number of toggles; number of moments to move by */
+    int beside;                     /* number of exchanges */
+    int chosen;                     /* with matrices: example of Map + 1, 0: unchanged */
     int row, deeper, head;          /* of the attention */
 };
 
@@ -42,14 +42,14 @@ struct insight {
     pthread_t thread;
     bool started, leaving;
     struct orders orders;
-    struct insight_map *map;   /* not taken yet */
+    struct insight_map *map;   /* not taken by the screen yet */
     struct insight_heat *heat;
     /* the thread's own */
     struct inside inside;
     struct shared_rows *rows;
     bool playing;
-    int64_t framed;            /* when the last frame of the layout began, clock_ms; 0: it stood still */
-    char *trouble;             /* why the last order came to nothing; until the next */
+    int64_t framed;            /* start of the last frame of the layout, clock_ms; 0: paused */
+    char *trouble;             /* error of the last request; until the next */
 };
 
 /* ---- pictures ---- */
@@ -76,7 +76,7 @@ static void insight_show(struct insight *in, const char *busy, const char *faile
     publish(in, picture_of(&in->inside, in->rows, in->playing, busy, failed ? failed : in->trouble));
 }
 
-/* A picture without matrices, that says what is being done or why there is none. */
+/* Publishes a picture without matrices that shows the current work or an error. */
 static struct insight_heat *heat_says(const char *busy, const char *failed) {
     struct insight_heat *h = xcalloc(1, sizeof *h);
     if (busy) h->data.busy = xstrdup(busy);
@@ -91,7 +91,7 @@ static bool tell_busy(void *self, const char *what) {
     publish(in, picture_of(&in->inside, NULL, false, what, NULL));
     publish_heat(in, heat_says(what, NULL));
     pthread_mutex_lock(&in->lock);
-    bool wanted = !in->leaving && !in->orders.open; /* what was asked for later is next */
+    bool wanted = !in->leaving && !in->orders.open; /* later requests come next */
     pthread_mutex_unlock(&in->lock);
     return wanted;
 }
@@ -106,8 +106,8 @@ static void insight_drop(struct insight *in) {
 static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
     insight_drop(in);
-    /* What the screen has said already, a stopped run's checkpoint too, may still be on its way to the
-     * database. */
+    /* What the screen has already reported, such as the checkpoint of a stopped run, may not be in the
+     * database yet. */
     (void)store_flush(in->store, &(struct err)ERR_INIT);
     const struct insight_subject what = { .model = o->model,
                                           .task = o->task,
@@ -120,7 +120,7 @@ static void do_open(struct insight *in, const struct orders *o) {
     const struct inside_means by = { in->store, in->keep, in->crew, tell_busy, in };
     int rc = inside_open(&in->inside, &by, &what, &e);
     if (rc == ERR_INTERRUPTED) return;
-    /* a run that has no checkpoint yet may have kept vectors */
+    /* a run without a checkpoint may have stored vectors */
     if (rc == ERR_NOT_FOUND && in->inside.runs && !inside_training(&in->inside, true, &(struct err)ERR_INIT))
         rc = 0;
     if (rc) {
@@ -131,7 +131,7 @@ static void do_open(struct insight *in, const struct orders *o) {
     in->rows = shared_rows_of(&in->inside);
     in->playing = true;
     insight_show(in, NULL, NULL);
-    publish_heat(in, heat_says(NULL, NULL)); /* computed when they are asked for */
+    publish_heat(in, heat_says(NULL, NULL)); /* computed on request */
 }
 
 static bool insight_done(const struct inside *s) {
@@ -146,7 +146,7 @@ static void advance(struct inside *s, int count) {
         if (s->panel[i].tsne) tsne_step(s->panel[i].tsne, count);
 }
 
-/* All by as many iterations, of which the first panel has time for. */
+/* Runs all layouts for the number of iterations that the first panel has time for. */
 static void advance_for(struct inside *s, int count, double seconds) {
     struct tsne *first = s->panel[0].tsne;
     if (first) count = tsne_step_for(first, count, seconds / s->shown);
@@ -154,7 +154,7 @@ static void advance_for(struct inside *s, int count, double seconds) {
         if (s->panel[i].tsne) tsne_step(s->panel[i].tsne, count);
 }
 
-/* The moment shown: of several runs the one that is furthest on. */
+/* Returns the shown moment: of several runs, that of the most advanced. */
 static int moment_of(const struct inside *s) {
     int at = 0;
     for (int i = 0; i < s->shown; i++)
@@ -180,8 +180,8 @@ static void rewind_all(struct insight *in) {
         if (s->panel[i].tsne) tsne_rewind(s->panel[i].tsne);
 }
 
-/* The next perplexity of the series; the first that is too great for so many rows may be asked
- * for, and is lowered and shown so. */
+/* Moves to the next perplexity of the series; the first one too large for the number of examples may be
+ * requested, and is lowered and shown so. */
 static double next_perplexity(double now, int by, int n) {
     static const double series[] = { 5, 10, 20, 30, 50, 100 };
     double most = (n - 1) / 3.0;
@@ -192,11 +192,11 @@ static double next_perplexity(double now, int by, int n) {
     return now;
 }
 
-/* Layouts anew, at another perplexity or layer; `panel` -1: of all. */
+/* Restarts the layouts at another perplexity or layer; `panel` -1: all. */
 static void lay_anew(struct insight *in, int panel) {
     struct err e = ERR_INIT;
     struct inside *s = &in->inside;
-    insight_show(in, "neighbours of all rows", NULL);
+    insight_show(in, "neighbors of all examples", NULL);
     if (panel < 0) inside_perplexity(s, s->perplexity, &e);
     for (int i = 0; panel >= 0 && i < s->shown; i++) {
         if (i != panel) tsne_rewind(s->panel[i].tsne);
@@ -212,18 +212,18 @@ static void change_layer(struct insight *in, int panel, int by) {
     int to = p->layer + by;
     if (panel >= s->shown || !p->probe || to < 0 || to > p->layers) return;
     p->layer = to;
-    matrix_list_drop(s->matrices); /* those there were are of another layer */
+    matrix_list_drop(s->matrices); /* the previous ones belong to another layer */
     s->matrices = NULL;
     publish_heat(in, heat_says(NULL, NULL));
     lay_anew(in, panel);
 }
 
-/* To the moments of training, or back. */
+/* Switches to the moments of training, or back. */
 static void insight_turn(struct insight *in) {
     struct err e = ERR_INIT;
     struct inside *s = &in->inside;
-    bool on = !s->training || !s->panels; /* without layers it can only be read anew */
-    insight_show(in, on ? "reading what was kept while it trained" : "neighbours of all rows", NULL);
+    bool on = !s->training || !s->panels; /* without layers it can only be read again */
+    insight_show(in, on ? "reading the vectors stored during training" : "neighbors of all examples", NULL);
     if (inside_training(s, on, &e)) {
         if (s->training && s->panels) inside_training(s, false, &(struct err)ERR_INIT);
         in->trouble = xstrdup(e.text);
@@ -241,7 +241,7 @@ static void show_matrices(struct insight *in, const struct orders *o) {
     struct inside *s = &in->inside;
     if (o->chosen) inside_attention_row(s, o->chosen - 1);
     if (o->row || o->deeper || o->head) inside_attention(s, o->row, o->deeper, o->head);
-    if (!s->matrices) publish_heat(in, heat_says("comparing classes, layers and rows", NULL));
+    if (!s->matrices) publish_heat(in, heat_says("comparing classes, layers and examples", NULL));
     if (inside_matrices(s, &e)) publish_heat(in, heat_says(NULL, e.text));
     else publish_heat(in, inside_heat(s));
 }
@@ -262,7 +262,7 @@ static void insight_carry_out(struct insight *in, struct orders *o) {
     if (!s->shown) return;
     for (int i = 0; i < MAP_PANELS; i++)
         if (o->layer[i]) change_layer(in, i, o->layer[i]);
-    /* What stands beside the retriever's vectors; the matrices stay, being of both. */
+    /* Exchanges the panel next to the retriever's vectors; the matrices stay, as they are of both. */
     if (o->beside % 2 && !in->inside.training && inside_beside(&in->inside)) lay_anew(in, 0);
     double perplexity = s->perplexity;
     if (o->perplexity) perplexity = next_perplexity(perplexity, o->perplexity, s->panel[0].rows->n);
@@ -287,8 +287,8 @@ static bool any(const struct orders *o) {
     return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer || training;
 }
 
-/* A frame of the layout: so many iterations, or as many as its time allows.  Where the workers kept it
- * waiting for their units in hand, it makes up for that. */
+/* Computes a frame of the layout: a number of iterations, or as many as fit into its time, extended by the
+ * time spent waiting for workers to finish their units. */
 static void frame(struct insight *in) {
     if (in->inside.training) {
         go_to_moment(in, moment_of(&in->inside) + 1);
@@ -337,7 +337,7 @@ static void *insight_work(void *self) {
     return NULL;
 }
 
-/* ---- for the screen's thread ---- */
+/* ---- called by the screen's thread ---- */
 
 struct insight *insight_new(struct store *s, bool keep, struct crew *crew, void (*wake)(void *), void *self) {
     struct insight *in = xcalloc(1, sizeof *in);
@@ -368,7 +368,7 @@ void insight_free(struct insight *in) {
     free(in);
 }
 
-/* The thread begins with the first order: who never looks inside pays nothing. */
+/* The thread starts with the first request. */
 static struct orders *begin_order(struct insight *in) {
     pthread_mutex_lock(&in->lock);
     if (!in->started && pthread_create(&in->thread, NULL, insight_work, in)) BUG("no thread for the insight");

@@ -1,5 +1,5 @@
-/* The matrices of Heatmap: similarities of layers, classes, trained tensors and rows, what was kept
- * of the runs besides, and a row's attention. */
+/* The matrices of Heatmap: similarities of layers, classes, trainable tensors and examples, stored matrices
+ * of the runs, and the attention of an example. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { SHOWN_ROWS = 64, OTHERS = 12 };
 
-/* What a heat picture owns. */
+/* The memory of a heatmap picture. */
 struct heat_contents {
     struct matrix_list *matrices, *attention;
     struct heat_matrix *matrix;
@@ -48,12 +48,12 @@ static void list_matrix(struct matrix_list *a, const struct matrix *m) {
     a->matrix[a->count++] = *m;
 }
 
-/* A matrix to be made. */
+/* A matrix to compute. */
 struct comparison {
     enum matrix_of of;
     const struct probe *const *side;
     int sides, layer;
-    const int *pick; /* rows */
+    const int *pick; /* examples */
     int picks, row, head;
     struct matrix made;
     int rc;
@@ -73,11 +73,11 @@ static void insight_matrix_compare(void *self) {
     case OF_TASKS: c->rc = matrix_tasks(m, c->side[0], c->e); break;
     case OF_WEIGHTS: c->rc = matrix_weights(m, c->side[0], NULL, c->e); break;
     case OF_MASS: c->rc = matrix_mass(m, c->side[0], NULL, c->e); break;
-    case OF_COUNT: BUG("no matrix");
+    case OF_COUNT: BUG("not a matrix");
     }
 }
 
-/* Makes a matrix, and keeps or reads it; what cannot be compared has no place in the list. */
+/* Computes a matrix, and stores it or reads the stored one; sides that cannot be compared are omitted. */
 static int insight_matrix_add(struct inside *s, struct matrix_list *a, struct comparison *c, struct err *e) {
     c->e = e;
     crew_call(s->crew, insight_matrix_compare, c);
@@ -88,13 +88,13 @@ static int insight_matrix_add(struct inside *s, struct matrix_list *a, struct co
     return rc;
 }
 
-/* The layer that a panel shows of `side`, where it has that; else its last one. */
+/* Returns the layer that a panel shows of `side`, or its last layer. */
 static int insight_matrix_layer_of(const struct inside_panel *panel, const struct probe *side) {
     if (panel->layer <= side->layers) return panel->layer;
     return side->retrieved ? PROBE_RETRIEVER : side->layers;
 }
 
-/* Rows of one side: class after class, as many of each. */
+/* Picks examples of one side, class by class, the same number of each. */
 static int insight_matrix_add_rows(struct inside *s, struct matrix_list *a, const struct probe *side,
                                    int layer, struct err *e) {
     const struct rowset *r = &side->rows;
@@ -118,7 +118,7 @@ static bool insight_matrix_is_listed(const struct matrix_list *a, int64_t id) {
     return false;
 }
 
-/* The newest kept matrices of the runs that are not listed yet. */
+/* Adds the newest stored matrices of the runs that are not listed yet. */
 static int add_others(struct inside *s, struct matrix_list *a, struct err *e) {
     int rc = 0, most = a->count + OTHERS;
     for (int r = 0; !rc && s->store && r < s->runs; r++) {
@@ -137,7 +137,7 @@ static int add_others(struct inside *s, struct matrix_list *a, struct err *e) {
     return rc;
 }
 
-/* Of the run's rows, or of these and unseen ones. */
+/* Opens the examples of the run, or these and unseen ones. */
 static int add_prototypes(struct inside *s, struct matrix_list *a, const struct probe *run, struct err *e) {
     struct probe all = { 0 };
     const struct probe *side = s->unseen ? &all : run;
@@ -148,7 +148,7 @@ static int add_prototypes(struct inside *s, struct matrix_list *a, const struct 
     return rc;
 }
 
-/* What a run's tasks have in common and apart, and what it looks at of a prefix. */
+/* Adds the matrices of a run's tasks, and the attention to a prefix. */
 static int add_of_run(struct inside *s, struct matrix_list *a, const struct probe *run, struct err *e) {
     static const enum matrix_of all[] = { OF_TASKS, OF_WEIGHTS, OF_MASS };
     int rc = add_prototypes(s, a, run, e);
@@ -182,7 +182,7 @@ static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e)
     return rc;
 }
 
-/* By head and of one head, of each side. */
+/* By head and of one head, for each side. */
 static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e) {
     int rc = 0;
     if (!s->layer) s->layer = s->probe[0].layers;
@@ -193,7 +193,7 @@ static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e
                                     .row = s->row, .head = k ? s->head : ATTENTION_FIRST, .e = e };
             crew_call(s->crew, insight_matrix_compare, &c);
             rc = c.rc;
-            if (!rc) list_matrix(a, &c.made); /* too many to be kept each */
+            if (!rc) list_matrix(a, &c.made); /* too many to be stored */
         }
     return rc;
 }
@@ -202,7 +202,7 @@ int inside_matrices(struct inside *s, struct err *e) {
     int rc = 0;
     if (!s->live[0].probe)
         return err_set(e, ERR_USAGE,
-                       "a kept set has no layers to compare: 3 lists the runs, 6 there compares one with the "
+                       "a stored set has no layers to compare; 3 lists the runs, 6 there compares one with the "
                        "model");
     if (!s->matrices) {
         s->matrices = matrix_list_new();
@@ -257,7 +257,7 @@ static struct heat_matrix insight_matrix_page_of(const struct matrix *m) {
                                  .column_cluster = m->order };
 }
 
-/* A picture that holds the two lists with others; attention may be NULL. */
+/* Creates a picture that shares the two lists; attention may be NULL. */
 static struct insight_heat *heat_of(struct matrix_list *matrices, struct matrix_list *attention) {
     struct insight_heat *h = xcalloc(1, sizeof *h);
     struct heat_contents *own = xcalloc(1, sizeof *own);

@@ -1,4 +1,4 @@
-/* Pictures of Map: copies of what the insight's thread has, for the screen's. */
+/* Pictures of Map: copies of the insight thread's data for the screen's thread. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "app/insight/insight_private.h"
 #include "core/base/mem.h"
 
-/* Divergence and neighbours of a layout cost more than its iterations: they are taken anew so many
- * iterations later, of many points only at the end. */
+/* Divergence and neighbors of a layout cost more than its iterations: they are recomputed after so many
+ * iterations, for many points only at the end. */
 enum { RATE_EVERY = 75, RATE_POINTS = 2000 };
 
 struct shared_rows {
@@ -17,14 +17,14 @@ struct shared_rows {
     int32_t *gold, *of_task;
 };
 
-/* What a map's picture owns. */
+/* The memory of a map picture. */
 struct picture {
     struct shared_rows *rows;
     double *xy[MAP_PANELS];
     int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
     struct map_moment *moment[MAP_PANELS];
     char *title[MAP_PANELS], *metric, *run_task, *busy, *failed;
-    struct ratings ratings[MAP_PANELS], by_task[MAP_PANELS]; /* reasons that the panels' scores point to */
+    struct ratings ratings[MAP_PANELS], by_task[MAP_PANELS]; /* the panels' scores point to their reasons */
 };
 
 void shared_rows_drop(struct shared_rows *s) {
@@ -61,7 +61,7 @@ struct shared_rows *shared_rows_of(const struct inside *in) {
     for (int i = 0; i < s->n; i++) s->text[i] = rowset_text(r, i);
     for (int i = 0; i < s->classes; i++) s->class_name[i] = xstrdup(r->class_name[i]);
     for (int i = 0; i < s->tasks; i++) s->task[i] = xstrdup(r->task[i]);
-    s->drawn = in->training ? xprintf("%d rows of %s", s->n, in->panel[0].moments->split)
+    s->drawn = in->training ? xprintf("%d examples of %s", s->n, in->panel[0].moments->split)
                             : xstrdup(in->drawn);
     return s;
 }
@@ -89,7 +89,7 @@ static struct map_score insight_picture_shown(const struct rating *r) {
     return (struct map_score){ r->value, *r->why ? r->why : NULL };
 }
 
-/* The nearest few of each row, in the form that the screen takes. */
+/* Copies the nearest neighbors of each example, in the form that the screen uses. */
 static int32_t *insight_picture_nearest(const struct inside_panel *p) {
     int n = p->rows->n;
     int32_t *out = xcalloc((size_t)n * MAP_NEIGHBOURS + 1, sizeof *out);
@@ -99,7 +99,7 @@ static int32_t *insight_picture_nearest(const struct inside_panel *p) {
     return out;
 }
 
-/* The share of neighbours that are so in the layout too. */
+/* Returns the share of neighbors that are also neighbors in the layout. */
 static void insight_picture_take_kept(void *self) {
     struct inside_panel *p = self;
     int n = p->rows->n;
@@ -112,7 +112,7 @@ static void insight_picture_take_kept(void *self) {
 static void insight_picture_rate(struct inside_panel *p, struct crew *crew, bool playing) {
     int at = tsne_iteration(p->tsne);
     bool done = tsne_done(p->tsne);
-    if (at < p->rated) { /* begun anew */
+    if (at < p->rated) { /* restarted */
         p->kl = p->kept = NAN;
         p->rated = 0;
     }

@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/method/functions.h"
 
-/* What two runs are compared by: a low-rank product as a whole, or a tensor. */
+/* The unit of comparison of two runs: a low-rank product as a whole, or a tensor. */
 struct piece {
     char *name;
     const real *u, *v; /* product: u rows×rank, v rank×columns; else v: `count` values */
@@ -30,7 +30,7 @@ static void tensor_pieces_release(struct tensor_pieces *s) {
     free(s->piece);
 }
 
-/* The tensor PREFIX.W_u that goes with PREFIX.W_d of a linear module, or NULL. */
+/* Returns the tensor PREFIX.W_u that belongs to PREFIX.W_d of a linear module, or NULL. */
 static const struct plan_tensor *partner(const struct plan *p, const struct plan_tensor *t) {
     size_t n = strlen(t->name);
     if (t->kind != PLAN_OWN || !function_of(&p->method.module[t->module])->linear || n < 4 ||
@@ -50,7 +50,7 @@ static bool is_up_of_pair(const struct plan *p, const struct plan_tensor *t) {
     return false;
 }
 
-/* A model tensor's change; other tensors as they are. */
+/* Returns a model tensor's change; other tensors are returned unchanged. */
 static void likeness_take_tensor(struct piece *c, const struct model *m, const struct plan_tensor *t,
                                  const real *params) {
     *c = (struct piece){ .name = xstrdup(t->name), .v = params + t->offset, .count = t->count };
@@ -79,14 +79,14 @@ static struct tensor_pieces pieces_of(const struct opened *o) {
     return s;
 }
 
-/* No value beyond rounding: such a change is like nothing. */
+/* Returns whether all values are floating-point noise; such a change has no similarity. */
 static bool is_zero(const struct piece *c) {
     for (size_t i = 0; i < c->count; i++)
         if (fabs((double)c->v[i]) > SIMILARITY_ZERO) return false;
     return true;
 }
 
-/* Undefined for pieces of different kind or shape, and for one that is zero. */
+/* Undefined for pieces of different kind or shape, and for a zero one. */
 static double likeness_alike(const struct piece *a, const struct piece *b) {
     double v;
     if (!a->u != !b->u) return NAN;

@@ -67,7 +67,7 @@ void matrix_end_description(struct matrix *m, struct buf *b) {
     m->about = buf_take(b);
 }
 
-/* "layer 6", "the retriever"; caller frees. */
+/* Returns "layer 6" or "the retriever"; caller frees. */
 static char *where_name(int layer) {
     return layer == PROBE_RETRIEVER ? xstrdup("the retriever") : xprintf("layer %d", layer);
 }
@@ -76,17 +76,17 @@ static int matrix_comparable(const struct probe *const *side, int sides, int lay
     if (sides < 2) return 0;
     int at = probe_place(side[0], layer);
     if (layer == PROBE_RETRIEVER && (!side[0]->retrieved || side[0]->retrieved != side[1]->retrieved))
-        return err_set(e, ERR_USAGE, "the two sides have no retrievers of one width");
+        return err_set(e, ERR_USAGE, "the two sides have no retrievers of the same width");
     if (layer >= 0 && (side[0]->width != side[1]->width || at > side[1]->layers))
         return err_set(e, ERR_USAGE,
-                       "the two models differ in width or depth: only --of layers compares them");
+                       "the two models differ in width or depth; use --of layers");
     return rowset_same(&side[0]->rows, &side[1]->rows, e);
 }
 
 /* ---- representations ---- */
 
-/* Mean vectors of one side's classes at a layer into out (classes×width); a class without rows
- * stays 0. */
+/* Writes the mean vectors of one side's classes at a layer into out (classes×width); a class without
+ * examples stays 0. */
 static void centroids(const struct probe *p, int layer, real *out) {
     int at = probe_place(p, layer);
     size_t w = (size_t)probe_columns(p, at), k = (size_t)p->rows.classes;
@@ -96,14 +96,14 @@ static void centroids(const struct probe *p, int layer, real *out) {
         for (size_t j = 0; c >= 0 && j < w; j++)
             sum[(size_t)c * w + j] += (double)p->layer[at][(size_t)i * w + j];
     }
-    for (size_t i = 0; i < k * w; i++) out[i] = (real)(sum[i] / p->rows.n); /* cosine sees no scale */
+    for (size_t i = 0; i < k * w; i++) out[i] = (real)(sum[i] / p->rows.n); /* cosine is scale-invariant */
     free(sum);
 }
 
-/* Each side's classes below the other's, on both sides of the matrix: before, after, and across. */
+/* Both sides' classes on both axes of the matrix: before, after, and across. */
 int matrix_classes(struct matrix *m, const struct probe *const *side, int sides, int layer, struct err *e) {
     int k = side[0]->rows.classes, w = probe_columns(side[0], probe_place(side[0], layer));
-    if (k < 1) return err_set(e, ERR_USAGE, "%s has no classes; --of rows compares its rows", side[0]->name);
+    if (k < 1) return err_set(e, ERR_USAGE, "%s has no classes; use --of rows", side[0]->name);
     int rc = matrix_comparable(side, sides, layer, e);
     if (rc) return rc;
     matrix_new(m, OF_CLASSES, "cosine", sides * k, sides * k);
@@ -126,9 +126,9 @@ int matrix_classes(struct matrix *m, const struct probe *const *side, int sides,
     matrix_end_description(m, &about);
     m->title = xstrdup("class centroids, cosine");
     char *where = where_name(layer);
-    m->what = xprintf("cosine of the classes' mean vectors over %d rows, %s", side[0]->rows.n, where);
+    m->what = xprintf("cosine of the mean vectors of the classes over %d examples, %s", side[0]->rows.n, where);
     free(where);
-    m->undefined = "a class without rows";
+    m->undefined = "a class without examples";
     return 0;
 }
 
@@ -137,7 +137,7 @@ static char *row_name(const struct rowset *r, int i) {
                            : xprintf("%lld %s", (long long)r->row[i], r->class_name[r->label[i]]);
 }
 
-/* The vectors of picked rows; caller frees. */
+/* Returns the vectors of the picked examples; caller frees. */
 static real *matrix_picked(const struct probe *p, int layer, const int *pick, int n) {
     int at = probe_place(p, layer);
     size_t w = (size_t)probe_columns(p, at);
@@ -166,9 +166,9 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
     matrix_describe(m, side, sides, layer, &about);
     if (pick) json_member_int(&about, "shown", n);
     matrix_end_description(m, &about);
-    m->title = xprintf("rows of %s, cosine", matrix_side_name(b));
+    m->title = xprintf("examples of %s, cosine", matrix_side_name(b));
     char *where = where_name(layer);
-    m->what = xprintf("cosine of %d rows, %s", n, where);
+    m->what = xprintf("cosine of %d examples, %s", n, where);
     free(where);
     m->undefined = "a zero vector";
     return 0;
@@ -176,16 +176,16 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
 
 static char *layer_name(int i) { return i ? xprintf("layer %d", i) : xstrdup("embed"); }
 
-/* CKA of few rows is high for anything: said with what noise of this shape would give. */
+/* The CKA of few examples is high for unrelated vectors: reported with the value for noise of this shape. */
 static void caution_of_cka(struct matrix *m, int width, int rows) {
     double noise = similarity_cka_noise(width, rows);
     m->width = width;
     if (!strcmp(m->measure, debiased_cka)) {
         if (rows < 30)
-            m->caution = xprintf("only %d rows: the estimate is unbiased, but scatters widely", rows);
+            m->caution = xprintf("only %d examples: the estimate is unbiased, but has a high variance", rows);
     } else if (noise >= 0.05) {
-        m->caution = xprintf("%d rows of width %d: linear CKA of unrelated vectors would be about %.2f here; "
-                             "--rows N takes more rows, --measure %s takes this off",
+        m->caution = xprintf("%d examples of width %d: the linear CKA of unrelated vectors is about %.2f here; "
+                             "use more examples (--rows N) or --measure %s",
                              rows, width, noise, debiased_cka);
     }
 }
@@ -212,21 +212,21 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
     double noise = similarity_cka_noise(a->width, a->rows.n);
     m->what =
         debiased || noise < 0.05
-            ? xprintf("%s over %d rows; 1: the same up to rotation and scale", name, a->rows.n)
-            : xprintf("%s over %d rows; 1: the same up to rotation and scale; noise of width %d: about %.2f",
+            ? xprintf("%s over %d examples; 1: equal up to rotation and scale", name, a->rows.n)
+            : xprintf("%s over %d examples; 1: equal up to rotation and scale; noise of width %d: about %.2f",
                       name, a->rows.n, a->width, noise);
-    m->undefined = debiased ? "fewer than 4 rows, or all have the same vector there"
-                            : "all rows have the same vector there";
+    m->undefined = debiased ? "fewer than 4 examples, or all have the same vector"
+                            : "all examples have the same vector";
     caution_of_cka(m, a->width, a->rows.n);
     return 0;
 }
 
-/* ---- trained tensors ---- */
+/* ---- trainable tensors ---- */
 
 int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides, struct err *e) {
     const struct opened *a = &side[0]->opened, *b = &side[sides - 1]->opened;
     struct likeness l;
-    if (!a->run || !b->run) return err_set(e, ERR_USAGE, "--of tensors compares runs: give one or two");
+    if (!a->run || !b->run) return err_set(e, ERR_USAGE, "--of tensors compares runs: give one or two runs");
     likeness_of(&l, a, b);
     *m = (struct matrix){ .of = OF_TENSORS, .measure = "principal angles, cosine", .rows = l.rows,
                           .columns = l.columns, .row_name = l.row_name, .column_name = l.column_name,
@@ -234,15 +234,15 @@ int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides,
     struct buf about = BUF_INIT;
     matrix_describe(m, side, sides, -1, &about);
     matrix_end_description(m, &about);
-    m->title = xprintf("trained tensors: %s by %s", a->called, b->called);
+    m->title = xprintf("trainable tensors: %s by %s", a->called, b->called);
     m->what = xstrdup("low-rank products by principal angles, other tensors by the cosine of their change");
-    m->undefined = "a change of zero, or other shapes";
+    m->undefined = "a change of zero, or different shapes";
     return 0;
 }
 
 /* ---- attention ---- */
 
-/* The drawn row's split and its place there. */
+/* Returns the split and the index of the sampled example. */
 static const struct dataset *matrix_place_of(const struct probe *p, int row, size_t *at) {
     int task = p->rows.of_task[row];
     *at = (size_t)row;
@@ -250,7 +250,7 @@ static const struct dataset *matrix_place_of(const struct probe *p, int row, siz
     return p->task[task].d;
 }
 
-/* Numbered, since a word may stand twice; a prompt's rows for themselves. */
+/* Numbered, because a word may occur twice; prompt vectors have their own numbers. */
 static char *token_name(const struct probe *p, const struct dataset *d, size_t row,
                         const struct attention_map *map, int token) {
     if (token >= map->joined_at && token < map->joined_at + map->joined)
@@ -264,11 +264,11 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     const struct model *model = p->opened.model;
     size_t at;
     if (row < 0 || row >= p->rows.n)
-        return err_set(e, ERR_USAGE, "there is no drawn row %d of %d", row + 1, p->rows.n);
+        return err_set(e, ERR_USAGE, "sampled example %d does not exist: there are %d", row + 1, p->rows.n);
     if (layer < 1 || layer > p->layers)
-        return err_set(e, ERR_USAGE, "attention is in layers 1 to %d, not in %d", p->layers, layer);
+        return err_set(e, ERR_USAGE, "layer must be between 1 and %d, not %d", p->layers, layer);
     if (head != ATTENTION_FIRST && (head < 0 || head >= model->arch.heads))
-        return err_set(e, ERR_USAGE, "heads are 1 to %d, not %d", model->arch.heads, head + 1);
+        return err_set(e, ERR_USAGE, "head must be between 1 and %d, not %d", model->arch.heads, head + 1);
     const struct dataset *d = matrix_place_of(p, row, &at);
     struct attention_map map;
     probe_use(p, p->rows.of_task[row]);
@@ -299,20 +299,20 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     m->title = xprintf("attention: %s, row %lld, layer %d, %s", name, (long long)p->rows.row[row], layer,
                        which);
     m->what = xstrdup(head == ATTENTION_FIRST
-                          ? "share of the first token's look that goes to each token; each line's sum is 1"
-                          : "share of a row's look that goes to each column; each line's sum is 1");
+                          ? "attention of the first token to each token; each row sums to 1"
+                          : "attention of each row's token to each column's; each row sums to 1");
     free(which);
     return 0;
 }
 
-/* ---- order ---- */
+/* ---- clustering ---- */
 
 bool matrix_cluster(struct matrix *m) {
     size_t n = (size_t)m->rows;
     bool same = m->rows == m->columns && m->of != OF_ATTENTION && m->of != OF_MASS;
     for (size_t i = 0; same && i < n; i++) same = !strcmp(m->row_name[i], m->column_name[i]);
     if (!same) return false;
-    double *both = xmalloc((n * n + 1) * sizeof *both); /* the order needs no direction */
+    double *both = xmalloc((n * n + 1) * sizeof *both); /* the order is symmetric */
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) both[i * n + j] = (m->value[i * n + j] + m->value[j * n + i]) / 2;
     free(m->order);
@@ -361,7 +361,7 @@ static int matrix_read_names(char **out, int n, const char *json, struct err *e)
     return 0;
 }
 
-/* What stood beside it. */
+/* Reads the values stored with it. */
 static void read_beside(struct matrix *m) {
     struct err ignored = ERR_INIT;
     json_t *about = json_parse("about", m->about, strlen(m->about), &ignored);
@@ -394,15 +394,15 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
     m->run = k.run;
     m->about = xstrdup(k.about);
     read_beside(m);
-    m->title = xprintf("kept %lld: %s", (long long)id, matrix_of_names[of]);
+    m->title = xprintf("stored %lld: %s", (long long)id, matrix_of_names[of]);
     m->what = xstrdup(k.about);
-    m->undefined = "undefined when it was kept";
+    m->undefined = "undefined when it was stored";
     store_matrix_release(&k);
     if (rc) matrix_release(m);
     return rc;
 }
 
-/* The kept one has the same names, or it is not taken. */
+/* A stored matrix is used only if it has the same names. */
 static bool matrix_take_kept(struct matrix *m, struct store *s) {
     struct matrix k;
     struct err e = ERR_INIT;

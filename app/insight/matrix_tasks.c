@@ -1,5 +1,5 @@
-/* Matrices of a run's tasks (matrix.h): prototypes, task embeddings, each task's own weights, and what is
- * looked at of a prefix. */
+/* Matrices of a run's tasks (matrix.h): prototypes, task embeddings, task-specific weights, and attention
+ * on a prefix. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,16 +20,16 @@ static int has_prototypes(const struct probe *p, struct err *e) {
     const struct plan_tensor *k = plan_prototypes(plan_of(p));
     if (!p->retrieved)
         return err_set(e, ERR_USAGE,
-                       "%s has no retriever, so that no row has a vector to compare: --of tasks compares "
+                       "%s has no retriever, whose vectors are compared; use --of tasks to compare "
                        "task embeddings",
                        p->opened.method);
     if (!k)
-        return err_set(e, ERR_USAGE, "%s has no prototypes: they are the task embeddings of a generator",
+        return err_set(e, ERR_USAGE, "%s has no prototypes, which are the task embeddings of a generator",
                        p->opened.method);
     if (k->cols == p->retrieved) return 0;
     return err_set(e, ERR_USAGE,
-                   "%s: its retriever's vectors have %d values, its prototypes %" PRId64
-                   ": they do not compare",
+                   "%s: the vectors of the retriever have %d dimensions, the prototypes %" PRId64
+                   "; they cannot be compared",
                    p->opened.method, p->retrieved, k->cols);
 }
 
@@ -40,7 +40,7 @@ static int has_own_weights(const struct probe *p, struct err *e) {
         if (plan->made_tensor[i].blocks > 1) return 0;
     for (int i = 0; i < plan->tensors; i++)
         if (plan->tensor[i].kind == PLAN_OWN && plan->tensor[i].blocks > 1) return 0;
-    return err_set(e, ERR_USAGE, "%s has no weights of each task: nothing of it is a task's own",
+    return err_set(e, ERR_USAGE, "%s has no task-specific weights",
                    p->opened.method);
 }
 
@@ -50,7 +50,7 @@ static int has_prefix(const struct probe *p, struct err *e) {
     if (p->opened.model->arch.decoder_layers &&
         (attention_has_mass(m, STACK_DECODER, SUB_SELF) || attention_has_mass(m, STACK_DECODER, SUB_CROSS)))
         return 0;
-    return err_set(e, ERR_USAGE, "%s: no layer has the keys of a prefix in the softmax of its tokens",
+    return err_set(e, ERR_USAGE, "%s: no layer has the keys of a prefix in its attention softmax",
                    p->opened.method);
 }
 
@@ -61,15 +61,15 @@ bool matrix_needs_rows(const struct probe *p, enum matrix_of of) {
 int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
     bool mass = of == OF_MASS;
     if (of < OF_PROTOTYPES) return 0;
-    if (!p->opened.run) return err_set(e, ERR_USAGE, "--of %s is of a run", matrix_of_names[of]);
+    if (!p->opened.run) return err_set(e, ERR_USAGE, "--of %s requires a run", matrix_of_names[of]);
     if (!mass && (!p->opened.all || predictor_tasks(p->opened.predictor) < 2))
-        return err_set(e, ERR_USAGE, "--of %s is of a run with several tasks", matrix_of_names[of]);
+        return err_set(e, ERR_USAGE, "--of %s requires a run with several tasks", matrix_of_names[of]);
     if (mass) return has_prefix(p, e);
     if (of == OF_PROTOTYPES) return has_prototypes(p, e);
     if (of == OF_WEIGHTS) return has_own_weights(p, e);
     if (plan_prototypes(plan_of(p))) return 0;
     return err_set(e, ERR_USAGE, "%s has no task embeddings: %s", p->opened.method,
-                   method_has_generator(&plan_of(p)->method) ? "its generator reads no task"
+                   method_has_generator(&plan_of(p)->method) ? "its generator has no task input"
                                                              : "it has no generator");
 }
 
@@ -77,7 +77,7 @@ static char *task_name(const struct probe *p, int task) {
     return xstrdup(predictor_task(p->opened.predictor, task));
 }
 
-/* Title "WHAT of #3"; and what follows from the description. */
+/* Sets the title "WHAT of #3", and members that follow from the description. */
 static void matrix_tasks_finish(struct matrix *m, const struct probe *p, const char *what) {
     struct buf about = BUF_INIT;
     matrix_describe(m, &p, 1, -1, &about);
@@ -87,11 +87,11 @@ static void matrix_tasks_finish(struct matrix *m, const struct probe *p, const c
 
 /* ---- prototypes ---- */
 
-/* What was found of the rows of one task. */
+/* Statistics of the examples of one task. */
 struct prototype_votes {
-    int rows, right; /* nearest to their own task's prototype; of unseen ones there is none */
-    double sum, squares; /* of the margins: the greatest cosine less the second */
-    int *vote;       /* of each prototype, how many rows are nearest to it */
+    int rows, right; /* right: nearest to their own task's prototype; unseen tasks have none */
+    double sum, squares; /* of the margins: the largest cosine minus the second */
+    int *vote;       /* per prototype, the number of examples nearest to it */
 };
 
 static double margin_deviation(int n, double sum, double squares) {
@@ -111,7 +111,7 @@ static void take_row(struct prototype_votes *x, const double *cosine, int n, int
     x->squares += margin * margin;
 }
 
-/* The prototype that most of its rows are nearest to. */
+/* Returns the prototype to which most of its examples are nearest. */
 static int nearest_of(const struct probe *p, const struct prototype_votes *x) {
     int best = 0;
     for (int i = 1; i < predictor_tasks(p->opened.predictor); i++)
@@ -120,17 +120,18 @@ static int nearest_of(const struct probe *p, const struct prototype_votes *x) {
 }
 
 static char *matrix_tasks_note_of(const struct probe *p, const struct prototype_votes *x, bool seen) {
-    if (!x->rows) return xstrdup("no rows");
+    if (!x->rows) return xstrdup("no examples");
     int best = nearest_of(p, x);
     double sd = margin_deviation(x->rows, x->sum, x->squares);
     if (seen)
-        return xprintf("%d of %d rows to its own, margin %.2f \u00b1 %.2f sd", x->right, x->rows,
+        return xprintf("%d of %d examples to its own, margin %.2f \u00b1 %.2f sd", x->right, x->rows,
                        x->sum / x->rows, sd);
-    return xprintf("%d of %d rows to %s, margin %.2f \u00b1 %.2f sd", x->vote[best], x->rows,
+    return xprintf("%d of %d examples to %s, margin %.2f \u00b1 %.2f sd", x->vote[best], x->rows,
                    predictor_task(p->opened.predictor, best), x->sum / x->rows, sd);
 }
 
-/* Cosines of all drawn rows with all prototypes into m, and what is nearest into near (one a task). */
+/* Adds the cosines of all sampled examples with all prototypes to m, and the nearest ones to near (one per
+ * task). */
 static int compare_rows(struct matrix *m, const struct probe *p, const real *k, struct prototype_votes *near,
                         struct err *e) {
     const struct rowset *r = &p->rows;
@@ -143,19 +144,19 @@ static int compare_rows(struct matrix *m, const struct probe *p, const real *k, 
         for (int j = 0; j < n; j++) {
             double v = cosine[(size_t)i * (size_t)n + (size_t)j];
             if (isnan(v))
-                rc = err_set(e, ERR_FAILED, "%s: row %lld, or the prototype of %s, is a zero vector",
+                rc = err_set(e, ERR_FAILED, "%s: the vector of row %lld, or the prototype of %s, is zero",
                              r->task[t], (long long)r->row[i], predictor_task(p->opened.predictor, j));
             m->value[t * n + j] += v;
         }
         if (!rc) take_row(&near[t], cosine + (size_t)i * (size_t)n, n, p->task[t].of_run);
     }
     for (int t = 0; t < m->rows; t++)
-        for (int j = 0; j < n; j++) m->value[t * n + j] /= near[t].rows; /* NaN without rows */
+        for (int j = 0; j < n; j++) m->value[t * n + j] /= near[t].rows; /* NaN without examples */
     free(cosine);
     return rc;
 }
 
-/* Of the run's own tasks together. */
+/* Sums the statistics of the run's own tasks. */
 static struct prototype_votes votes_of_all(const struct probe *p, const struct prototype_votes *near,
                                            int tasks) {
     struct prototype_votes all = { 0 };
@@ -169,7 +170,7 @@ static struct prototype_votes votes_of_all(const struct probe *p, const struct p
     return all;
 }
 
-/* What stands beside the matrix and its rows. */
+/* Adds the summaries of the matrix and its rows. */
 static void tell_near(struct matrix *m, const struct probe *p, const struct prototype_votes *near) {
     const struct prototype_votes all = votes_of_all(p, near, m->rows);
     m->row_note = xcalloc((size_t)m->rows + 1, sizeof *m->row_note);
@@ -179,12 +180,12 @@ static void tell_near(struct matrix *m, const struct probe *p, const struct prot
         m->row_name[t] = seen ? xstrdup(p->rows.task[t]) : xprintf("%s (unseen)", p->rows.task[t]);
     }
     if (!all.rows) return;
-    m->beside = xprintf("row argmax right %d of %d (%.3f)   margin %.2f \u00b1 %.2f sd", all.right, all.rows,
+    m->beside = xprintf("nearest prototype correct %d of %d (%.3f)   margin %.2f \u00b1 %.2f sd", all.right, all.rows,
                         (double)all.right / all.rows, all.sum / all.rows,
                         margin_deviation(all.rows, all.sum, all.squares));
 }
 
-/* The same as numbers, of all and of each task. */
+/* Writes the summaries as numbers, for all and for each task. */
 static void add_near(struct buf *b, const struct probe *p, const struct prototype_votes *near, int tasks) {
     const struct prototype_votes all = votes_of_all(p, near, tasks);
     if (all.rows) {
@@ -220,10 +221,10 @@ int matrix_prototypes(struct matrix *m, const struct probe *p, struct err *e) {
         matrix_describe(m, &p, 1, PROBE_RETRIEVER, &about);
         add_near(&about, p, near, tasks);
         matrix_end_description(m, &about);
-        m->title = xprintf("rows by prototypes of %s, cosine", matrix_side_name(p));
-        m->what = xprintf("each task's mean cosine of retrieved vectors with the tasks' prototypes, %d rows",
+        m->title = xprintf("examples by prototypes of %s, cosine", matrix_side_name(p));
+        m->what = xprintf("mean cosine of each task's retrieved vectors with the prototypes, %d examples",
                           p->rows.n);
-        m->undefined = "a task without rows";
+        m->undefined = "a task without examples";
     }
     for (int t = 0; t < tasks; t++) free(near[t].vote);
     free(near);
@@ -246,26 +247,27 @@ int matrix_tasks(struct matrix *m, const struct probe *p, struct err *e) {
         m->column_name[i] = task_name(p, i);
     }
     matrix_tasks_finish(m, p, "task embeddings");
-    m->what = xprintf("cosine of the generator's task embeddings, %" PRId64 " values each", k->cols);
+    m->what = xprintf("cosine of the generator's task embeddings, %" PRId64 "-dimensional", k->cols);
     m->undefined = "a zero vector";
     return 0;
 }
 
-/* ---- each task's own weights ---- */
+/* ---- task-specific weights ---- */
 
-/* Values that lie as one block a task. */
+/* Parameters stored as one block per task. */
 struct task_block {
-    int stack, layer; /* layer -1: one for all layers, or the embedding */
+    int stack, layer; /* layer -1: shared by all layers, or the embedding */
     const real *value;
     size_t count;     /* of a block */
-    size_t apart;     /* from one task's to the next's */
+    size_t apart;     /* stride between tasks */
 };
 
 static struct task_block own_block(int stack, int layer, const real *value, size_t count) {
     return (struct task_block){ stack, layer, value, count, count };
 }
 
-/* What is made for each row, the mean over a task's: a block a task (NaN without rows), NULL: nothing is. */
+/* Returns weights generated per example, averaged per task: a block per task (NaN without examples); NULL:
+ * none. */
 static int mean_made(const struct probe *p, struct crew *crew, real **out, struct err *e) {
     const struct plan *plan = plan_of(p);
     size_t each = made_for_a_row(plan), all = each * (size_t)plan->tasks;
@@ -289,7 +291,7 @@ static int mean_made(const struct probe *p, struct crew *crew, real **out, struc
     return rc;
 }
 
-/* `rows`: as mean_made has it. */
+/* `rows`: as for mean_made. */
 static int list_own(const struct probe *p, const real *rows, struct task_block **out) {
     const struct plan *plan = plan_of(p);
     const real *params = predictor_params(p->opened.predictor), *made = predictor_made(p->opened.predictor);
@@ -313,7 +315,7 @@ static int list_own(const struct probe *p, const real *rows, struct task_block *
     return n;
 }
 
-/* Of everything that two tasks have in a layer, as one long vector each. */
+/* Compares all weights of two tasks in a layer, concatenated. */
 static double blocks_alike(const struct task_block *list, int n, int stack, int layer, int a, int b) {
     double ab = 0, aa = 0, bb = 0;
     for (int i = 0; i < n; i++) {
@@ -329,7 +331,7 @@ static double blocks_alike(const struct task_block *list, int n, int stack, int 
     return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
 }
 
-/* The places that have something, in the order of the model. */
+/* Collects the places with task-specific weights, in the order of the model. */
 static int list_layers(const struct task_block *list, int n, int most, struct task_block *out) {
     int found = 0;
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
@@ -368,29 +370,29 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct crew *crew, s
             m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
     }
     matrix_tasks_finish(m, p, "weights of each task, by layer,");
-    m->what = rows ? xprintf("cosine of all values that two tasks have in a layer; of what is made for each "
-                             "row the mean over the task's, %d rows in all",
+    m->what = rows ? xprintf("cosine of all task-specific weights in a layer; weights generated per example are "
+                             "averaged over the task, %d examples in all",
                              p->rows.n)
-                   : xstrdup("cosine of all values that two tasks have in a layer, made by a generator or "
-                             "trained one a task");
-    m->undefined = rows ? "a task without rows, or its values there are all 0"
-                        : "a task's values there are all 0";
+                   : xstrdup("cosine of all task-specific weights in a layer, generated or trained "
+                             "per task");
+    m->undefined = rows ? "a task without examples, or its weights in the layer are all 0"
+                        : "the weights of a task in the layer are all 0";
     free(rows);
     free(at);
     free(list);
     return 0;
 }
 
-/* ---- what is looked at of a prefix ---- */
+/* ---- attention on a prefix ---- */
 
-/* "layer 3", of a model with two stacks "dec 3 cross". */
+/* Returns "layer 3", or "dec 3 cross" of a model with two stacks. */
 static char *mass_word(const struct mass_place *at, bool stacks) {
     if (!stacks) return xprintf("layer %d", at->layer + 1);
     return xprintf("%s %d%s", at->stack == STACK_DECODER ? "dec" : "enc", at->layer + 1,
                    at->stack == STACK_ENCODER ? "" : at->site == SUB_CROSS ? " cross" : " self");
 }
 
-/* Rows of m for one task: a line a layer, all heads and each. */
+/* Fills the rows of m for one task: one per layer, all heads and each. */
 static void take_mass(struct matrix *m, int first, const char *task, const struct attention_mass *x,
                       bool stacks) {
     for (int l = 0; l < x->places; l++) {
@@ -423,8 +425,8 @@ int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, stru
     free(of);
     if (rc) return rc;
     matrix_tasks_finish(m, p, "softmax mass on the prefix");
-    m->what = xprintf("share of attention that goes to the prefix's keys, mean over tokens and %d rows",
+    m->what = xprintf("share of attention on the keys of the prefix, mean over tokens and %d examples",
                       p->rows.n);
-    m->undefined = "this layer has no keys of a prefix";
+    m->undefined = "the layer has no prefix";
     return 0;
 }

@@ -8,16 +8,16 @@
 #include "core/analysis/tsne.h"
 #include "core/base/mem.h"
 
-/* Whether b belongs to the series of a. */
+/* Returns whether b belongs to the series of a. */
 static bool same_series(const struct store_embedding *a, const struct store_embedding *b) {
     if (a->layer != b->layer || a->rows != b->rows || a->columns != b->columns || a->seed != b->seed)
         return false;
     if (strcmp(a->pool, b->pool) || strcmp(a->split, b->split) || strcmp(a->task, b->task)) return false;
-    if (!a->rows_sha256 || !b->rows_sha256) return true; /* their rows are compared when read */
+    if (!a->rows_sha256 || !b->rows_sha256) return true; /* their examples are compared when read */
     return !strcmp(a->rows_sha256, b->rows_sha256);
 }
 
-/* Sets of other steps in the series of set `from`. */
+/* Collects sets of other steps in the series of set `from`. */
 static int moments_length_of(const struct store_embeddings *v, size_t from) {
     int n = 0;
     for (size_t i = 0; i < v->count; i++) n += same_series(&v->set[from], &v->set[i]);
@@ -32,7 +32,7 @@ static int by_step(const void *a, const void *b) {
 
 static bool is_retrieved(const struct store_embedding *m) { return !strcmp(m->pool, "retriever"); }
 
-/* Fills moments with step and set alone. */
+/* Fills moments with step and set only. */
 static int moments_choose(struct moments *m, struct store *s, bool retriever, struct err *e) {
     struct store_embeddings v;
     int rc = store_embeddings(s, m->run, &v, e), most = 0, kept = 0;
@@ -50,12 +50,12 @@ static int moments_choose(struct moments *m, struct store *s, bool retriever, st
             m->moment[m->count++] = (struct moment){ .step = v.set[i].step, .set = v.set[i].id };
     store_embeddings_release(&v);
     qsort(m->moment, (size_t)m->count, sizeof *m->moment, by_step);
-    for (int i = 0; i < m->count; i++) /* of two of a step the later one */
+    for (int i = 0; i < m->count; i++) /* of two sets of a step, the later one */
         if (i + 1 == m->count || m->moment[i + 1].step != m->moment[i].step) m->moment[kept++] = m->moment[i];
     m->count = kept;
     if (m->count > 1) return 0;
     return err_set(e, ERR_NOT_FOUND,
-                   "run %lld kept no vectors%s while it trained: train with --embed-every N",
+                   "run %lld stored no vectors%s during training; train with --embed-every N",
                    (long long)m->run, retriever ? " of a retriever" : "");
 }
 
@@ -97,7 +97,7 @@ static int read_moment(struct moments *m, struct store *s, struct moment *k, str
         rows = (struct rowset){ 0 };
     } else if (!rc) {
         rc = rowset_same(&m->rows, &rows, e);
-        for (int i = 0; !rc && k->predicted && i < set.rows; i++) /* numbers of the first set's classes */
+        for (int i = 0; !rc && k->predicted && i < set.rows; i++) /* class indices of the first set */
             if (k->predicted[i] >= 0)
                 k->predicted[i] = rowset_class(&m->rows, rows.of_task[i], rows.label_name[k->predicted[i]]);
     }
@@ -110,7 +110,7 @@ static int read_moment(struct moments *m, struct store *s, struct moment *k, str
     return rc;
 }
 
-/* The deciding metric where it was measured at a moment's step. */
+/* Reads the primary metric where it was evaluated at a moment's step. */
 static int read_metric(struct moments *m, struct store *s, struct err *e) {
     struct store_run run;
     struct store_evals v = { 0 };

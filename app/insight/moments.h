@@ -1,5 +1,5 @@
-/* The same rows at moments of a run's training, as --embed-every kept them, and a map of each
- * begun from the one before, so that they can be played. */
+/* The vectors of the same examples at moments of a run's training, stored by --embed-every, and a map of
+ * each that is initialized from the previous one, so that they can be played. */
 #ifndef APP_INSIGHT_MOMENTS_H
 #define APP_INSIGHT_MOMENTS_H
 
@@ -8,40 +8,40 @@
 #include "core/base/crew.h"
 #include "store/store.h"
 
-enum { MOMENTS_ITERATIONS = 250 }; /* of a map that goes on from the one before */
+enum { MOMENTS_ITERATIONS = 250 }; /* of a map initialized from the previous one */
 
 struct moment {
     int64_t step, set;
     real *vector;          /* n×width, of length 1 */
     int32_t *predicted;    /* n, or NULL */
-    struct ratings ratings, by_task; /* of the labels; of the tasks, where there are several */
-    double metric;         /* the run's deciding metric on dev at this step; NaN without */
+    struct ratings ratings, by_task; /* of the labels; of the tasks, with several */
+    double metric;         /* the run's primary metric on the validation set at this step; NaN: none */
     /* after moments_lay */
     real *layout;          /* n×2; NULL before */
-    double kl, kept;       /* kept: share of the 10 nearest that are so in the map too */
+    double kl, kept;       /* kept: share of the 10 nearest neighbors that are also nearest in the map */
 };
 
 struct moments {
-    int64_t run;           /* 0: of an untouched model */
-    char *called, *title; /* called: the run's number with its name, or NULL */
+    int64_t run;           /* 0: of a base model */
+    char *called, *title; /* called: the run's id with its name, or NULL */
     char *model, *task, *split, *pool, *metric;
     int layer, width;
     struct rowset rows;
     int count;
-    struct moment *moment; /* by step */
-    double perplexity;     /* asked for: 30 */
+    struct moment *moment; /* sorted by step */
+    double perplexity;     /* requested: 30 */
     double used;           /* after the first map */
-    struct crew *crew;     /* computes what is computed here; NULL: the caller's thread */
+    struct crew *crew;     /* does the computation; NULL: the caller's thread */
 };
 
-/* The run's longest series of sets of the same rows, layer and pooling, or of its retriever's vectors.
- * ERR_NOT_FOUND when it kept none while it trained, ERR_USAGE when sets of one series differ in their
- * rows. */
+/* Opens the run's longest series of sets with the same examples, layer and pooling, or of its retriever's
+ * vectors. ERR_NOT_FOUND when it stored none during training, ERR_USAGE when sets of a series differ in
+ * their examples. */
 int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew,
                  struct err *e);
-/* One kept set alone, as the only moment. */
+/* Opens one stored set, as the only moment. */
 int moments_open_set(struct moments *m, struct store *s, int64_t set, struct crew *crew, struct err *e);
-/* The map of moment i; those before must be there.  The same points, perplexity and seed give the
+/* Computes the map of moment i; the earlier ones must exist.  The same points, perplexity and seed give the
  * same maps, for any number of workers. */
 int moments_lay(struct moments *m, int i, uint64_t seed, struct err *e);
 /* Drops all maps, for another perplexity. */

@@ -12,7 +12,8 @@
 
 static int check_model(struct probe *p, struct err *e) {
     if (!p->opened.model->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", p->opened.model->folder);
+        return err_set(e, ERR_INPUT, "%s: the model has no tokenizer, so it cannot encode text",
+                       p->opened.model->folder);
     p->layers = p->opened.model->arch.encoder_layers;
     p->width = p->opened.model->arch.width;
     p->retrieved = p->opened.predictor ? predictor_retrieved(p->opened.predictor) : 0;
@@ -50,7 +51,7 @@ int probe_open_model(struct probe *p, const char *model, struct err *e) {
     return p->opened.model ? check_model(p, e) : e->code;
 }
 
-/* ---- rows ---- */
+/* ---- examples ---- */
 
 int probe_sources(const char *option, const char *typed, const struct task_source *like,
                   struct task_source out[ROWSET_TASKS], int *count, char **names, struct err *e) {
@@ -61,7 +62,7 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
     *count = 1;
     for (int i = 0; (part = text_item(&rest)); i++) {
         if (i == ROWSET_TASKS || !*part)
-            return err_set(e, ERR_USAGE, "%s takes up to %d names with commas, not \"%s\"", option,
+            return err_set(e, ERR_USAGE, "%s: expected at most %d names separated by commas, not \"%s\"", option,
                            ROWSET_TASKS, typed);
         out[i] = *like;
         out[i].where = part;
@@ -70,7 +71,7 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
     return 0;
 }
 
-/* The task's split by name. */
+/* Returns the task's split by name. */
 static int take_split(struct probe *p, struct probe_task *k, const char *name, struct err *e) {
     struct task *t = &k->t;
     const char *split = NULL;
@@ -92,12 +93,12 @@ static int take_split(struct probe *p, struct probe_task *k, const char *name, s
     return 0;
 }
 
-/* of_run: which of the run's tasks this is, or -1; name: what it is called there, NULL: as its source. */
+/* of_run: index among the run's tasks, or -1; name: its name in the run, NULL: as its source. */
 static int open_task(struct probe *p, const struct task_source *from, int of_run, const char *name,
                      const struct probe_draw *how, struct err *e) {
     struct probe_task *k = &p->task[p->tasks];
     struct task_source s = *from;
-    s.dev_rows = 0; /* drawn from all rows, also where the run was evaluated on fewer */
+    s.dev_rows = 0; /* sampled from all examples, even if the run was evaluated on fewer */
     s.no_train = !how->split || strcmp(how->split, "train") != 0;
     int rc = task_open(&k->t, &s, e);
     if (rc) return rc;
@@ -107,7 +108,7 @@ static int open_task(struct probe *p, const struct task_source *from, int of_run
     return take_split(p, k, how->split, e);
 }
 
-/* The rows of one of the run's tasks, whose labels are its head's by name. */
+/* Opens the examples of one of the run's tasks; labels are matched by name with its head. */
 static int open_own(struct probe *p, int task, const struct probe_draw *how, struct err *e) {
     const struct opened *run = how->own ? how->own : &p->opened;
     struct predictor *u = run->predictor;
@@ -130,7 +131,7 @@ static int open_own(struct probe *p, int task, const struct probe_draw *how, str
     return rc;
 }
 
-/* The run's tasks that were asked for, or all. */
+/* Opens the requested tasks of the run, or all. */
 static int open_all(struct probe *p, const struct probe_draw *how, struct err *e) {
     const struct opened *run = how->own ? how->own : &p->opened;
     int n = how->tasks ? how->tasks : run->all ? config_task_count(&run->config) : 1, rc = 0;
@@ -138,15 +139,15 @@ static int open_all(struct probe *p, const struct probe_draw *how, struct err *e
     return rc;
 }
 
-/* Tasks that the run does not know; which of its own stands in for one does not matter. */
+/* Opens unseen tasks; which of the run's tasks substitutes for one is irrelevant. */
 static int open_unseen(struct probe *p, const struct probe_draw *how, struct err *e) {
     const struct opened *run = how->own ? how->own : &p->opened;
     const struct plan *plan = how->unseens && run->predictor ? predictor_plan(run->predictor) : NULL;
     int rc = 0;
     if (plan && (how->retrieved ? plan_retrieves_by_task(plan) : plan_encodes_by_task(plan)))
         return err_set(e, ERR_USAGE,
-                       "run %lld: modules of its encoder are each task's own, so that rows of another task "
-                       "have no vector in it",
+                       "run %lld: its encoder has modules per task, so that examples of other tasks "
+                       "have no vectors in it",
                        (long long)run->run);
     if (p->tasks + how->unseens > ROWSET_TASKS)
         return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
@@ -154,7 +155,7 @@ static int open_unseen(struct probe *p, const struct probe_draw *how, struct err
     return rc;
 }
 
-/* Puts the task into the form that the model reads, and keeps the rows as they were. */
+/* Converts the task into the form that the model reads, and keeps the original examples. */
 static int put_as_read(struct probe *p, struct probe_task *k, const struct probe_draw *how, struct err *e) {
     const struct predictor *run = p->opened.predictor ? p->opened.predictor
                                   : how->own          ? how->own->predictor
@@ -170,7 +171,8 @@ static int put_as_read(struct probe *p, struct probe_task *k, const struct probe
     return 0;
 }
 
-/* The rows that were drawn, with the texts as given; the hash is also over the form they are read in. */
+/* Collects the sampled examples with their original texts; the hash also covers the form in which they are
+ * read. */
 static void probe_list_rows(struct probe *p) {
     struct dataset *given = xcalloc((size_t)p->tasks + 1, sizeof *given);
     const struct dataset *d[ROWSET_TASKS];
@@ -199,16 +201,16 @@ static int insight_probe_draw(struct probe *p, int share, struct probe_task *k,
     const struct model *m = p->opened.model;
     const struct predictor *run = how->own ? how->own->predictor : p->opened.predictor;
     int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_longest(&m->arch);
-    if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", k->d->path);
+    if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: contains no examples", k->d->path);
     if (!share)
-        return err_set(e, ERR_USAGE, "--rows %lld: fewer than the %d tasks, of which each has one at least",
+        return err_set(e, ERR_USAGE, "--rows %lld: must be at least the number of tasks, %d",
                        (long long)how->most, p->tasks);
     int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
     if (longest > arch_longest(&m->arch)) longest = arch_longest(&m->arch);
     dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
     free(pick);
     int rc = put_as_read(p, k, how, e);
-    /* a decoder that is looked at reads them */
+    /* used by a decoder whose layers are embedded */
     const struct opened *config = how->own ? how->own : &p->opened;
     int target = k->t.kind != DATA_TEXT ? 0
                  : config->run          ? config->config.max_target
@@ -240,7 +242,7 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
 
 /* ---- vectors ---- */
 
-/* What a set of these rows at a place is like.  The retriever reads the last layer. */
+/* Describes a stored set of these examples at a layer.  The retriever reads the last layer. */
 static struct store_embedding like(struct probe *p, int at, const struct probe_look *how) {
     bool retrieved = at > p->layers;
     const char *pool = retrieved ? "retriever" : how->mean ? "mean" : "cls";
@@ -252,7 +254,7 @@ static struct store_embedding like(struct probe *p, int at, const struct probe_l
         .rows = p->rows.n, .columns = probe_columns(p, at) };
 }
 
-/* Takes a layer from its kept set; *found false when there is none. */
+/* Reads a layer from its stored set; *found is false if there is none. */
 static int probe_read_kept(struct probe *p, int layer, const struct probe_look *how, bool *found,
                            struct err *e) {
     struct store_embedding want = like(p, layer, how), m;
@@ -279,12 +281,12 @@ static int probe_read_kept(struct probe *p, int layer, const struct probe_look *
     return rc;
 }
 
-/* Whether the head's outputs are this task's classes, whatever their order. */
+/* Returns whether the head's outputs are this task's classes, in any order. */
 static bool head_is_of(const struct probe *p, int task) {
     const struct predictor *u = p->opened.predictor;
     const struct dataset *d = p->task[task].d;
     if (p->opened.all && p->opened.several && p->task[task].of_run < 0)
-        return false; /* another task's is in use */
+        return false; /* the head of another task is in use */
     if (!u || predictor_is_regression(u) || predictor_classes(u) < 2 || predictor_classes(u) != d->classes)
         return false;
     for (int i = 0; i < d->classes; i++)
@@ -305,24 +307,24 @@ static void take_predictions(struct probe *p, int task, int first, size_t rows, 
     }
 }
 
-/* Rows of one task that are under way. */
+/* Examples of one task that are being encoded. */
 struct embedding {
     const struct probe *p;
     const struct probe_look *how;
-    int first; /* the task's first row among all */
+    int first; /* the task's first example among all */
 };
 
 static bool probe_tell_rows(void *self, size_t rows) {
     const struct embedding *x = self;
     const struct probe *p = x->p;
-    char *what = xprintf("rows through %s: %d of %d", p->opened.run ? p->opened.method : "the model",
+    char *what = xprintf("encoding with %s: %d of %d", p->opened.run ? p->opened.method : "the model",
                          x->first + (int)rows, p->rows.n);
     bool on = x->how->busy(x->how->self, what);
     free(what);
     return on;
 }
 
-/* Into the layers that `to` names. */
+/* Writes the vectors of the layers in `to`. */
 static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_look *how,
                       struct err *e) {
     const struct dataset *d = p->task[task].d;
@@ -332,7 +334,7 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
     real *retrieved = to[p->layers + 1] ? to[p->layers + 1] + (size_t)first * (size_t)p->retrieved : NULL;
     const struct embed_how terms = { how->mean, retrieved, how->crew, how->busy ? probe_tell_rows : NULL,
                                     &x };
-    if (how->busy && !probe_tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
+    if (how->busy && !probe_tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "canceled");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
     double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->opened.predictor), sizeof *share)
                          : NULL;
@@ -351,7 +353,7 @@ static int probe_keep(struct probe *p, int layer, const struct probe_look *how, 
     struct buf items = BUF_INIT;
     size_t all = (size_t)m.rows * (size_t)m.columns;
     m.data = mem_try(all, sizeof *m.data);
-    if (!m.data) return err_set(e, ERR_SYSTEM, "no memory for %d vectors", m.rows);
+    if (!m.data) return err_set(e, ERR_SYSTEM, "out of memory for %d vectors", m.rows);
     for (size_t i = 0; i < all; i++) m.data[i] = (float)p->layer[layer][i];
     rowset_items(&p->rows, p->predicted, &items);
     m.items = buf_take(&items);
@@ -361,7 +363,7 @@ static int probe_keep(struct probe *p, int layer, const struct probe_look *how, 
     return rc;
 }
 
-/* Whether the vectors at a place are asked for. */
+/* Returns whether the vectors of a layer were requested. */
 static bool is_wanted(const struct probe *p, int place, int layer) {
     if (place > p->layers && !p->retrieved) return false;
     return layer == PROBE_ALL_LAYERS || place == probe_place(p, layer);
@@ -378,7 +380,7 @@ int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct
         if (!is_wanted(p, l, layer)) continue;
         free(p->layer[l]);
         p->layer[l] = mem_try((size_t)p->rows.n * (size_t)probe_columns(p, l), sizeof **p->layer);
-        if (!p->layer[l]) rc = err_set(e, ERR_SYSTEM, "no memory for %d vectors", p->rows.n);
+        if (!p->layer[l]) rc = err_set(e, ERR_SYSTEM, "out of memory for %d vectors", p->rows.n);
         if (!rc) rc = probe_read_kept(p, l, how, &found, e);
         if (rc || found) continue;
         to[l] = p->layer[l];

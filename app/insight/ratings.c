@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first labelled zero vector, or -1. */
+/* Returns the first labeled zero vector, or -1. */
 static int zero_row(const real *x, int n, int d, const int32_t *label) {
     for (int i = 0; i < n; i++) {
         bool zero = label[i] >= 0;

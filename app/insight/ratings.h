@@ -1,4 +1,4 @@
-/* Numbers beside a map, of the vectors that it shows. */
+/* Scores of the vectors that a map shows. */
 #ifndef APP_INSIGHT_RATINGS_H
 #define APP_INSIGHT_RATINGS_H
 
@@ -6,21 +6,21 @@
 
 enum { RATINGS_NEAR = 10 };
 
-/* A score, or why it has none ("" when it has). */
+/* A score, or the reason for a missing one ("" if it exists). */
 struct rating {
-    double value; /* NaN without */
+    double value; /* NaN: undefined */
     char why[96];
 };
 struct ratings {
     struct rating silhouette, purity;
-    int near;     /* neighbours that purity looked at */
+    int near;     /* neighbors used by purity */
 };
-/* x: n×d as they are (cosine); labels < 0 take no part; row (n, or NULL): what a zero vector is
- * called by. */
+/* Computes the scores.  x: n×d unnormalized vectors (cosine); labels < 0 are ignored; row (n, or NULL):
+ * names of zero vectors in messages. */
 void ratings_of(struct ratings *r, const real *x, int n, int d, const int32_t *label, int classes,
                 const int64_t *row);
 
-/* Rows of length 1 (zero ones stay), so that distance means cosine. */
+/* Normalizes rows to length 1 (zero ones stay), so that distance corresponds to cosine. */
 void make_unit(real *x, int n, int d);
 
 #endif

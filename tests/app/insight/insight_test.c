@@ -83,7 +83,7 @@ static void zero_updates_are_undefined(void **state) {
     int64_t pair[2] = { 1, 3 };
     test_ok(insight_now(store, &(struct insight_subject){ .run = pair, .runs = 2 }, false, NULL, &heat, &e), &e);
     const struct heat_matrix *m = &heat->data.matrix[2];
-    assert_string_equal(m->title, "trained tensors: #1 by #3");
+    assert_string_equal(m->title, "trainable tensors: #1 by #3");
     assert_true(m->rows == m->columns && m->row_cluster);
     int undefined = 0, defined = 0;
     for (int i = 0; i < m->rows; i++)

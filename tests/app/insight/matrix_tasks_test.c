@@ -110,7 +110,7 @@ static void rows_are_compared_with_prototypes(void **state) {
     assert_string_equal(m.column_name[0], "alpha");
     for (int t = 0; t < 2; t++)
         for (int j = 0; j < 2; j++) near(m.value[2 * t + j], sum[t][j] / 12);
-    char *wanted = xprintf("row argmax right %d of 24 (%.3f)   margin %.2f", right, right / 24.0, margin / 24);
+    char *wanted = xprintf("nearest prototype correct %d of 24 (%.3f)   margin %.2f", right, right / 24.0, margin / 24);
     assert_memory_equal(m.beside, wanted, strlen(wanted));
     test_ok(matrix_keep(&m, store, true, &e), &e);
     test_ok(matrix_read(&kept, store, m.id, &e), &e);
@@ -164,7 +164,7 @@ static size_t values_in(const struct opened *u, int layer, real *out) {
     return n;
 }
 
-/* Made by a generator or trained one a task: what two tasks have in a layer, as one vector each. */
+/* Made by a generator or per task: what two tasks have in a layer, as one vector each. */
 static void weights_are_compared_by_layer(void **state) {
     (void)state;
     static const int64_t runs[] = { PHA, ADAPTERS };
@@ -289,22 +289,22 @@ static void what_a_run_has_not_is_said(void **state) {
     static const struct {
         const char *words, *part;
     } at[] = {
-        { "similarity 3 --of prototypes", "has no retriever, so that no row has a vector to compare" },
-        { "similarity 5 --of prototypes", "has no prototypes: they are the task embeddings of a generator" },
+        { "similarity 3 --of prototypes", "has no retriever, whose vectors are compared" },
+        { "similarity 5 --of prototypes", "has no prototypes, which are the task embeddings of a generator" },
         { "similarity 2 --of tasks", "has no task embeddings: it has no generator" },
-        { "similarity 4 --of tasks", "--of tasks is of a run with several tasks" },
-        { "similarity 5 --of weights", "has no weights of each task: nothing of it is a task's own" },
+        { "similarity 4 --of tasks", "--of tasks requires a run with several tasks" },
+        { "similarity 5 --of weights", "has no task-specific weights" },
         { "similarity 1 --of mass", "no layer has the keys of a prefix" },
         { "similarity 1 2 --of weights", "--of weights takes one run" },
         { "similarity 3 --of classes --layer retriever", "has no retriever" },
         { "similarity 1 --of layers --layer retriever", "--layer retriever is for --of classes and rows" },
         { "similarity 1 --of prototypes --task gamma", "no task of this run; it has alpha, beta" },
-        { "embed --run 1 --rows 1", "--rows 1: fewer than the 2 tasks" },
+        { "embed --run 1 --rows 1", "--rows 1: must be at least the number of tasks, 2" },
         { "embed --run 4 --unseen x", "--unseen goes with a run of several tasks" },
     };
     for (size_t i = 0; i < COUNT_OF(at); i++)
         stage_refused(2, at[i].part, "%s --db '%s'", at[i].words, stage.db);
-    stage_refused(2, "modules of its encoder are each task's own", "embed --run 3 --unseen '%s/gamma' --db '%s'", stage.folder,
+    stage_refused(2, "its encoder has modules per task", "embed --run 3 --unseen '%s/gamma' --db '%s'", stage.folder,
                   stage.db);
 }
 
@@ -329,7 +329,7 @@ static void unseen_tasks_have_a_retrieved_vector(void **state) {
     char *out = stage_out(0, "render --screen heatmap --run %d --unseen '%s/gamma' --db '%s'", PHA_ALONE, stage.folder, stage.db);
     assert_non_null(strstr(out, "gamma (unseen)"));
     free(out);
-    stage_refused(2, "modules of its encoder are each task's own", "embed --run %d --unseen '%s/gamma' --db '%s'", PHA_ALONE,
+    stage_refused(2, "its encoder has modules per task", "embed --run %d --unseen '%s/gamma' --db '%s'", PHA_ALONE,
                   stage.folder, stage.db);
     free(stage_out(0, "embed --run %d --layer retriever --unseen '%s/gamma' --db '%s'", PHA_ALONE, stage.folder, stage.db));
 }
@@ -361,7 +361,7 @@ static void a_retriever_stands_beside_what_it_reads(void **state) {
         near(d->panel[i].task_purity.value, by_task.purity.value);
     }
     probe_release(&p);
-    assert_string_equal(heat->data.matrix[0].title, "rows by prototypes of #1, cosine");
+    assert_string_equal(heat->data.matrix[0].title, "examples by prototypes of #1, cosine");
     assert_string_equal(heat->data.matrix[1].title, "task embeddings of #1");
     assert_string_equal(heat->data.matrix[2].title, "weights of each task, by layer, of #1");
     assert_non_null(heat->data.matrix[0].beside);
@@ -454,11 +454,11 @@ static void pictures_are_of_what_was_asked(void **state) {
     (void)state;
     shows("--screen map --run 1 --task beta", "beta, task 2 of 2");
     shows("--screen map --run 3 --task all", "all 2 tasks");
-    shows("--screen heatmap --run 1 --task alpha", "rows by prototypes of #1, cosine");
+    shows("--screen heatmap --run 1 --task alpha", "examples by prototypes of #1, cosine");
     char *unseen = xprintf("--screen heatmap --run 1 --unseen '%s/gamma'", stage.folder);
     shows(unseen, "gamma (unseen)");
     free(unseen);
-    stage_refused(2, "modules of its encoder are each task's own", "render --screen heatmap --run 3 --task all --unseen x --db '%s'",
+    stage_refused(2, "its encoder has modules per task", "render --screen heatmap --run 3 --task all --unseen x --db '%s'",
                   stage.db);
     stage_refused(2, "--unseen: requires --run", "render --screen heatmap --unseen x --db '%s'", stage.db);
     shows("--screen train --run 1 --loss parts", "loss by part  1 task  2 instance  3 prototype");

@@ -108,9 +108,9 @@ static void messages_offer_what_works(void **state) {
     type("\"rfor the talk\" Enter");
     await("for the talk (u reverts)", true);
     type("r C-u Enter"); /* an undo takes back one change after the other, and each can be had again */
-    await("removed the name of #1 (u reverts)", true);
+    await("removed the name of #2 (u reverts)", true);
     type("uu");
-    await("removed the name of #1 (^r reverts)", true);
+    await("removed the name of #2 (^r reverts)", true);
     type("C-r");
     await("for the talk (u reverts)", true);
     assert_int_equal(run_count(), 2);
@@ -272,13 +272,13 @@ static void pictures_are_new_files(void **state) {
     type("7");
     await("silhouette", true);
     type("e Enter");
-    await("written: petri-map-tiny.svg", true);
+    await("wrote petri-map-tiny.svg", true);
     type("e Enter");
-    await("written: petri-map-tiny-2.svg", true);
+    await("wrote petri-map-tiny-2.svg", true);
     type("6");
     await("layers: model", true);
     type("e Enter");
-    await("written: petri-heatmap-tiny-", true);
+    await("wrote petri-heatmap-tiny-", true);
     type("\":export png\" Enter");
     await("cannot write a PNG: rsvg-convert was not found", true);
     test_put(folder, "rsvg-convert", "#!/bin/sh\nprintf '\\211PNG\\r\\n\\032\\n1234IEND\\256B`\\202'\n");
@@ -453,7 +453,7 @@ static void sweeps_by_keys(void **state) {
     nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
     type("y");
     await_state(13, "stopped");
-    await("R: continue", true);
+    await("R goes on", true);
     type("C"); /* its line, for another one */
     await("Enter accept", true);
     type("Escape");
@@ -571,7 +571,7 @@ static void a_lesson_is_gone_through(void **state) {
     go_on_to("b, as you said");
     type("Escape"); /* and comes back to the same place */
     await("LoRA: rank, product", true);
-    await("begun", true);
+    await("s open", true);
     free(tmux("new-session -d -s notes -x 80 -y 24 \"'%s' watch --lesson --db '%s'\"", petri, stage.db));
     await_note("no note to this step");
     type("Enter");
@@ -619,7 +619,7 @@ static void settings_and_the_mouse(void **state) {
     type("\":set th\" Tab \"li\" Tab Enter");
     await("theme light", true);
     type("\":save-settings\" Enter");
-    await("written: ", true);
+    await("wrote ", true);
     struct buf text = BUF_INIT;
     struct err e = ERR_INIT;
     assert_int_equal(file_read(path, 1 << 16, &text, &e), 0);

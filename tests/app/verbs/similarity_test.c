@@ -160,7 +160,7 @@ static void representations_are_compared(void **state) {
     refused("similarity 1 --of words", 2, "--of: must be classes");
     refused("similarity 1 --of layers --measure cosine", 2, "by cka");
     j = json_of("similarity 1 --of layers --rows 6");
-    assert_non_null(strstr(json_string_value(json_object_get(j, "caution")), "6 rows of width"));
+    assert_non_null(strstr(json_string_value(json_object_get(j, "caution")), "6 examples of width"));
     json_decref(j);
     j = json_of("similarity 1 --of layers --rows 6 --measure debiased-cka");
     assert_string_equal(json_string_value(json_object_get(j, "measure")), "debiased-cka");
@@ -262,7 +262,7 @@ static void tasks_are_embedded_together(void **state) {
     json_decref(set);
     json_decref(again);
     words = xprintf("embed --model %s --task %s/task,,x", model, home);
-    refused(words, 2, "with commas");
+    refused(words, 2, "separated by commas");
     free(words);
 }
 
@@ -301,7 +301,7 @@ static void attention_is_a_matrix(void **state) {
     free(csv);
     refused("similarity 1 --of attention", 2, "--row");
     refused("similarity 1 --of attention --row 99", 3, "no row 99");
-    refused("similarity 1 --of attention --row 3 --head 3", 2, "heads are 1 to 2");
+    refused("similarity 1 --of attention --row 3 --head 3", 2, "head must be between 1 and 2");
     refused("similarity 1 --of attention --row 3 --layer 0", 2, "--layer");
     refused("similarity 1 --of layers --row 3", 2, "--row");
     refused("similarity 1 2 --of attention --row 3", 2, "one run");
