@@ -552,7 +552,7 @@ static void broken_json_is_refused(void **state) {
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linaer\"}]}", "did you mean linear?");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":0}]}", "from 1 to");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":\"8\"}]}",
-                 "whole number");
+                 "must be an integer");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"sizes\":8}]}",
                  "did you mean \"size\"");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"dropout\":1.5}]}",
