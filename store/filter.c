@@ -422,7 +422,9 @@ static int filter_compare(struct filter *f, sqlite3 *db, const char *term, const
     if (*o.member) return compare_option(f, &o, term, op, value, e);
     if (!d) return compare_metric(f, db, term, name, op, value, e);
     double number;
-    f->draws |= *op != '!' && (!strcmp(d->name, "sweep") || !strcmp(d->name, "parent"));
+    bool is_named = !strcmp(d->name, "id") && !strcmp(op, "=");
+    f->lessons |= is_named;
+    f->draws |= is_named || (*op != '!' && (!strcmp(d->name, "sweep") || !strcmp(d->name, "parent")));
     switch (d->kind) {
     case FIELD_NUMBER: return compare_numbers(f, term, d->sql, op, value, e);
     case FIELD_TIME:

@@ -167,6 +167,30 @@ static void filters_choose(void **state) {
     close_it(s);
 }
 
+static void draws_and_lessons_are_listed_by_their_ids(void **state) {
+    (void)state;
+    struct store *s = filled();
+    struct err e = ERR_INIT;
+    test_ok(store_tag(s, (int64_t[]){ 1 }, 1, (const char *[]){ STORE_DRAW_TAG }, 1, true, &e), &e);
+    test_ok(store_tag(s, (int64_t[]){ 2 }, 1, (const char *[]){ STORE_LESSON_TAG }, 1, true, &e), &e);
+    flush_it(s);
+    static const struct { const char *filter, *ids;
+    } cases[] = {
+        { "", "3 4 5" }, { "task=reviews", "5" }, { "id=1", "1" }, { "id=1,2,3", "1 2 3" }, { "id<4", "3" },
+        { "id!=5", "3 4" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct store_list l = { .filter = cases[i].filter, .sort = "id" };
+        struct store_runs list;
+        test_ok(store_list(s, &l, &list, &e), &e);
+        char found[256];
+        ids_of(&list, found);
+        assert_string_equal(found, cases[i].ids);
+        store_runs_release(&list);
+    }
+    close_it(s);
+}
+
 static void lists_are_sorted(void **state) {
     (void)state;
     struct store *s = filled();
@@ -555,6 +579,7 @@ static void filters_are_kept(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_choose),
+        cmocka_unit_test(draws_and_lessons_are_listed_by_their_ids),
         cmocka_unit_test(lists_are_sorted),
         cmocka_unit_test(unlike_values_are_not_ranked_together),
         cmocka_unit_test(options_are_columns),
