@@ -79,9 +79,11 @@ static void insight_matrix_compare(void *self) {
 
 /* Computes a matrix, and stores it or reads the stored one; sides that cannot be compared are omitted. */
 static int insight_matrix_add(struct inside *s, struct matrix_list *a, struct comparison *c, struct err *e) {
-    c->e = e;
+    struct err why = ERR_INIT;
+    c->e = &why;
     crew_call(s->crew, insight_matrix_compare, c);
-    if (c->rc) return c->rc == ERR_USAGE ? 0 : c->rc;
+    if (c->rc == ERR_USAGE) return 0;
+    if (c->rc) return err_set(e, c->rc, "%s", why.text);
     int rc = s->store ? matrix_keep(&c->made, s->store, s->keep, e) : 0;
     if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
     list_matrix(a, &c->made);

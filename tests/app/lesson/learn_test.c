@@ -185,14 +185,14 @@ static void a_lesson_is_handed_out(void **state) {
     (void)state;
     test_put(stage.folder, "paper.lesson",
              "lesson On paper\nrun a = --method bitfit --steps 3 --batch 4\nask q\n  What *is* it?\n  a) x\n  b) y\n"
-             "check n = steps(a) is 3\n  It made {n} steps.\n  |  a  kept  line\nanswer q = b\n  So.\nshow train a\n  Look.\n");
+             "check n = steps(a) is 3\n  It made {n} steps.\n  |  a  kept  line\nanswer q = b\n  So.\nshow heatmap a\n  Look.\nshow train a\n  Look.\n");
     free(stage_out(0, "learn '%s/paper.lesson' --handout '%s/out' --model '%s' --task '%s' --db '%s'", stage.folder, stage.folder,
                    stage.model,
                    task, stage.db));
-    char *folder = xprintf("%s/out", stage.folder), *page = test_text(folder, "paper.md"), *picture = test_text(folder, "paper-5.svg");
+    char *folder = xprintf("%s/out", stage.folder), *page = test_text(folder, "paper.md"), *picture = test_text(folder, "paper-6.svg");
     static const char *const has[] = { "# On paper", "**Question 1.** What \\*is\\* it?", "- **b)** y", "*measured 3, expected 3*",
                                        "It made 3 steps.",
-                                       "```\n  a  kept  line\n```", "![train](paper-5.svg)", "**Question 1: b.** So." };
+                                       "```\n  a  kept  line\n```", "![heatmap](paper-5.svg)", "![train](paper-6.svg)", "**Question 1: b.** So." };
     for (size_t i = 0; i < COUNT_OF(has); i++)
         if (!strstr(page, has[i])) fail_msg("no \"%s\" in:\n%s", has[i], page);
     assert_true(strstr(page, "*measured 3") > strstr(page, "## Answers")); /* not before who reads it has answered */
