@@ -44,7 +44,7 @@ int learn_next_step(const struct learn_view *v, int by) {
     return at >= 0 && at < v->lesson->steps ? at : -1;
 }
 
-/* The runs of a step: its own, or those that it shows. */
+/* Collects the runs of a step: those that it trains or shows. */
 static int runs_of_step(struct learn_view *v) {
     const struct lesson_step *s = learn_step(v);
     int n = 0;
@@ -76,20 +76,20 @@ static void go_on(struct ui *ui, struct effect *out) {
     int next = learn_next_step(v, 1);
     if (!learn_passed(v)) {
         bool ask = v->lesson->step[v->progress->at].kind == LESSON_ASK;
-        ui_say(ui, SAY_INFO, "%s", ask ? "the question is answered first, by the letter of a choice"
-                                                         : "what this step computes is awaited first");
+        ui_say(ui, SAY_INFO, "%s", ask ? "answer the question first: press the letter of a choice"
+                                      : "still computing this step");
         return;
     }
     if (next < 0) {
         v->progress->whole = true;
         do_step(ui, out);
-        ui_say(ui, SAY_GOOD, "the end: Esc leads to the lessons, R begins this one anew");
+        ui_say(ui, SAY_GOOD, "end of the lesson: Esc lists the lessons, R restarts this one");
         return;
     }
     learn_go_to(ui, next, out);
 }
 
-/* ---- the screen that a step talks about ---- */
+/* ---- the screen of a step ---- */
 
 static void show_screen(struct ui *ui, struct effect *out) {
     struct learn_view *v = &ui->learn;
@@ -104,7 +104,7 @@ static void show_screen(struct ui *ui, struct effect *out) {
     else ui_show(ui, to);
 }
 
-/* Enter: what the step is for, then on. */
+/* Enter: shows the screen of the step, trains its run, or continues. */
 static void learn_enter(struct ui *ui, struct effect *out) {
     struct learn_view *v = &ui->learn;
     const struct lesson_step *s = &v->lesson->step[v->progress->at];
@@ -139,7 +139,7 @@ static bool learn_list_request(struct ui *ui, enum request r, struct effect *out
     return true;
 }
 
-/* A lesson from its end, notes from their top. */
+/* Scrolls a lesson from its end, notes from their top. */
 static bool learn_scroll(struct ui *ui, enum request r) {
     struct learn_view *v = &ui->learn;
     struct rect body = ui_body(ui);
@@ -151,7 +151,7 @@ static bool learn_scroll(struct ui *ui, enum request r) {
 
 static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
     struct learn_view *v = &ui->learn;
-    if (v->notes) return learn_scroll(ui, r) || true; /* nothing else is done there */
+    if (v->notes) return learn_scroll(ui, r) || true; /* notes are read-only */
     if (!v->lesson) return learn_list_request(ui, r, out);
     int back = learn_next_step(v, -1);
     switch (r) {
@@ -168,7 +168,7 @@ static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
         out->kind = EFFECT_LESSON_STEP;
         out->by = -1;
         return true;
-    case REQ_BACK: /* it comes back where it is */
+    case REQ_BACK: /* the place is stored */
         v->up = 0;
         out->kind = EFFECT_LESSON_CLOSE;
         return true;
@@ -186,7 +186,7 @@ bool learn_press(struct ui *ui, const struct press *p, struct effect *out) {
     return true;
 }
 
-/* From anywhere: the list, or the lesson where it is; from a screen that a step showed, the next step. */
+/* Shows the list or the open lesson; when returning from the screen of a step, the next step. */
 static void learn_show(struct ui *ui, struct effect *out) {
     struct learn_view *v = &ui->learn;
     const struct lesson_step *s = learn_step(v);
@@ -206,7 +206,7 @@ static void learn_changed(struct ui *ui) {
     v->cursor = ui_into(v->cursor, v->rows - 1);
     if (!v->lesson || v->notes) return;
     while (v->progress->at + 1 < v->lesson->steps && learn_is_silent(v, v->progress->at))
-        v->progress->at++; /* a lesson begins so */
+        v->progress->at++; /* at the start of a lesson */
     runs_of_step(v);
 }
 
@@ -215,7 +215,7 @@ static int64_t learn_run(const struct ui *ui) {
     return v->lesson ? v->run[0] : 0;
 }
 
-/* The runs that its step shows, as marks: 4, 6 and 7 are about them. */
+/* Returns the runs of the step as marked runs, which screens 4, 6 and 7 use. */
 static int learn_marked(const struct ui *ui, const int64_t **run) {
     const struct learn_view *v = &ui->learn;
     const struct lesson_step *s = learn_step(v);
@@ -231,13 +231,13 @@ static const char *learn_hint(const struct ui *ui, const struct key_entry *k) {
     if (v->notes) return k->request == REQ_DOWN && s ? "scroll" : k->everywhere ? k->hint : NULL;
     switch (k->request) {
     case REQ_OPEN:
-        if (!s) return v->rows ? "begin" : NULL;
-        if (s->kind == LESSON_SHOW) return "show it";
+        if (!s) return v->rows ? "start" : NULL;
+        if (s->kind == LESSON_SHOW) return "show";
         if (s->kind == LESSON_RUN && v->progress->of[v->progress->at].state == LESSON_OPEN) return "train";
-        return "on";
+        return "next";
     case REQ_LEFT: return s ? "step" : NULL;
     case REQ_DOWN: return s ? "scroll" : "lesson";
-    case REQ_RUN: return s ? "anew" : NULL;
+    case REQ_RUN: return s ? "restart" : NULL;
     case REQ_MORE: return s ? (v->large ? NULL : "large") : NULL;
     default: return k->hint;
     }
@@ -250,11 +250,11 @@ static const enum request learn_keys[] = { REQ_OPEN,  REQ_LEFT, REQ_RIGHT,     R
 const struct screen screen_learn = {
     .name = "learn",
     .unrendered = true,
-    .listed = ":runs tag=lesson lists it", /* no list shows it unasked */
-    .about = "Lessons, which run the real engine. Enter goes on step by step, a letter answers a question, h "
-             "goes back a step. A step that shows a screen stands beside it: 8 comes back. Esc leaves the "
-             "lesson, which begins there again; + and - are large type and small. What lessons train is in "
-             "no list: petri purge --lessons deletes it.",
+    .listed = ":runs tag=lesson lists it", /* lists hide it */
+    .about = "Interactive lessons that train real runs. Enter continues, a letter answers a question, h goes "
+             "back a step. A step that shows a screen is next to it; 8 returns. Esc closes the lesson, which "
+             "continues there later; + and - switch between one step at a time and the whole text. Lists hide "
+             "the runs of lessons; petri purge --lessons deletes them.",
     .keys = learn_keys,
     .tab = "8 Learn",
     .to = REQ_TO_LEARN,

@@ -1,8 +1,8 @@
-/* Learn: the lessons, and one of them step by step; while a lesson is open its step lies beside every other
- * screen.
+/* The Learn screen: the list of lessons, and one lesson step by step.  While a lesson is open, its current step
+ * is next to every other screen.
  *
- * learn.c is what it does, learn_draw.c what it draws, learn_map.c its maps of points, learn_notes.c the
- * notes to a lesson that another petri leads. */
+ * learn.c handles keys, learn_draw.c draws, learn_map.c draws maps of points, learn_notes.c draws the notes to
+ * a lesson that another petri shows. */
 #ifndef VIEWS_LEARN_H
 #define VIEWS_LEARN_H
 
@@ -10,29 +10,28 @@
 
 struct learn_row {
     const char *name, *title, *about;
-    const char *needs; /* model and task, "" for the usual ones */
-    const char *done;  /* "done", "begun", "" */
+    const char *needs; /* model and task, "" for the defaults */
+    const char *done;  /* "done", "started", "" */
     int minutes;
-    double seconds; /* with petri's own model on one core of 100 GF/s */
+    double seconds; /* with petri-mini on one core of 100 GF/s */
 };
 
 struct learn_view {
-    /* filled by the app */
+    /* set by the app */
     const struct learn_row *row;
     int rows;
-    bool listed;                      /* the list was read */
-    const struct lesson *lesson;      /* the open one; NULL: none */
-    struct lesson_progress *progress; /* the screen's own: its place and answers change here */
-    char failed[400];                 /* why a lesson could not be read */
-    char opening[LESSON_NAME *
-                 4]; /* what is to be opened and not there yet; "": nothing.  The app takes it back */
-    /* the screen's */
+    bool listed;                      /* the list was loaded */
+    const struct lesson *lesson;      /* the open lesson; NULL: none */
+    struct lesson_progress *progress; /* owned by the screen, which changes its place and answers */
+    char failed[400];                 /* error when a lesson could not be read */
+    char opening[LESSON_NAME * 4]; /* lesson being opened; "": none.  The app resets it */
+    /* set by the screen */
     int cursor, top;
-    int up;      /* rows that the text is scrolled back from its end */
-    bool large;  /* one step alone, with room around it */
-    bool notes;  /* the notes to a lesson that another petri leads: nothing is done here */
-    bool beside; /* another screen is shown, with the step beside it */
-    int64_t run[LESSON_SHOWN * LESSON_SEEDS]; /* those of the step that is shown */
+    int up;      /* rows scrolled back from the end of the text */
+    bool large;  /* one step at a time, in a narrow column */
+    bool notes;  /* notes to a lesson that another petri shows; read-only */
+    bool beside; /* another screen is shown, with the step next to it */
+    int64_t run[LESSON_SHOWN * LESSON_SEEDS]; /* runs of the current step */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* The lessons' list, a lesson's steps one below another, and a step beside another screen. */
+/* Draws the list of lessons, the steps of a lesson, and a step next to another screen. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,23 +28,23 @@ struct phrase learn_step_title(const struct lesson_step *s) {
     case LESSON_ASK: return phrase("Question");
     case LESSON_ANSWER: return phrase("Answer");
     case LESSON_RUN: return phrase("Run: %s", s->name);
-    case LESSON_SHOW: return phrase("Look: %s", head);
-    case LESSON_CHANGE: return phrase("%s", *head ? head : "To change");
+    case LESSON_SHOW: return phrase("Screen: %s", head);
+    case LESSON_CHANGE: return phrase("%s", *head ? head : "Exercise");
     case LESSON_MAP: return phrase("Map");
-    case LESSON_CODE: return phrase("In the code: %s", head);
+    case LESSON_CODE: return phrase("Source code: %s", head);
     default: return phrase("Measured");
     }
 }
 
-/* "large" has a free row between paragraphs, else only where the text parts them. */
+/* Draws the paragraphs of a step, with an empty row between them. */
 static void draw_body(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     for (int i = 0; i < s->paragraphs; i++) {
         const struct lesson_paragraph *one = &s->paragraph[i];
-        bool apart = i && !(one->kept && s->paragraph[i - 1].kept);
-        char *text = lesson_fill(v->lesson, v->progress, step, one->text, one->kept);
+        bool apart = i && !(one->verbatim && s->paragraph[i - 1].verbatim);
+        char *text = lesson_fill(v->lesson, v->progress, step, one->text, one->verbatim);
         if (apart) p->rows++;
-        if (one->kept) sheet_line(p, 2, INK_ACCENT, text);
+        if (one->verbatim) sheet_line(p, 2, INK_ACCENT, text);
         else sheet_text(p, 1, INK_TEXT, text);
         free(text);
     }
@@ -71,7 +71,7 @@ static void draw_choices(struct sheet *p, const struct learn_view *v, int step) 
     }
 }
 
-/* What was chosen beside what is right, and what the answers before were. */
+/* Draws the given and the correct answer, and how often each choice was given. */
 static void draw_answered(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step], *ask = &v->lesson->step[s->of];
     const struct lesson_result *r = &v->progress->of[s->of];
@@ -79,10 +79,10 @@ static void draw_answered(struct sheet *p, const struct learn_view *v, int step)
     char right = lesson_right(v->lesson, v->progress, step);
     int all = 0;
     for (int i = 0; i < ask->choices; i++) all += r->given[i];
-    if (!r->chosen) line = phrase("%c is right", right);
-    else if (r->chosen == right) line = phrase("\u2713 %c, as you said", right);
-    else line = phrase("%c is right; you said %c", right, r->chosen);
-    if (all > 1) phrase_add(&line, "   of %d answers here so far:", all);
+    if (!r->chosen) line = phrase("correct: %c", right);
+    else if (r->chosen == right) line = phrase("\u2713 %c is correct", right);
+    else line = phrase("correct: %c; your answer: %c", right, r->chosen);
+    if (all > 1) phrase_add(&line, "   %d answers so far:", all);
     for (int i = 0; all > 1 && i < ask->choices; i++)
         phrase_add(&line, " %c %d", 'a' + i, r->given[i]);
     sheet_text(p, 1, r->chosen == right ? INK_GOOD : INK_WARN, line.text);
@@ -92,16 +92,16 @@ static void draw_answered(struct sheet *p, const struct learn_view *v, int step)
     p->rows++;
 }
 
-/* Where a run is. */
+/* Draws the progress of a run. */
 static void learn_draw_run(struct sheet *p, const struct ui *ui, int step) {
     const struct learn_view *v = &ui->learn;
     const struct lesson_result *r = &v->progress->of[step];
     char *text = lesson_command(v->lesson, v->progress, step);
     sheet_text(p, 1, INK_DIM, text);
     free(text);
-    if (r->state == LESSON_OPEN) sheet_line(p, 1, INK_WARN, "Enter trains it");
-    if (r->state == LESSON_FAILED) sheet_text(p, 1, INK_BAD, r->why ? r->why : "it failed");
-    if (r->state == LESSON_BUSY && !r->runs) sheet_line(p, 1, INK_ACCENT, "reading model and rows \u2026");
+    if (r->state == LESSON_OPEN) sheet_line(p, 1, INK_WARN, "press Enter to train");
+    if (r->state == LESSON_FAILED) sheet_text(p, 1, INK_BAD, r->why ? r->why : "failed");
+    if (r->state == LESSON_BUSY && !r->runs) sheet_line(p, 1, INK_ACCENT, "loading model and data \u2026");
     for (int i = 0; i < r->runs && r->state != LESSON_OPEN; i++) {
         struct phrase line;
         const struct job_row *job = NULL;
@@ -126,7 +126,7 @@ static void learn_draw_run(struct sheet *p, const struct ui *ui, int step) {
     if (r->note && r->state == LESSON_DONE) sheet_text(p, 1, INK_WARN, r->note);
 }
 
-/* A computed value; a check that fails is as loud above the step that is read as in it. */
+/* Draws a computed value; a failed check is not dimmed, even above the current step. */
 static void draw_measured(struct sheet *p, const struct learn_view *v, int step) {
     const struct lesson_step *s = &v->lesson->step[step];
     const struct lesson_result *r = &v->progress->of[step];
@@ -134,7 +134,7 @@ static void draw_measured(struct sheet *p, const struct learn_view *v, int step)
     bool past = p->dim;
     if (r->state == LESSON_FAILED || !r->ok) p->dim = false;
     if (r->state == LESSON_FAILED) {
-        sheet_text(p, 1, INK_BAD, r->why ? r->why : "it failed");
+        sheet_text(p, 1, INK_BAD, r->why ? r->why : "failed");
     } else if (r->state != LESSON_DONE) {
         sheet_line(p, 1, INK_ACCENT, "computing \u2026");
     } else if (s->kind == LESSON_CHECK) {
@@ -173,14 +173,14 @@ static void draw_step(struct sheet *p, const struct ui *ui, int step, bool rule)
     }
 }
 
-/* The first step that belongs to the one that is shown: checks without text that failed just before it. */
+/* Returns the first step shown with the current one: failed checks without text just before it. */
 static int first_beside(const struct learn_view *v) {
     int at = v->progress->at;
     while (at > 0 && v->lesson->step[at - 1].value && !v->lesson->step[at - 1].paragraphs) at--;
     return at;
 }
 
-/* Everything up to the step that is shown; large: that alone. */
+/* Draws all steps up to the current one; large: only the current one. */
 static void draw_steps(struct sheet *p, const struct ui *ui) {
     const struct learn_view *v = &ui->learn;
     int at = v->progress->at;
@@ -216,28 +216,28 @@ int learn_about_rows(const struct ui *ui) {
 static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     bool wide = r.w >= 72;
-    canvas_title(c, r, "Lessons", wide ? "reading  computing here         " : NULL);
+    canvas_title(c, r, "Lessons", wide ? "reading  computing here           " : NULL);
     if (!v->rows) {
         canvas_wrap(c, (struct rect){ r.x + 2, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
                     *v->failed  ? v->failed
-                    : v->listed ? "no lesson lies in assets/lessons"
-                                : "looking for lessons \u2026");
+                    : v->listed ? "no lessons in assets/lessons"
+                                : "loading lessons \u2026");
         return;
     }
     int about = learn_about_rows(ui), shown = r.h - 1 - about;
     for (int i = 0; i < shown && v->top + i < v->rows; i++) {
         const struct learn_row *row = &v->row[v->top + i];
         bool here = v->top + i == v->cursor;
-        int y = r.y + 1 + i, title = wide ? r.w - 33 : r.w - 4;
+        int y = r.y + 1 + i, title = wide ? r.w - 35 : r.w - 4;
         zone_row(c, r, y, v->top + i - v->cursor);
         canvas_cursor(c, r.x + 1, y, here);
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;
-        canvas_printf(c, r.x + r.w - 29, y, INK_DIM, "%2d min", row->minutes);
+        canvas_printf(c, r.x + r.w - 31, y, INK_DIM, "%2d min", row->minutes);
         double seconds = estimate_scaled(row->seconds, ui->compose.arch, ui->compose.workers,
                                          ui->compose.gflops);
-        if (seconds > 0) canvas_printf(c, r.x + r.w - 22, y, INK_DIM, "%4.0f s", ceil(seconds));
-        canvas_fit(c, r.x + r.w - 15, y, 5, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
+        if (seconds > 0) canvas_printf(c, r.x + r.w - 24, y, INK_DIM, "%4.0f s", ceil(seconds));
+        canvas_fit(c, r.x + r.w - 17, y, 7, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
         canvas_fit(c, r.x + r.w - 9, y, 8, INK_DIM, row->needs);
     }
     if (about) {
@@ -249,7 +249,7 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
 void learn_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     canvas_push_clip(c, r);
-    if (v->lesson && v->large && r.w > LARGE_W) { /* before a class: a narrow column in the middle */
+    if (v->lesson && v->large && r.w > LARGE_W) { /* for presenting: a narrow column in the middle */
         r.x += (r.w - LARGE_W) / 2;
         r.w = LARGE_W;
     }
@@ -271,36 +271,36 @@ void learn_readout(const struct ui *ui, struct buf *out) {
     const struct learn_view *v = &ui->learn;
     const struct lesson_step *s = learn_step(v);
     if (v->notes) {
-        buf_puts(out, s ? v->lesson->title : "petri learn NAME in another terminal begins a lesson");
+        buf_puts(out, s ? v->lesson->title : "start a lesson in another terminal with petri learn NAME");
         return;
     }
     if (!s) {
         if (*v->opening)
-            buf_printf(out, "opening %s \u2026", v->opening); /* behind a step that is computed still */
+            buf_printf(out, "opening %s \u2026", v->opening); /* after the step that is still computing */
         else if (*v->failed) buf_puts(out, v->failed);
         else if (v->cursor < v->rows)
             buf_printf(out, "petri learn %s   on %s, %s", v->row[v->cursor].name,
-                       ui->compose.model ? ui->compose.model : "the usual model",
+                       ui->compose.model ? ui->compose.model : "the default model",
                        *v->row[v->cursor].needs ? v->row[v->cursor].needs
                        : ui->compose.task       ? ui->compose.task
-                                                : "its usual task");
+                                                : "the default task");
         return;
     }
     buf_printf(out, "%s: ", v->lesson->title);
     if (s->kind == LESSON_ASK && !v->progress->of[v->progress->at].chosen)
-        buf_printf(out, "a\u2013%c answers", 'a' + s->choices - 1);
+        buf_printf(out, "press a\u2013%c to answer", 'a' + s->choices - 1);
     else if (s->kind == LESSON_SHOW)
-        buf_printf(out, "Enter shows %s with this beside it; 8 comes back", s->head);
+        buf_printf(out, "press Enter to show %s next to this step, 8 to return", s->head);
     else if (s->kind == LESSON_RUN && v->progress->of[v->progress->at].state == LESSON_BUSY)
-        buf_puts(out, "it trains; 2 shows its curves, with this beside them");
+        buf_puts(out, "training; press 2 for its curves");
     else if (s->kind == LESSON_RUN && v->progress->of[v->progress->at].state != LESSON_DONE)
-        buf_puts(out, "Enter trains it");
+        buf_puts(out, "press Enter to train");
     else if (!learn_passed(v)) buf_puts(out, "computing \u2026");
-    else if (v->progress->at + 1 == v->lesson->steps) buf_puts(out, "the end");
-    else buf_puts(out, "Enter goes on");
+    else if (v->progress->at + 1 == v->lesson->steps) buf_puts(out, "end of the lesson");
+    else buf_puts(out, "press Enter to continue");
 }
 
-/* ---- beside another screen ---- */
+/* ---- next to another screen ---- */
 
 bool learn_share(int w, int h, struct rect *screen, struct rect *step) {
     if (w >= BESIDE_LEAST && h >= LAYOUT_PAGE_H) {
@@ -319,7 +319,7 @@ bool learn_share(int w, int h, struct rect *screen, struct rect *step) {
 void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     struct phrase place = learn_place(v, v->progress->at);
-    phrase_add(&place, " \u00B7 8 goes on");
+    phrase_add(&place, " \u00B7 8 continues");
     if (r.h > LAYOUT_PAGE_H) { /* at the side: a line between */
         for (int y = 0; y < r.h; y++) canvas_text(c, r.x, r.y + y, INK_DIM, "\u2502");
         r.x += 2;
@@ -331,7 +331,7 @@ void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r) {
     draw_step(&p, ui, v->progress->at, false);
     if (p.rows > r.h - 1) {
         canvas_fill(c, (struct rect){ r.x, r.y + r.h - 1, r.w, 1 }, INK_TEXT, ' ');
-        canvas_text(c, r.x + 1, r.y + r.h - 1, INK_DIM, "\u2026 8 has the rest");
+        canvas_text(c, r.x + 1, r.y + r.h - 1, INK_DIM, "\u2026 8 shows the rest");
     }
     canvas_pop_clip(c);
 }

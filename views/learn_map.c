@@ -1,4 +1,4 @@
-/* A step's maps of points: side by side, each with its title, and one legend. */
+/* Draws the maps of a step side by side, each with a title, and a common legend. */
 #include <stdio.h>
 
 #include "core/base/text.h"

@@ -1,5 +1,5 @@
-/* The notes to the step of a lesson that another petri leads: for who presents it, on a terminal that the
- * class does not see. */
+/* Draws the notes to the current step of a lesson that another petri shows: for the presenter, on a terminal
+ * that the class does not see. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "views/sheet.h"
 #include "views/ui_parts.h"
 
-/* Which choice is right, and what was answered here so far. */
+/* Draws the correct choice, and how often each choice was given. */
 static void notes_question(struct sheet *p, const struct learn_view *v, int ask) {
     const struct lesson_step *s = &v->lesson->step[ask];
     struct buf b = BUF_INIT;
@@ -18,10 +18,10 @@ static void notes_question(struct sheet *p, const struct learn_view *v, int ask)
         char right = answer->kind == LESSON_ANSWER && answer->of == ask
                          ? lesson_right(v->lesson, v->progress, i)
                          : 0;
-        if (right) buf_printf(&b, "%c is right.", right);
+        if (right) buf_printf(&b, "Correct: %c.", right);
     }
     for (int i = 0; i < s->choices; i++) all += v->progress->of[ask].given[i];
-    if (all) buf_printf(&b, " Of %d %s so far:", all, all == 1 ? "answer" : "answers");
+    if (all) buf_printf(&b, " %d %s so far:", all, all == 1 ? "answer" : "answers");
     for (int i = 0; all && i < s->choices; i++)
         buf_printf(&b, " %c %d", s->choice[i].letter, v->progress->of[ask].given[i]);
     sheet_text(p, 1, INK_ACCENT, buf_text(&b));
@@ -38,7 +38,7 @@ static void notes_of(struct sheet *p, const struct learn_view *v, int step) {
         sheet_text(p, 1, INK_TEXT, text);
         free(text);
     }
-    if (!s->notes) sheet_text(p, 1, INK_DIM, "no note to this step");
+    if (!s->notes) sheet_text(p, 1, INK_DIM, "no notes for this step");
 }
 
 int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
@@ -49,8 +49,8 @@ int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
         sheet_rule(&p, "Notes", NULL);
         sheet_text(&p, 1, INK_DIM,
                    *v->failed  ? v->failed
-                   : v->listed ? "no lesson was begun in this history"
-                               : "looking for a lesson \u2026");
+                   : v->listed ? "no lesson was started with this database"
+                               : "loading the lesson \u2026");
         return p.rows;
     }
     struct phrase title = learn_step_title(s);
@@ -60,6 +60,6 @@ int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
     p.rows++;
     if (next >= 0) title = learn_step_title(&v->lesson->step[next]);
     sheet_rule(&p, "Next", NULL);
-    sheet_text(&p, 1, INK_DIM, next < 0 ? "the end" : *title.text ? title.text : "Text");
+    sheet_text(&p, 1, INK_DIM, next < 0 ? "end of the lesson" : *title.text ? title.text : "Text");
     return p.rows;
 }

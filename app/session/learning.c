@@ -48,7 +48,7 @@ static const char *how_far(const struct learning *l, const struct lesson *lesson
     struct err ignored = ERR_INIT;
     lesson_progress_init(&p, lesson);
     lesson_keep_read(&p, lesson, store_path(l->store), &ignored);
-    const char *done = p.whole ? "done" : p.furthest ? "open" : "";
+    const char *done = p.whole ? "done" : p.furthest ? "started" : "";
     lesson_progress_release(&p);
     return done;
 }

@@ -22,7 +22,7 @@ struct expression {
         IS_QUOTIENT
     } kind;
     double number;
-    int step; /* of a value */
+    int step; /* of a value: the step that computes it */
     enum quantity quantity;
     int count;
     struct expression_argument argument[EXPRESSION_ARGUMENTS];
@@ -53,15 +53,15 @@ static void skip_blanks(struct expression_reader *r) {
     while (*r->at == ' ') r->at++;
 }
 
-/* The word that stands here, for messages. */
+/* Returns the current word, for messages.  Caller frees. */
 static char *expression_here(const struct expression_reader *r) {
     size_t n = strcspn(r->at, " ");
-    return n ? xstrndup(r->at, n > 40 ? text_fit(r->at, 40) : n) : xstrdup("the line's end");
+    return n ? xstrndup(r->at, n > 40 ? text_fit(r->at, 40) : n) : xstrdup("end of line");
 }
 
 static int expression_expected(struct expression_reader *r, const char *what) {
     char *word = expression_here(r);
-    int rc = err_set(r->e, ERR_INPUT, "\"%s\": %s is expected here", word, what);
+    int rc = err_set(r->e, ERR_INPUT, "\"%s\": expected %s", word, what);
     free(word);
     return rc;
 }
@@ -87,7 +87,7 @@ static char *read_name(struct expression_reader *r) {
 
 static int read_quoted(struct expression_reader *r, char **out) {
     const char *end = *r->at == '"' ? strchr(r->at + 1, '"') : NULL;
-    if (!end) return expression_expected(r, "a text in quotes, \"…\",");
+    if (!end) return expression_expected(r, "text in quotes");
     *out = xstrndup(r->at + 1, (size_t)(end - r->at - 1));
     r->at = end + 1;
     return 0;
@@ -96,8 +96,8 @@ static int read_quoted(struct expression_reader *r, char **out) {
 static int expression_unknown(struct expression_reader *r, const char *name, bool run) {
     const char *near = r->names->nearest(r->names->self, name, run);
     if (!near && !run) near = quantity_nearest(name);
-    return err_set(r->e, ERR_INPUT, "\"%s\": no %s of that name stands before this%s%s%s", name,
-                   run ? "run" : "value", near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+    return err_set(r->e, ERR_INPUT, "\"%s\": no earlier %s has this name%s%s%s", name, run ? "run" : "value",
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
 static int read_run(struct expression_reader *r, struct expression_argument *a) {
@@ -133,9 +133,9 @@ static int read_arguments(struct expression_reader *r, const struct quantity_row
     while (most < QUANTITY_MOST && row->takes[most] != QUANTITY_NOTHING) most++;
     for (skip_blanks(r); *r->at != ')';) {
         if (x->count == most)
-            return err_set(r->e, ERR_INPUT, "\"%s\" is written %s", row->name, row->written);
+            return err_set(r->e, ERR_INPUT, "\"%s\": wrong arguments; write %s", row->name, row->written);
         if (read_argument(r, row->takes[x->count], &x->argument[x->count])) {
-            x->count++; /* what it has is freed */
+            x->count++; /* its parts are freed */
             return r->e->code;
         }
         x->count++;
@@ -144,11 +144,12 @@ static int read_arguments(struct expression_reader *r, const struct quantity_row
         else if (*r->at != ')') return expression_expected(r, "\",\" or \")\"");
     }
     r->at++;
-    return x->count < row->least ? err_set(r->e, ERR_INPUT, "\"%s\" is written %s", row->name, row->written)
+    return x->count < row->least ? err_set(r->e, ERR_INPUT, "\"%s\": wrong arguments; write %s", row->name,
+                                           row->written)
                                  : 0;
 }
 
-/* A name is a value, or with a parenthesis behind it a quantity. */
+/* Reads the name of a value, or of a quantity if a parenthesis follows. */
 static struct expression *read_named(struct expression_reader *r) {
     struct expression *x = xcalloc(1, sizeof *x);
     char *name = read_name(r);
@@ -161,9 +162,9 @@ static struct expression *read_named(struct expression_reader *r) {
         r->at++;
         if (x->quantity == QUANTITIES) {
             const char *near = quantity_nearest(name);
-            rc = err_set(r->e, ERR_INPUT, "\"%s\": there is no such quantity%s%s%s", name,
-                         near ? "; is \"" : "", near ? near : "",
-                         near ? "\" meant?" : " (docs/lessons.md lists them)");
+            rc = err_set(r->e, ERR_INPUT, "\"%s\": unknown quantity%s%s%s", name,
+                         near ? "; did you mean \"" : "", near ? near : "",
+                         near ? "\"?" : "; docs/lessons.md lists them");
         } else {
             rc = read_arguments(r, quantity_row(x->quantity), x);
         }
@@ -186,7 +187,7 @@ static struct expression *read_number(struct expression_reader *r) {
         n++;
     char *digits = xstrndup(r->at, n);
     bool fine = text_to_double(digits, &v);
-    if (!fine) err_set(r->e, ERR_INPUT, "\"%s\" is no number", digits);
+    if (!fine) err_set(r->e, ERR_INPUT, "\"%s\" is not a number", digits);
     free(digits);
     if (!fine) return NULL;
     r->at += n;
@@ -199,7 +200,7 @@ static struct expression *read_factor(struct expression_reader *r) {
     struct expression *x;
     skip_blanks(r);
     if (r->depth == DEPTH) {
-        err_set(r->e, ERR_INPUT, "parentheses and signs are nested deeper than %d", DEPTH);
+        err_set(r->e, ERR_INPUT, "parentheses and signs nested deeper than %d", DEPTH);
         return NULL;
     }
     r->depth++;
@@ -225,7 +226,7 @@ static struct expression *read_factor(struct expression_reader *r) {
     return x;
 }
 
-/* x OP y OP z, from the left; `next` reads what binds closer. */
+/* Reads x OP y OP z, left-associative; `next` reads operands of higher precedence. */
 static struct expression *read_chain(struct expression_reader *r, const char *signs, int first,
                                      struct expression *(*next)(struct expression_reader *r)) {
     struct expression *x = next(r);
@@ -258,7 +259,7 @@ int expression_read(struct expression **out, const char *text, const struct expr
     if (!*r.at) return 0;
     expression_free(*out);
     *out = NULL;
-    return expression_expected(&r, "an operator (+ - * /) or the line's end");
+    return expression_expected(&r, "an operator (+ - * /) or end of line");
 }
 
 /* ---- values ---- */

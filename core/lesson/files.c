@@ -9,7 +9,7 @@
 
 static const char ending[] = ".lesson";
 
-/* The names of all lessons below the assets' roots, each once; owned: assets_free. */
+/* Lists the names of all lessons below the asset folders, without duplicates; owned: assets_free. */
 static size_t lesson_names(char ***out) { return assets_files("lessons", ending, out); }
 
 char *lesson_file(const char *typed, struct err *e) {
@@ -22,7 +22,8 @@ char *lesson_file(const char *typed, struct err *e) {
     size_t n = lesson_names(&name);
     const char *near = text_nearest(typed, (const char *const *)name, n);
     err_set(e, ERR_NOT_FOUND, "\"%s\": neither a file nor a lesson%s%s%s", typed,
-            near ? "; is \"" : " (petri learn --list has them)", near ? near : "", near ? "\" meant?" : "");
+            near ? "; did you mean \"" : "; petri learn --list shows all lessons", near ? near : "",
+            near ? "\"?" : "");
     assets_free(name, n);
     return NULL;
 }

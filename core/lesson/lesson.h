@@ -1,7 +1,7 @@
-/* A lesson: a file of steps of text, ask, run, let, check, show, answer, change and code (docs/lessons.md has
- * the grammar), read whole and checked before anything of it is shown or run.
+/* A lesson: a file of steps (docs/lessons.md describes the grammar).  The whole file is parsed and checked
+ * before any step is shown or run.
  *
- * In read.c; finding files in files.c. */
+ * Parser in read.c, search for files in files.c. */
 #ifndef CORE_LESSON_LESSON_H
 #define CORE_LESSON_LESSON_H
 
@@ -11,28 +11,27 @@
 #include "core/lesson/expression.h"
 
 enum lesson_kind {
-    LESSON_TEXT,   /* is read */
-    LESSON_ASK,    /* a question with choices, answered before the lesson goes on */
-    LESSON_ANSWER, /* which choice was right, beside what was chosen, and why */
-    LESSON_RUN,    /* trains */
+    LESSON_TEXT,   /* text */
+    LESSON_ASK,    /* a question with choices; must be answered to continue */
+    LESSON_ANSWER, /* the right choice and an explanation */
+    LESSON_RUN,    /* trains one run or more */
     LESSON_LET,    /* computes a value */
-    LESSON_CHECK,  /* computes one that lies in a band */
-    LESSON_SHOW,   /* a screen of petri, and what to look at there */
-    LESSON_CHANGE, /* something to do by oneself */
-    LESSON_CODE,   /* where in petri's code that is */
-    LESSON_MAP,    /* t-SNE maps of the points of a file beside the lesson */
+    LESSON_CHECK,  /* computes a value and checks that it is in a range */
+    LESSON_SHOW,   /* a screen of petri */
+    LESSON_CHANGE, /* an exercise */
+    LESSON_CODE,   /* a place in the source code */
+    LESSON_MAP,    /* t-SNE maps of points in a file next to the lesson */
     LESSON_KINDS
 };
 struct lesson_step;
-/* Returns whether something is computed for a step, that is no run. */
+/* Returns whether a step computes a value or maps, without training a run. */
 bool lesson_computes(const struct lesson_step *s);
 
 enum { LESSON_CHOICES = 9, LESSON_NAME = 40, LESSON_SEEDS = 32, LESSON_SHOWN = 4 };
 
-/* Lines joined to one, to be wrapped; or one kept as it is (a formula, a drawing).  Holds {name} as the file
- * has it. */
+/* A paragraph to be wrapped, or a verbatim line (a formula, a drawing, a command); {name} is not replaced. */
 struct lesson_paragraph {
-    bool kept;
+    bool verbatim;
     char *text;
 };
 
@@ -44,67 +43,66 @@ struct lesson_choice {
 /* One of the maps of a step. */
 struct lesson_map_of {
     double perplexity;
-    int64_t seed; /* of a random start; -1: the principal components */
+    int64_t seed; /* of a random initialization; -1: principal components */
 };
 
 struct lesson_step {
     enum lesson_kind kind;
-    int line;           /* where in the file, from 1 */
+    int line;           /* line number in the file, from 1 */
     char *name;         /* ask, answer, run, let, check; else NULL */
-    char *head; /* text: its heading; run: its options; show: the screen; code: file and function; map: the
-                 * file of points; else NULL */
-    int of;             /* answer: the ask's step; run: the run that it is again; else -1 */
-    char right;         /* answer: the right choice; */
-    char otherwise;     /* the right one where value is outside its band; 0: the answer has no condition */
+    char *head; /* text, change: heading; run: options; show: screen; code: file and function; map: file of
+                 * points; else NULL */
+    int of;             /* answer: the step of the question; run: the run that it repeats; else -1 */
+    char right;         /* answer: the right choice */
+    char otherwise;     /* the right choice if value is outside its range; 0: the answer has no condition */
     struct expression *value, *low,
-        *high; /* let, check, and answer with a condition; low or high NULL: without that end */
-    bool strict;        /* of a band: the end itself is outside (above X, below X) */
-    int show[LESSON_SHOWN], shows; /* steps of the runs that a screen is to show */
+        *high; /* let, check, and answer with a condition; low or high NULL: no such limit */
+    bool strict;        /* the limit itself is outside the range (above X, below X) */
+    int show[LESSON_SHOWN], shows; /* steps of the runs that a screen shows */
     struct lesson_map_of map[LESSON_SHOWN];
     int maps;
     int paragraphs, choices, notes;
-    struct lesson_paragraph *paragraph, *note; /* note: for who presents the lesson */
+    struct lesson_paragraph *paragraph, *note; /* note: for the presenter */
     struct lesson_choice *choice;
 };
 
 struct lesson {
-    char *name;    /* of the file, without folder and ending */
+    char *name;    /* of the file, without folder and suffix */
     char *path;
     char *title, *about;
-    char *model, *task; /* NULL: the usual ones */
-    int minutes;   /* of reading */
-    double seconds; /* of computing with petri's own model on one core of 100 GF/s; 0: not given */
-    int order;     /* its place in the list */
+    char *model, *task; /* NULL: the defaults */
+    int minutes;   /* reading time */
+    double seconds; /* computing time with petri-mini on one core of 100 GF/s; 0: unknown */
+    int order;     /* position in the list */
     char sha256[65]; /* of the file */
     int steps, room;
     struct lesson_step *step;
 };
 
-/* Reads a file.  ERR_INPUT names file, line, word and what would be right; then *out is empty.
+/* Reads a file.  ERR_INPUT names file, line, word and the expected input; then *out is empty.
  * lesson_release. */
 int lesson_read(struct lesson *out, const char *path, struct err *e);
-/* The same of bytes; `path` stands in messages. */
+/* Parses bytes; `path` is used in messages. */
 int lesson_parse(struct lesson *out, const char *path, const char *bytes, size_t n, struct err *e);
 void lesson_release(struct lesson *l);
-/* The step of that name and kind before step `before`, or -1. */
+/* Returns the last step before `before` with this kind and name, or -1. */
 int lesson_find(const struct lesson *l, int before, enum lesson_kind kind, const char *name);
-/* What {name} may be where no step has the name: what the lesson's runs are trained on, and the folder of its
- * file. */
+/* Names that {name} can have without a step: the model and task of the runs, and the folder of the file. */
 enum lesson_word { LESSON_MODEL, LESSON_TASK, LESSON_FOLDER, LESSON_WORDS };
-/* Returns which of them a name is, or LESSON_WORDS. */
+/* Returns the word with this name, or LESSON_WORDS. */
 enum lesson_word lesson_word_named(const char *name);
-/* The let, check or run that {name} stands for in step `at`, or -1. */
+/* Returns the let, check or run that {name} refers to in step `at`, or -1. */
 int lesson_named(const struct lesson *l, int at, const char *name);
 
-/* A {name} in a text that was read: where `at` begins with one, its bytes, with the name (LESSON_NAME) and
- * whether a percent sign followed it, "{acc%}"; 0: none begins here. */
+/* Parses a {name} or {name%} at the start of a text.  Returns its number of bytes and sets the name and whether
+ * it has a percent sign; 0 if there is none. */
 size_t lesson_placeholder(const char *at, char name[LESSON_NAME], bool *percent);
 
-/* The file of a lesson: a path that exists, or lessons/NAME.lesson where assets lie; caller frees.  NULL with
- * *e (ERR_NOT_FOUND), which names the nearest. */
+/* Returns the file of a lesson: an existing path, or lessons/NAME.lesson in the asset folders; caller frees.
+ * NULL with *e (ERR_NOT_FOUND), which suggests a similar name. */
 char *lesson_file(const char *typed, struct err *e);
-/* All lessons that assets have, in their order; one that cannot be read is left out, and *e says why of the
- * first.  Owned: lesson_list_free. */
+/* Lists all lessons of the asset folders in their order.  Lessons that cannot be read are omitted, and *e
+ * reports the first of them.  Owned: lesson_list_free. */
 int lesson_list(struct lesson **out, struct err *e);
 void lesson_list_free(struct lesson *l, int n);
 

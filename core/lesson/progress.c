@@ -26,7 +26,7 @@ void lesson_progress_on(struct lesson_progress *p, const char *model, const char
     xreplace(&p->task, task);
 }
 
-/* ---- as a whole ---- */
+/* ---- the whole lesson ---- */
 
 static void open_again(struct lesson_result *r) {
     free(r->why);
@@ -156,7 +156,7 @@ void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int 
 
 /* ---- texts ---- */
 
-/* A value as texts have it: an integer with thousands separators, else four digits. */
+/* Formats a value for a text: an integer with thousands separators, otherwise with four digits. */
 static void lesson_value_text(double v, char out[32]) {
     if (isfinite(v) && v == floor(v) && fabs(v) < 1e15) text_thousands((int64_t)v, out);
     else snprintf(out, 32, "%.4g", v);
@@ -174,27 +174,27 @@ void lesson_check_text(const struct lesson_result *r, char out[160]) {
     else text_more(out, 160, n, "%s to %s", low, high);
 }
 
-static void add_filled(const struct lesson_result *r, bool run, bool percent, bool kept, struct buf *b) {
+static void add_filled(const struct lesson_result *r, bool run, bool percent, bool verbatim, struct buf *b) {
     char text[32];
-    if (run && r->runs) buf_printf(b, "%s%lld", kept ? "" : "#", (long long)r->run[0]);
+    if (run && r->runs) buf_printf(b, "%s%lld", verbatim ? "" : "#", (long long)r->run[0]);
     else if (run || r->state != LESSON_DONE) buf_puts(b, "\u2026");
     else if (percent) buf_printf(b, "%.1f%%", 100 * r->value);
     else lesson_value_text(r->value, text), buf_puts(b, text);
 }
 
-/* Model, task or folder. */
+/* Appends the model, task or folder. */
 static void add_lesson_word(const struct lesson *l, const struct lesson_progress *p, enum lesson_word word,
-                            bool kept, struct buf *b) {
+                            bool verbatim, struct buf *b) {
     const char *end = strrchr(l->path, '/'), *known = word == LESSON_MODEL ? p->model : p->task;
     char *folder = end ? xstrndup(l->path, (size_t)(end - l->path)) : xstrdup(".");
     const char *text = word == LESSON_FOLDER ? folder : known ? known : "\u2026";
-    if (kept) text_shell_word(b, text);
+    if (verbatim) text_shell_word(b, text);
     else buf_puts(b, text);
     free(folder);
 }
 
 char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text,
-                  bool kept) {
+                  bool verbatim) {
     struct buf b = BUF_INIT;
     while (*text) {
         char name[LESSON_NAME];
@@ -203,10 +203,10 @@ char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int s
         enum lesson_word word = n ? lesson_word_named(name) : LESSON_WORDS;
         int of = n ? lesson_named(l, step, name) : -1;
         if (of >= 0) {
-            add_filled(&p->of[of], l->step[of].kind == LESSON_RUN, percent, kept, &b);
+            add_filled(&p->of[of], l->step[of].kind == LESSON_RUN, percent, verbatim, &b);
             text += n;
         } else if (word < LESSON_WORDS) {
-            add_lesson_word(l, p, word, kept, &b);
+            add_lesson_word(l, p, word, verbatim, &b);
             text += n;
         } else {
             buf_putc(&b, *text++);
@@ -239,7 +239,7 @@ char *lesson_command(const struct lesson *l, const struct lesson_progress *p, in
     return buf_take(&b);
 }
 
-/* ---- kept ---- */
+/* ---- stored progress ---- */
 
 static void read_result(struct lesson_result *r, const struct lesson_step *s, const json_t *v) {
     const json_t *runs = json_object_get(v, "runs"), *given = json_object_get(v, "given");
@@ -259,7 +259,7 @@ static void read_result(struct lesson_result *r, const struct lesson_step *s, co
         r->chosen = chosen[0];
 }
 
-/* What a computed value and its band are: infinite ends are absent. */
+/* Reads a computed value and its range; infinite limits are absent. */
 static void read_value(const struct lesson *l, struct lesson_progress *p, int step, const json_t *v) {
     const json_t *value = json_object_get(v, "value"), *low = json_object_get(v, "low"),
                  *high = json_object_get(v, "high");
@@ -269,12 +269,12 @@ static void read_value(const struct lesson *l, struct lesson_progress *p, int st
                      json_is_number(high) ? json_number_value(high) : INFINITY);
 }
 
-/* The lesson that was played last, under a name that no file's lesson has. */
+/* The key of the lesson played last; no lesson file has this name. */
 static const char key_last[] = "/last";
 
 char *lesson_played_last(const char *json, size_t n) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL;
+    json_t *all = n ? json_parse("progress of lessons", json, n, &unused) : NULL;
     char *path = xcopy(json_string_value(json_object_get(json_object_get(all, key_last), "file")));
     json_decref(all);
     return path;
@@ -289,7 +289,7 @@ static bool same_or_unknown(const char *a, const char *b) { return !a || !b || !
 
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL,
+    json_t *all = n ? json_parse("progress of lessons", json, n, &unused) : NULL,
            *own = json_object_get(all, l->name);
     const char *sha256 = json_string_value(json_object_get(own, "sha256"));
     if (sha256 && !strcmp(sha256, l->sha256)) {
@@ -339,7 +339,7 @@ static json_t *result_json(const struct lesson_result *r, const struct lesson_st
 void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json,
                            size_t n, struct buf *out) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL, *own = json_object(),
+    json_t *all = n ? json_parse("progress of lessons", json, n, &unused) : NULL, *own = json_object(),
            *steps = json_object();
     if (!json_is_object(all)) {
         json_decref(all);
@@ -361,7 +361,7 @@ void lesson_progress_write(const struct lesson_progress *p, const struct lesson 
     json_object_set_new(own, "steps", steps);
     json_object_set_new(all, l->name, own);
     json_t *last = json_object();
-    char *path = realpath(l->path, NULL); /* who reads it may be in another folder */
+    char *path = realpath(l->path, NULL); /* the reader may have another working directory */
     json_object_set_new(last, "file", json_string(path ? path : l->path));
     free(path);
     json_object_set_new(all, key_last, last);

@@ -1,5 +1,4 @@
-/* How far somebody is in a lesson: what its steps came to, what was answered, where the reader is; and as a
- * text that brings it all back. */
+/* Progress in a lesson: results of its steps, answers, and the current step; stored as JSON. */
 #ifndef CORE_LESSON_PROGRESS_H
 #define CORE_LESSON_PROGRESS_H
 
@@ -9,7 +8,7 @@
 
 enum lesson_state { LESSON_OPEN, LESSON_BUSY, LESSON_DONE, LESSON_FAILED };
 
-/* What a map's step came to: points and their classes, and where each map has them. */
+/* The result of a map step: points, their classes, and their coordinates in each map. */
 enum { LESSON_POINTS = 256, LESSON_CLASSES = 8 };
 struct lesson_map {
     int n, classes;
@@ -19,79 +18,77 @@ struct lesson_map {
 };
 
 struct lesson_result {
-    enum lesson_state state;  /* of run, let, check, and answer with a condition; else LESSON_OPEN */
-    double value, low, high;  /* low, high: the band, infinite where it has no such end */
-    bool ok;                  /* the value is in its band */
-    int runs;                 /* of a run: one a seed */
+    enum lesson_state state;  /* of run, let, check, map, and answer with a condition; else LESSON_OPEN */
+    double value, low, high;  /* low, high: the range; infinite without a limit */
+    bool ok;                  /* the value is in its range */
+    int runs;                 /* of a run: one per seed */
     int64_t run[LESSON_SEEDS];
-    char chosen;              /* of an ask: the letter, or 0 */
-    int given[LESSON_CHOICES]; /* how often each choice was given so far, the present answer among them */
-    struct lesson_map *map;   /* of a map that is done; owned */
-    char *why;                /* LESSON_FAILED: what went wrong; owned */
-    char *note; /* of a run: what to know of it, "accuracy 0.51 is not above …", or NULL; owned */
+    char chosen;              /* of a question: the letter, or 0 */
+    int given[LESSON_CHOICES]; /* how often each choice was given, including the current answer */
+    struct lesson_map *map;   /* of a finished map; owned */
+    char *why;                /* LESSON_FAILED: the error; owned */
+    char *note; /* of a run: a warning, "accuracy 0.51 is not above …", or NULL; owned */
 };
 
 struct lesson_progress {
     int steps;
-    struct lesson_result *of; /* of each step */
-    int at, furthest;         /* the step shown, and the last one that was */
-    bool whole;               /* its end was reached */
-    char *model, *task;       /* what runs are trained on, lesson_progress_on; NULL: not known */
+    struct lesson_result *of; /* result of each step */
+    int at, furthest;         /* the current step, and the last one reached */
+    bool whole;               /* the end was reached */
+    char *model, *task;       /* of the runs, lesson_progress_on; NULL: unknown */
 };
 void lesson_progress_init(struct lesson_progress *p, const struct lesson *l);
 void lesson_progress_release(struct lesson_progress *p);
 
-/* Sets what the lesson's runs are trained on, as texts and commands name it; copied.  NULL: not known. */
+/* Sets the model and task of the runs, as texts and commands name them; copied.  NULL: unknown. */
 void lesson_progress_on(struct lesson_progress *p, const char *model, const char *task);
 
-/* All from the beginning again, but for how often each choice was given. */
+/* Resets everything except how often each choice was given. */
 void lesson_progress_restart(struct lesson_progress *p);
-/* What was run and computed from a step on is open again, and the reader is there at most. */
+/* Discards the results from a step on, and moves the current step back to it. */
 void lesson_progress_back(struct lesson_progress *p, int step);
-/* Of two of the same lesson: everything; the reader's place and answers; what was run and computed. */
+/* Copies between progress of the same lesson: everything (clone, copy), the current step and answers (place),
+ * or the results. */
 struct lesson_progress *lesson_progress_clone(
     const struct lesson_progress *p); /* released and freed by the caller */
 void lesson_progress_copy(struct lesson_progress *to, const struct lesson_progress *from);
 void lesson_progress_place(struct lesson_progress *to, const struct lesson_progress *from);
 void lesson_progress_results(struct lesson_progress *to, const struct lesson_progress *from);
 
-/* Whether the lesson can go on from a step: a question is answered, a run or a value is there. */
+/* Returns whether the reader can continue after a step: its question is answered, its result computed. */
 bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int step);
-/* A choice of an ask, in place of the one before where there was one; false: there is no such choice. */
+/* Answers a question and replaces an earlier answer; false if the choice does not exist. */
 bool lesson_choose(const struct lesson *l, struct lesson_progress *p, int step, char letter);
-/* Returns the right choice of an answer; 0: its condition is not computed yet. */
+/* Returns the right choice of an answer; 0 if its condition is not computed yet. */
 char lesson_right(const struct lesson *l, const struct lesson_progress *p, int step);
-/* Sets the value of a step and whether it is in its band. */
+/* Sets the value of a step and checks it against its range. */
 void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low,
                       double high);
-/* Sets the maps of a step, which are the result's from here on. */
+/* Sets the maps of a step and takes ownership of them. */
 void lesson_set_map(struct lesson_progress *p, int step, struct lesson_map *map);
 void lesson_set_failed(struct lesson_progress *p, int step, const char *why);
-/* How many checks there are and how many of them are computed and lie in their bands. */
+/* Counts the checks, and those that are computed and in their range. */
 void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int *all, int *ok);
 
-/* Returns the text of a step with every {name} filled in; what is not computed yet is "…".  In a line that is
- * shown as it is
- * (`kept`, a command) a run is "3", otherwise "#3", and words are quoted for a shell.  Caller frees. */
+/* Returns a text of a step with every {name} replaced; values that are not computed yet become "…".  In a
+ * verbatim line a run is "3" instead of "#3", and words are quoted for a shell.  Caller frees. */
 char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text,
-                  bool kept);
-/* Returns the line that trains a run's step again, with model and task, words quoted for a shell: "petri
- * train --model M --task T
- * --method 'lora(r=8)'"; of one that is a run again "petri train --like 3 …", by that run's name where it was
- * not made yet.  Caller frees. */
+                  bool verbatim);
+/* Returns the command that reproduces the run of a step, with words quoted for a shell: "petri train --model M
+ * --task T --method 'lora(r=8)'".  A repeated run becomes "petri train --like 3 …", with the name of the
+ * earlier run if it was not trained yet.  Caller frees. */
 char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step);
-/* Formats a computed check: "measured 1.976, expected above 1"; the band is "0 to 1e-04", "24,576", "above 0"
+/* Formats a computed check: "measured 1.976, expected above 1"; the range is "0 to 1e-04", "24,576", "above 0"
  * or "below 0.1". */
 void lesson_check_text(const struct lesson_result *r, char out[160]);
 
-/* What is kept of lessons, all of them in one text: JSON, {"NAME":{…}}.  Takes what it says of this lesson,
- * as long as it is the same file; on another model or task only how often each choice was given.  What cannot
- * be read is as if it were not there. */
+/* Reads the progress of a lesson from the JSON of all lessons, {"NAME":{…}}, if the file of the lesson has not
+ * changed.  For another model or task, reads only how often each choice was given.  Ignores invalid parts. */
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n);
-/* Puts this lesson's into such a text (empty: a new one), as the one that was played last. */
+/* Writes the progress of a lesson into such JSON (empty: new), and marks it as played last. */
 void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json,
                            size_t n, struct buf *out);
-/* The file of the lesson that was played last, by such a text; caller frees.  NULL: none. */
+/* Returns the file of the lesson played last from such JSON; caller frees.  NULL: none. */
 char *lesson_played_last(const char *json, size_t n);
 
 #endif

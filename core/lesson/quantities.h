@@ -1,8 +1,6 @@
-/* The quantities that a lesson may ask of a model, a method or a run: their names, what they take, what they
- * are.
+/* The quantities of a model, a method or a run that a lesson can compute: their names and arguments.
  *
- * The table is what the reader checks by and what docs/lessons.md lists; what computes them is in
- * app/lesson. */
+ * docs/lessons.md describes each of them; app/lesson computes them. */
 #ifndef CORE_LESSON_QUANTITIES_H
 #define CORE_LESSON_QUANTITIES_H
 
@@ -32,7 +30,7 @@ enum quantity {
     QUANTITY_GAP_LOW,
     QUANTITY_GAP_HIGH,
     QUANTITY_GAP_WIDTH,
-    /* of how rows lie, and of several tasks */
+    /* of positions of examples, and of several tasks */
     QUANTITY_PURITY,
     QUANTITY_SILHOUETTE,
     QUANTITY_RETRIEVED_PURITY,
@@ -40,12 +38,12 @@ enum quantity {
     QUANTITY_RETRIEVER_LAYER,
     QUANTITY_OWN_PROTOTYPE,
     QUANTITY_ALIKE,
-    /* of points in a file beside the lesson, and their map */
+    /* of points in a file next to the lesson, and of their map */
     QUANTITY_MAP_SIZE,
     QUANTITY_MAP_GAP,
     QUANTITY_MAP_KEPT,
     QUANTITY_MAP_KL,
-    /* inside */
+    /* of activations and weights */
     QUANTITY_DELTA,
     QUANTITY_DELTA_SHARE,
     QUANTITY_DW,
@@ -64,8 +62,8 @@ enum quantity_takes {
     QUANTITY_NOTHING,
     QUANTITY_NUMBER,  /* an expression */
     QUANTITY_RUN,     /* the name of a run of the lesson */
-    QUANTITY_METHOD,  /* a method's text in quotes */
-    QUANTITY_SUBJECT, /* a run, or a method in quotes: as it is before its first step, seed 1 */
+    QUANTITY_METHOD,  /* the text of a method in quotes */
+    QUANTITY_SUBJECT, /* a run, or a method in quotes at initialization with seed 1 */
     QUANTITY_WORD,    /* a word in quotes */
 };
 
@@ -73,14 +71,14 @@ enum { QUANTITY_MOST = 5 };
 struct quantity_row {
     const char *name;
     enum quantity_takes takes[QUANTITY_MOST];
-    int least;           /* how many of these must be there */
-    const char *written; /* how it is written: "delta(RUN|\"METHOD\", LAYER)" */
-    const char *says;    /* one phrase */
+    int least;           /* number of required arguments */
+    const char *written; /* syntax, for example "delta(RUN|\"METHOD\", LAYER)" */
 };
+/* Returns the row of a quantity. */
 const struct quantity_row *quantity_row(enum quantity q);
-/* By name, or QUANTITIES. */
+/* Returns the quantity with this name, or QUANTITIES. */
 enum quantity quantity_by_name(const char *name);
-/* The nearest name, or NULL. */
+/* Returns the most similar name of a quantity, or NULL. */
 const char *quantity_nearest(const char *name);
 
 #endif

@@ -20,8 +20,8 @@ struct lesson_reader {
     struct lesson *l;
     const char *path;
     int line;
-    char *text;      /* the line in hand */
-    bool gap;        /* an empty line came before it: a new paragraph */
+    char *text;      /* the current line */
+    bool gap;        /* an empty line precedes it: a new paragraph */
     struct err *e;
 };
 
@@ -81,7 +81,7 @@ static const char *nearest_name(void *self, const char *name, bool run) {
     return text_nearest(name, names, n);
 }
 
-/* The next word of *at, with blanks around it passed over; NULL at the end.  Caller frees. */
+/* Returns the next word of *at and skips spaces around it; NULL at the end.  Caller frees. */
 static char *take_word(const char **at) {
     const char *s = *at + strspn(*at, " ");
     size_t n = strcspn(s, " ");
@@ -89,25 +89,25 @@ static char *take_word(const char **at) {
     return n ? xstrndup(s, n) : NULL;
 }
 
-/* Letters, digits and "_", a small letter first; unlike those before it, where questions are apart from
- * values and runs. */
+/* Reads a name of letters, digits and "_" that starts with a lower-case letter.  It must differ from earlier
+ * names; questions have a namespace separate from values and runs. */
 static int lesson_take_name(struct lesson_reader *r, const char **at, struct lesson_step *s) {
     s->name = take_word(at);
-    if (!s->name) return lesson_refuse(r, "\"%s\" is followed by a name", kinds[s->kind]);
+    if (!s->name) return lesson_refuse(r, "\"%s\" must be followed by a name", kinds[s->kind]);
     size_t n = strlen(s->name);
     bool fine = islower((unsigned char)s->name[0]) && n < LESSON_NAME;
     for (size_t i = 0; fine && i < n; i++)
         fine = islower((unsigned char)s->name[i]) || isdigit((unsigned char)s->name[i]) || s->name[i] == '_';
     if (!fine)
         return lesson_refuse(
-            r, "\"%.60s\" is no name: small letters, digits and _, a letter first, fewer than %d", s->name,
-            LESSON_NAME);
+            r, "\"%.60s\": invalid name; use fewer than %d lower-case letters, digits and _, a letter first",
+            s->name, LESSON_NAME);
     if (s->kind == LESSON_ANSWER) return 0;
     bool ask = s->kind == LESSON_ASK;
     for (int i = 0; i + 1 < r->l->steps; i++)
         if (r->l->step[i].name && r->l->step[i].kind != LESSON_ANSWER &&
             (r->l->step[i].kind == LESSON_ASK) == ask && !strcmp(r->l->step[i].name, s->name))
-            return lesson_refuse(r, "\"%s\" is the name of line %d too", s->name, r->l->step[i].line);
+            return lesson_refuse(r, "\"%s\": name already used in line %d", s->name, r->l->step[i].line);
     return 0;
 }
 
@@ -120,7 +120,7 @@ static int take_expression(struct lesson_reader *r, char *text, struct expressio
     return lesson_refuse(r, "%s", why.text);
 }
 
-/* Where the word stands by itself outside of quotes and parentheses, or NULL. */
+/* Finds a separate word outside of quotes and parentheses, with the space before it, or NULL. */
 static char *find_word(char *text, const char *word) {
     size_t n = strlen(word);
     int depth = 0;
@@ -135,23 +135,23 @@ static char *find_word(char *text, const char *word) {
 }
 
 /* EXPRESSION is X | in X to Y | above X | below X. */
-static int take_band(struct lesson_reader *r, char *text, struct lesson_step *s) {
-    static const char *const bands[] = { "is", "in", "above", "below" };
+static int take_range(struct lesson_reader *r, char *text, struct lesson_step *s) {
+    static const char *const ranges[] = { "is", "in", "above", "below" };
     int kind = -1;
     char *at = NULL;
-    for (int i = 0; i < (int)COUNT_OF(bands) && !at; i++)
-        if ((at = find_word(text, bands[i]))) kind = i;
-    if (!at) return lesson_refuse(r, "\"%s\": a band is missing: is X, in X to Y, above X or below X", text);
-    char *band = at + strlen(bands[kind]) + 2, *to = NULL;
+    for (int i = 0; i < (int)COUNT_OF(ranges) && !at; i++)
+        if ((at = find_word(text, ranges[i]))) kind = i;
+    if (!at) return lesson_refuse(r, "\"%s\": missing range; add is X, in X to Y, above X or below X", text);
+    char *range = at + strlen(ranges[kind]) + 2, *to = NULL;
     *at = '\0';
-    if (kind == 1 && !(to = find_word(band, "to")))
-        return lesson_refuse(r, "\"in %s\": a band is in X to Y", band);
+    if (kind == 1 && !(to = find_word(range, "to")))
+        return lesson_refuse(r, "\"in %s\": incomplete range; write in X to Y", range);
     if (to) *to = '\0';
     s->strict = kind > 1;
     int rc = take_expression(r, text, &s->value);
-    if (!rc && kind != 3) rc = take_expression(r, band, &s->low);
-    if (!rc && kind == 3) rc = take_expression(r, band, &s->high);
-    if (!rc && kind == 0) rc = take_expression(r, band, &s->high);
+    if (!rc && kind != 3) rc = take_expression(r, range, &s->low);
+    if (!rc && kind == 3) rc = take_expression(r, range, &s->high);
+    if (!rc && kind == 0) rc = take_expression(r, range, &s->high);
     if (!rc && to) rc = take_expression(r, to + 4, &s->high);
     return rc;
 }
@@ -162,8 +162,8 @@ static int take_equals(struct lesson_reader *r, const char **at, const struct le
     char *word = take_word(at);
     bool fine = word && !strcmp(word, "=");
     int rc = fine ? 0
-                  : lesson_refuse(r, "\"%s\": \"=\" is expected behind \"%s %s\"",
-                                  word ? word : "the line's end", kinds[s->kind], s->name);
+                  : lesson_refuse(r, "\"%s\": expected \"=\" after \"%s %s\"",
+                                  word ? word : "end of line", kinds[s->kind], s->name);
     free(word);
     return rc;
 }
@@ -176,8 +176,8 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
         int rc = 0;
         if (s->of < 0) {
             const char *near = of ? nearest_name(r, of, true) : NULL;
-            rc = lesson_refuse(r, "\"%s\": no run of that name stands before this%s%s%s", of ? of : "",
-                               near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+            rc = lesson_refuse(r, "\"%s\": no earlier run has this name%s%s%s", of ? of : "",
+                               near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         }
         free(of);
         if (rc) return rc;
@@ -185,12 +185,13 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
     if (*at && *at != '-') {
         char *word = take_word(&at);
         int rc = lesson_refuse(
-            r, "\"%s\": a run is options of petri train, \"--steps 40\", or \"again NAME\" with some", word);
+            r, "\"%s\": expected options of petri train, such as --steps 40, or again NAME", word);
         free(word);
         return rc;
     }
     s->head = xstrdup(at);
-    return s->of < 0 && !*at ? lesson_refuse(r, "\"run %s =\" is followed by options of petri train", s->name)
+    return s->of < 0 && !*at ? lesson_refuse(r, "\"run %s =\" must be followed by options of petri train",
+                                           s->name)
                              : 0;
 }
 
@@ -204,16 +205,16 @@ static int take_shown(struct lesson_reader *r, const char *at, struct lesson_ste
     if (!word || i == COUNT_OF(screens)) {
         const char *near = word ? text_nearest(word, screens, COUNT_OF(screens)) : NULL;
         return lesson_refuse(r,
-                             "\"%s\" is no screen that a lesson shows: compose, train, runs, compare, "
-                             "heatmap, map or detail%s%s%s",
-                             word ? word : "", near ? "; is \"" : "", near ? near : "",
-                             near ? "\" meant?" : "");
+                             "\"%s\": not a screen of lessons (compose, train, runs, compare, heatmap, "
+                             "map, detail)%s%s%s",
+                             word ? word : "", near ? "; did you mean \"" : "", near ? near : "",
+                             near ? "\"?" : "");
     }
     for (char *run; (run = take_word(&at));) {
         int step = lesson_find(r->l, r->l->steps - 1, LESSON_RUN, run), rc = 0;
-        if (step < 0) rc = lesson_refuse(r, "\"%s\": no run of that name stands before this", run);
+        if (step < 0) rc = lesson_refuse(r, "\"%s\": no earlier run has this name", run);
         else if (s->shows == LESSON_SHOWN)
-            rc = lesson_refuse(r, "\"%s\": at most %d runs are shown", run, LESSON_SHOWN);
+            rc = lesson_refuse(r, "\"%s\": too many runs; a screen shows at most %d", run, LESSON_SHOWN);
         else s->show[s->shows++] = step;
         free(run);
         if (rc) return rc;
@@ -226,23 +227,23 @@ static int take_letter(struct lesson_reader *r, const char *at, const struct les
     *out = at[0];
     for (int i = 0; i < ask->choices; i++)
         if (at[0] == ask->choice[i].letter && !at[1]) return 0;
-    return lesson_refuse(r, "\"%s\": the right answer is the letter of one of %s's %d choices", at, s->name,
-                         ask->choices);
+    return lesson_refuse(r, "\"%s\": not a choice of \"%s\"; use a letter from a to %c", at, s->name,
+                         'a' + ask->choices - 1);
 }
 
-/* LETTER, or LETTER if EXPRESSION BAND, else LETTER. */
+/* LETTER, or LETTER if EXPRESSION RANGE, else LETTER. */
 static int lesson_take_right(struct lesson_reader *r, char *at, struct lesson_step *s) {
     s->of = lesson_find(r->l, r->l->steps - 1, LESSON_ASK, s->name);
-    if (s->of < 0) return lesson_refuse(r, "\"%s\": no question of that name stands before this", s->name);
+    if (s->of < 0) return lesson_refuse(r, "\"%s\": no earlier question has this name", s->name);
     char *when = find_word(at, "if"), *other = when ? find_word(when + 1, "else") : NULL;
     if (!when) return take_letter(r, at, s, &s->right);
     if (!other || other[-1] != ',')
         return lesson_refuse(
-            r, "\"%s\": write an answer with a condition as LETTER if EXPRESSION BAND, else LETTER", at);
+            r, "\"%s\": incomplete condition; write LETTER if EXPRESSION RANGE, else LETTER", at);
     *when = other[-1] = '\0';
     int rc = take_letter(r, at, s, &s->right);
     if (!rc) rc = take_letter(r, other + strlen(" else "), s, &s->otherwise);
-    return rc ? rc : take_band(r, when + strlen(" if "), s);
+    return rc ? rc : take_range(r, when + strlen(" if "), s);
 }
 
 /* FILE PERPLEXITY[:SEED]…, up to four maps. */
@@ -257,20 +258,19 @@ static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step
         if (colon) fine = fine && text_to_int(colon, &of.seed) && of.seed >= 0;
         if (!fine)
             rc = lesson_refuse(
-                r, "\"%s\": a map is PERPLEXITY or PERPLEXITY:SEED, a number of at least 1 and an integer",
-                word);
+                r, "\"%s\": invalid map; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer)", word);
         else if (s->maps == LESSON_SHOWN)
-            rc = lesson_refuse(r, "\"%s\": at most %d maps are shown", word, LESSON_SHOWN);
+            rc = lesson_refuse(r, "\"%s\": too many maps; a step shows at most %d", word, LESSON_SHOWN);
         else s->map[s->maps++] = of;
     }
     return rc || s->maps
                ? rc
-               : lesson_refuse(r, "\"map\" is followed by a file of points and the perplexity of each map");
+               : lesson_refuse(r, "\"map\" must be followed by a file of points and the perplexity of each map");
 }
 
-/* What follows the keyword of a step. */
+/* Reads what follows the keyword of a step. */
 static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char *rest) {
-    if (r->l->steps == STEPS) return lesson_refuse(r, "a lesson has at most %d steps", STEPS);
+    if (r->l->steps == STEPS) return lesson_refuse(r, "too many steps; a lesson has at most %d", STEPS);
     GROW(r->l->step, r->l->room, r->l->steps + 1);
     r->l->step[r->l->steps++] = (struct lesson_step){ .kind = kind, .line = r->line, .of = -1 };
     struct lesson_step *s = last_step(r);
@@ -278,7 +278,7 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
     if (kind == LESSON_TEXT || kind == LESSON_CODE || kind == LESSON_CHANGE) {
         s->head = *rest ? xstrdup(rest) : NULL;
         return kind == LESSON_CODE && !*rest
-                   ? lesson_refuse(r, "\"code\" is followed by a file and a function")
+                   ? lesson_refuse(r, "\"code\" must be followed by a file and a function")
                    : 0;
     }
     if (kind == LESSON_SHOW) return take_shown(r, at, s);
@@ -286,12 +286,12 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
     int rc = lesson_take_name(r, &at, s);
     if (rc) return rc;
     if (kind == LESSON_ASK)
-        return *at ? lesson_refuse(r, "\"%s\": the question stands in the lines below, indented", at) : 0;
+        return *at ? lesson_refuse(r, "\"%s\": write the question in the next lines, indented by two spaces", at) : 0;
     rc = take_equals(r, &at, s);
     if (rc || kind == LESSON_RUN) return rc ? rc : lesson_take_run(r, at, s);
     char *copy = xstrdup(at);
     rc = kind == LESSON_ANSWER  ? lesson_take_right(r, copy, s)
-         : kind == LESSON_CHECK ? take_band(r, copy, s)
+         : kind == LESSON_CHECK ? take_range(r, copy, s)
                                 : take_expression(r, copy, &s->value);
     free(copy);
     return rc;
@@ -301,12 +301,12 @@ static int lesson_take_number(struct lesson_reader *r, const char *key, const ch
                               int *out) {
     int64_t v;
     if (!text_to_int(text, &v) || v < 0 || v > most)
-        return lesson_refuse(r, "\"%s\": %s is a whole number up to %d", text, key, most);
+        return lesson_refuse(r, "\"%s\": %s must be an integer between 0 and %d", text, key, most);
     *out = (int)v;
     return 0;
 }
 
-/* A line before the first step; *taken false: it is none of these. */
+/* Reads a line before the first step; *taken is false if its keyword is not one of the header. */
 static int take_header(struct lesson_reader *r, const char *key, const char *rest, bool *taken) {
     struct lesson *l = r->l;
     static const char *const names[] = { "lesson", "about", "model", "task" };
@@ -316,8 +316,8 @@ static int take_header(struct lesson_reader *r, const char *key, const char *res
     *taken = true;
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (!strcmp(key, names[i])) {
-            if (!*rest) return lesson_refuse(r, "\"%s\" is followed by a text", key);
-            if (*texts[i]) return lesson_refuse(r, "\"%s\" stands here for the second time", key);
+            if (!*rest) return lesson_refuse(r, "\"%s\" must be followed by text", key);
+            if (*texts[i]) return lesson_refuse(r, "\"%s\": specified twice", key);
             if (i < 2 || strcmp(rest, "default")) *texts[i] = xstrdup(rest);
             return 0;
         }
@@ -342,16 +342,16 @@ static int take_keyword(struct lesson_reader *r) {
     while (kind < LESSON_KINDS && strcmp(kinds[kind], key)) kind++;
     if (kind < LESSON_KINDS) {
         if (r->l->title) rc = take_step(r, (enum lesson_kind)kind, at);
-        else rc = lesson_refuse(r, "a lesson begins with \"lesson TITLE\", not with \"%s\"", key);
+        else rc = lesson_refuse(r, "\"%s\": a lesson must start with \"lesson TITLE\"", key);
         taken = true;
     } else if (!r->l->steps) {
         rc = take_header(r, key, at, &taken);
     }
     if (!taken) {
         const char *near = text_nearest(key, all, COUNT_OF(all));
-        rc = lesson_refuse(r, "\"%.60s\" begins no step%s%s%s", key,
-                           near ? "; is \"" : " (text is indented by two blanks)", near ? near : "",
-                           near ? "\" meant?" : "");
+        rc = lesson_refuse(r, "\"%.60s\": unknown keyword%s%s%s", key,
+                           near ? "; did you mean \"" : "; indent text by two spaces", near ? near : "",
+                           near ? "\"?" : "");
     }
     free(key);
     return rc;
@@ -370,8 +370,7 @@ size_t lesson_placeholder(const char *at, char name[LESSON_NAME], bool *percent)
     return n + 1 + *percent;
 }
 
-/* The question behind which the value of step `of` was measured and that is not answered before the last
- * step, or -1. */
+/* Returns the question before step `of` that is not answered before the last step, or -1. */
 static int lesson_open_question(const struct lesson *l, int of) {
     for (int i = of; i-- > 0;) {
         bool open = l->step[i].kind == LESSON_ASK;
@@ -382,9 +381,9 @@ static int lesson_open_question(const struct lesson *l, int of) {
     return -1;
 }
 
-/* Whether the last step's text may tell what step `of` measured: the text of a check may, which belongs to
- * the answer (a handout has it there), and a note, which is nobody's but the presenter's. */
-static int check_is_told_late(struct lesson_reader *r, int of, const char *name) {
+/* Rejects a value that gives away an open question.  The texts of let, check and answer may contain it: they
+ * are shown with the answer. */
+static int check_gives_nothing_away(struct lesson_reader *r, int of, const char *name) {
     enum lesson_kind kind = last_step(r)->kind, measured = r->l->step[of].kind;
     if (kind == LESSON_LET || kind == LESSON_CHECK || kind == LESSON_ANSWER ||
         (measured != LESSON_LET && measured != LESSON_CHECK))
@@ -393,25 +392,26 @@ static int check_is_told_late(struct lesson_reader *r, int of, const char *name)
     if (ask < 0) return 0;
     const char *question = r->l->step[ask].name;
     return lesson_refuse(r,
-                         "\"{%s}\" is measured behind the question \"%s\", which is open here: it may stand "
-                         "in the text of a check, or behind \"answer %s\"",
+                         "\"{%s}\": gives away the open question \"%s\"; use it in the text of a check, or "
+                         "after \"answer %s\"",
                          name, question, question);
 }
 
-/* Every {name} of a line is of a value or run of this step or before it, and gives no answer away. */
+/* Checks that each {name} of a line is a value or run of this step or an earlier one, and gives no answer
+ * away. */
 static int check_placeholders(struct lesson_reader *r, const char *text) {
     for (const char *at = text; (at = strchr(at, '{')); at++) {
         char name[LESSON_NAME];
         bool percent;
         if (!lesson_placeholder(at, name, &percent))
-            return lesson_refuse(r, "\"%.20s\": a brace is {name} or {name%%} of a value before this", at);
+            return lesson_refuse(r, "\"%.20s\": invalid placeholder; write {name} or {name%%} with the name of an earlier value", at);
         int of = lesson_named(r->l, r->l->steps - 1, name),
-            rc = of >= 0 && *text != '>' ? check_is_told_late(r, of, name) : 0;
+            rc = of >= 0 && *text != '>' ? check_gives_nothing_away(r, of, name) : 0;
         if (rc) return rc;
         if (of < 0 && lesson_word_named(name) == LESSON_WORDS) {
             const char *near = nearest_name(r, name, false);
-            return lesson_refuse(r, "\"{%s}\": no value or run of that name stands here or before%s%s%s",
-                                 name, near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+            return lesson_refuse(r, "\"{%s}\": no value or run up to this step has this name%s%s%s", name,
+                                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         }
     }
     return 0;
@@ -427,15 +427,16 @@ static bool begins_choice(const char *at) {
     return islower((unsigned char)at[0]) && at[1] == ')' && (at[2] == ' ' || !at[2]);
 }
 
-/* "a) …": a choice of a question, or the one before it goes on. */
+/* Reads "a) …", a choice of a question, or a continuation of the choice before it. */
 static int take_choice(struct lesson_reader *r, struct lesson_step *s, const char *at) {
     if (begins_choice(at)) {
         const char *text = at + 2 + strspn(at + 2, " ");
         if (s->choices == LESSON_CHOICES)
-            return lesson_refuse(r, "\"%.2s\": a question has at most %d choices", at, LESSON_CHOICES);
+            return lesson_refuse(r, "\"%.2s\": too many choices; a question has at most %d", at,
+                                 LESSON_CHOICES);
         if (at[0] != 'a' + s->choices)
-            return lesson_refuse(r, "\"%.2s\": the next choice is %c)", at, 'a' + s->choices);
-        if (!*text) return lesson_refuse(r, "\"%.2s\" is followed by the choice", at);
+            return lesson_refuse(r, "\"%.2s\": expected %c) as the next choice", at, 'a' + s->choices);
+        if (!*text) return lesson_refuse(r, "\"%.2s\" must be followed by the text of the choice", at);
         s->choice = xrealloc(s->choice, (size_t)s->choices + 1, sizeof *s->choice);
         s->choice[s->choices++] = (struct lesson_choice){ at[0], xstrdup(text) };
     } else {
@@ -444,18 +445,18 @@ static int take_choice(struct lesson_reader *r, struct lesson_step *s, const cha
     return 0;
 }
 
-/* Joined to the paragraph before it, or one more. */
-static void add_paragraph(struct lesson_paragraph **list, int *n, const char *text, bool kept, bool gap) {
+/* Joins text to the last paragraph, or appends a paragraph. */
+static void add_paragraph(struct lesson_paragraph **list, int *n, const char *text, bool verbatim, bool gap) {
     struct lesson_paragraph *last = *n ? *list + *n - 1 : NULL;
-    if (last && !kept && !last->kept && !gap) {
+    if (last && !verbatim && !last->verbatim && !gap) {
         join_text(&last->text, text);
         return;
     }
     *list = xrealloc(*list, (size_t)*n + 1, sizeof **list);
-    (*list)[(*n)++] = (struct lesson_paragraph){ kept, xstrdup(text) };
+    (*list)[(*n)++] = (struct lesson_paragraph){ verbatim, xstrdup(text) };
 }
 
-/* "> …": for who presents; a ">" alone parts paragraphs. */
+/* Reads "> …", a note for the presenter; ">" alone separates paragraphs. */
 static int take_note(struct lesson_reader *r, struct lesson_step *s, const char *at) {
     at += strspn(at, " ");
     if (*at) add_paragraph(&s->note, &s->notes, at, false, r->gap);
@@ -465,35 +466,35 @@ static int take_note(struct lesson_reader *r, struct lesson_step *s, const char 
 static int take_body(struct lesson_reader *r) {
     const char *at = r->text + strspn(r->text, " ");
     if (!r->l->steps)
-        return lesson_refuse(r, "\"%.40s\": an indented line belongs to a step, and none has begun", at);
+        return lesson_refuse(r, "\"%.40s\": indented line before the first step", at);
     if (at - r->text < 2)
-        return lesson_refuse(r, "\"%.40s\": a step's lines are indented by two blanks or more", at);
+        return lesson_refuse(r, "\"%.40s\": indent the lines of a step by two spaces or more", at);
     struct lesson_step *s = last_step(r);
     int rc = check_placeholders(r, at);
     if (rc) return rc;
     if (*at == '>') return take_note(r, s, at + 1);
     bool choice = s->kind == LESSON_ASK && (s->choices || begins_choice(at));
     if (choice) return take_choice(r, s, at);
-    bool kept = *at == '|';
-    add_paragraph(&s->paragraph, &s->paragraphs, at + kept, kept, r->gap);
+    bool verbatim = *at == '|';
+    add_paragraph(&s->paragraph, &s->paragraphs, at + verbatim, verbatim, r->gap);
     return 0;
 }
 
 /* ---- the file ---- */
 
-/* A step that is over: what it must have. */
+/* Checks that a complete step has the text and choices that it needs. */
 static int check_step(struct lesson_reader *r, const struct lesson_step *s) {
     bool silent = s->kind == LESSON_LET || s->kind == LESSON_CHECK || s->kind == LESSON_RUN;
     int at = r->line;
     r->line = s->line;
     int rc = 0;
     if (s->kind == LESSON_ASK && s->choices < 2)
-        rc = lesson_refuse(r, "\"%s\": a question has two choices or more, \"a) …\"", s->name);
+        rc = lesson_refuse(r, "\"%s\": a question needs at least two choices, \"a) …\"", s->name);
     else if (!silent && !s->paragraphs)
-        rc = lesson_refuse(r, "\"%s\": what it says stands in the lines below, indented by two blanks",
+        rc = lesson_refuse(r, "\"%s\": missing text; write it in the next lines, indented by two spaces",
                            kinds[s->kind]);
     else if (s->notes && !s->paragraphs && s->kind != LESSON_ASK && s->kind != LESSON_RUN)
-        rc = lesson_refuse(r, "\"%s\": a note (\"> …\") is of a step that is shown; this one has no text",
+        rc = lesson_refuse(r, "\"%s\": a note (\"> …\") needs a step with text",
                            kinds[s->kind]);
     r->line = at;
     return rc;
@@ -501,10 +502,10 @@ static int check_step(struct lesson_reader *r, const struct lesson_step *s) {
 
 static int take_line(struct lesson_reader *r) {
     size_t n = strlen(r->text);
-    if (n > LINE_BYTES) return lesson_refuse(r, "a line of %zu bytes; at most %d", n, LINE_BYTES);
+    if (n > LINE_BYTES) return lesson_refuse(r, "line too long: %zu bytes; at most %d", n, LINE_BYTES);
     for (const char *c = r->text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
-            return lesson_refuse(r, "holds the control character %d; lines are indented by blanks", *c);
+            return lesson_refuse(r, "control character %d; indent lines with spaces", *c);
     while (n && r->text[n - 1] == ' ') r->text[--n] = '\0';
     if (!n) {
         r->gap = true;
@@ -519,8 +520,8 @@ static int take_line(struct lesson_reader *r) {
 }
 
 static int lesson_check_whole(struct lesson_reader *r) {
-    if (!r->l->title) return lesson_refuse(r, "a lesson begins with \"lesson TITLE\"");
-    if (!r->l->steps) return lesson_refuse(r, "a lesson has steps; this one has none");
+    if (!r->l->title) return lesson_refuse(r, "a lesson must start with \"lesson TITLE\"");
+    if (!r->l->steps) return lesson_refuse(r, "no steps; a lesson needs at least one");
     int rc = check_step(r, last_step(r));
     for (int i = 0; !rc && i < r->l->steps; i++) {
         const struct lesson_step *s = &r->l->step[i];
@@ -529,7 +530,8 @@ static int lesson_check_whole(struct lesson_reader *r) {
             answered |= r->l->step[k].kind == LESSON_ANSWER && r->l->step[k].of == i;
         r->line = s->line;
         if (!answered)
-            rc = lesson_refuse(r, "\"%s\": no \"answer %s = …\" follows the question", s->name, s->name);
+            rc = lesson_refuse(r, "\"%s\": question without an answer; add \"answer %s = LETTER\" after it",
+                               s->name, s->name);
     }
     return rc;
 }
@@ -546,8 +548,8 @@ int lesson_parse(struct lesson *out, const char *path, const char *bytes, size_t
     sha256_hex(bytes, n, out->sha256);
     int rc = 0;
     char *copy = xstrndup(bytes, n), *rest = copy;
-    if (strlen(copy) != n) rc = err_set(e, ERR_INPUT, "%s: holds a NUL byte", path);
-    else if (!utf8_valid(copy, n)) rc = err_set(e, ERR_INPUT, "%s: is not UTF-8", path);
+    if (strlen(copy) != n) rc = err_set(e, ERR_INPUT, "%s: contains a NUL byte", path);
+    else if (!utf8_valid(copy, n)) rc = err_set(e, ERR_INPUT, "%s: not valid UTF-8", path);
     while (!rc && (r.text = strsep(&rest, "\n"))) {
         r.line++;
         rc = take_line(&r);

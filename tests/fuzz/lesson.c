@@ -37,7 +37,7 @@ static void go_through(const struct lesson *l, const char *bytes, size_t n) {
         double v;
         if (s->value && !expression_value(s->value, &from, &v, &e)) lesson_set_value(l, &p, i, v, -INFINITY, INFINITY);
         lesson_choose(l, &p, i, 'a');
-        for (int k = 0; k < s->paragraphs; k++) free(lesson_fill(l, &p, i, s->paragraph[k].text, s->paragraph[k].kept));
+        for (int k = 0; k < s->paragraphs; k++) free(lesson_fill(l, &p, i, s->paragraph[k].text, s->paragraph[k].verbatim));
         for (int k = 0; k < s->notes; k++) free(lesson_fill(l, &p, i, s->note[k].text, false));
     }
     free(lesson_played_last(bytes, n));

@@ -1,4 +1,4 @@
-/* Lessons as files: what is read, what is refused and how, expressions, and what is kept of how far somebody is. */
+/* Lessons as files: parsing, errors, expressions, and stored progress. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void a_lesson_is_read(void **state) {
     assert_int_equal(l.steps, 9);
     assert_int_equal(l.step[0].paragraphs, 3);
     assert_string_equal(l.step[0].paragraph[0].text, "one two");
-    assert_true(l.step[0].paragraph[2].kept);
+    assert_true(l.step[0].paragraph[2].verbatim);
     assert_string_equal(l.step[0].paragraph[2].text, "  kept  as is");
     assert_int_equal(l.step[2].choices, 2);
     assert_string_equal(l.step[2].choice[0].text, "this or so");
@@ -64,57 +64,57 @@ static void a_lesson_is_read(void **state) {
     lesson_release(&l);
 }
 
-static void slips_are_told_with_line_and_word(void **state) {
+static void errors_name_line_and_word(void **state) {
     (void)state;
-    refused("txt\n  a\n", "a/b/mine.lesson:2: \"txt\" begins no step; is \"text\" meant?");
-    refused("text\n", "mine.lesson:2: \"text\": what it says stands in the lines below");
-    refused("text\n a\n", ":3: \"a\": a step's lines are indented by two blanks");
-    refused("  a\n", ":2: \"a\": an indented line belongs to a step");
-    refused("text\n\ta\n", ":3: holds the control character 9");
-    refused("text\n  a {b}\n", "\"{b}\": no value or run of that name");
-    refused("text\n  a\n  > {b}\n", ":4: \"{b}\": no value or run of that name");
-    refused("text\n  > a\n", "\"text\": what it says stands in the lines below");
-    refused("let a = 1\n  > a\n", ":2: \"let\": a note (\"> \xE2\x80\xA6\") is of a step that is shown");
-    refused("text\n  a { b }\n", "a brace is {name}");
-    refused("let A = 1\n", "\"A\" is no name");
-    refused("let a 1\n", "\"1\": \"=\" is expected behind \"let a\"");
-    refused("let a = 1\nlet a = 2\n", ":3: \"a\" is the name of line 2 too");
-    refused("let a = laers()\n", "\"laers\": there is no such quantity; is \"layers\" meant?");
-    refused("let a = 1 +\n", "\"the line's end\": a number, a name or \"(\" is expected here");
-    refused("let a = 1 2\n", "\"2\": an operator (+ - * /) or the line's end is expected here");
-    refused("let a = loss(r, 1)\n", "\"r\": no run of that name stands before this");
-    refused("run rate = --steps 3\nlet a = loss(rat, 1)\n", "is \"rate\" meant?");
-    refused("let a = count(lora)\n", "a text in quotes");
-    refused("run r = --steps 3\nlet a = loss(r)\n", "\"loss\" is written loss(RUN, STEP)");
-    refused("run r = --steps 3\nlet a = loss(r, 1, 2)\n", "\"loss\" is written loss(RUN, STEP)");
-    refused("check a = 1\n", "\"1\": a band is missing: is X, in X to Y, above X or below X");
-    refused("check a = 1 in 2\n", "a band is in X to Y");
-    refused("run r = lora\n", "\"lora\": a run is options of petri train");
-    refused("run r = again s\n", "\"s\": no run of that name stands before this");
-    refused("ask q\n  What?\n  a) x\nanswer q = a\n  y\n", "two choices or more");
-    refused("ask q\n  What?\n  a) x\n  c) y\n", "\"c)\": the next choice is b)");
-    refused("ask q\n  What?\n  a) x\n  b) y\n", "no \"answer q = \xE2\x80\xA6\" follows");
-    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = c\n  z\n", "\"c\": the right answer is the letter");
-    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1, else d\n  z\n", "\"d\": the right answer is the letter");
-    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1\n  z\n", "as LETTER if EXPRESSION BAND, else LETTER");
-    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1, else b\n  z\n", "\"1\": a band is missing");
-    refused("ask q\n  a)x\n", "two choices or more"); /* no choice, but text */
-    refused("show heatmp\n  x\n", "is \"heatmap\" meant?");
-    refused("map\n  x\n", "\"map\" is followed by a file of points and the perplexity of each map");
-    refused("map a.tsv 0\n  x\n", "\"0\": a map is PERPLEXITY or PERPLEXITY:SEED");
-    refused("map a.tsv 5:x\n  x\n", "a map is PERPLEXITY or PERPLEXITY:SEED");
-    refused("map a.tsv 1 2 3 4 5\n  x\n", "\"5\": at most 4 maps are shown");
-    refused("map a.tsv 5\n", "\"map\": what it says stands in the lines below");
-    refused("", "a lesson has steps");
+    refused("txt\n  a\n", "a/b/mine.lesson:2: \"txt\": unknown keyword; did you mean \"text\"?");
+    refused("text\n", "mine.lesson:2: \"text\": missing text; write it in the next lines, indented by two spaces");
+    refused("text\n a\n", ":3: \"a\": indent the lines of a step by two spaces or more");
+    refused("  a\n", ":2: \"a\": indented line before the first step");
+    refused("text\n\ta\n", ":3: control character 9; indent lines with spaces");
+    refused("text\n  a {b}\n", "\"{b}\": no value or run up to this step has this name");
+    refused("text\n  a\n  > {b}\n", ":4: \"{b}\": no value or run up to this step has this name");
+    refused("text\n  > a\n", "\"text\": missing text; write it in the next lines, indented by two spaces");
+    refused("let a = 1\n  > a\n", ":2: \"let\": a note (\"> \xE2\x80\xA6\") needs a step with text");
+    refused("text\n  a { b }\n", "\"{ b }\": invalid placeholder; write {name}");
+    refused("let A = 1\n", "\"A\": invalid name; use fewer than 40 lower-case letters");
+    refused("let a 1\n", "\"1\": expected \"=\" after \"let a\"");
+    refused("let a = 1\nlet a = 2\n", ":3: \"a\": name already used in line 2");
+    refused("let a = laers()\n", "\"laers\": unknown quantity; did you mean \"layers\"?");
+    refused("let a = 1 +\n", "\"end of line\": expected a number, a name or \"(\"");
+    refused("let a = 1 2\n", "\"2\": expected an operator (+ - * /) or end of line");
+    refused("let a = loss(r, 1)\n", "\"r\": no earlier run has this name");
+    refused("run rate = --steps 3\nlet a = loss(rat, 1)\n", "\"rat\": no earlier run has this name; did you mean \"rate\"?");
+    refused("let a = count(lora)\n", "expected text in quotes");
+    refused("run r = --steps 3\nlet a = loss(r)\n", "\"loss\": wrong arguments; write loss(RUN, STEP)");
+    refused("run r = --steps 3\nlet a = loss(r, 1, 2)\n", "\"loss\": wrong arguments; write loss(RUN, STEP)");
+    refused("check a = 1\n", "\"1\": missing range; add is X, in X to Y, above X or below X");
+    refused("check a = 1 in 2\n", "\"in 2\": incomplete range; write in X to Y");
+    refused("run r = lora\n", "\"lora\": expected options of petri train");
+    refused("run r = again s\n", "\"s\": no earlier run has this name");
+    refused("ask q\n  What?\n  a) x\nanswer q = a\n  y\n", "a question needs at least two choices");
+    refused("ask q\n  What?\n  a) x\n  c) y\n", "\"c)\": expected b) as the next choice");
+    refused("ask q\n  What?\n  a) x\n  b) y\n", "\"q\": question without an answer; add \"answer q = LETTER\" after it");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = c\n  z\n", "\"c\": not a choice of \"q\"; use a letter from a to b");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1, else d\n  z\n", "\"d\": not a choice of \"q\"; use a letter from a to b");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1\n  z\n", "incomplete condition; write LETTER if EXPRESSION RANGE, else LETTER");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1, else b\n  z\n", "\"1\": missing range");
+    refused("ask q\n  a)x\n", "a question needs at least two choices"); /* no choice, but text */
+    refused("show heatmp\n  x\n", "did you mean \"heatmap\"?");
+    refused("map\n  x\n", "\"map\" must be followed by a file of points and the perplexity of each map");
+    refused("map a.tsv 0\n  x\n", "\"0\": invalid map; write PERPLEXITY (at least 1) or PERPLEXITY:SEED");
+    refused("map a.tsv 5:x\n  x\n", "invalid map; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer)");
+    refused("map a.tsv 1 2 3 4 5\n  x\n", "\"5\": too many maps; a step shows at most 4");
+    refused("map a.tsv 5\n", "\"map\": missing text; write it in the next lines");
+    refused("", "no steps; a lesson needs at least one");
     refused("seconds many\n", "\"many\": seconds must be a number between 0 and 1000");
     struct lesson l;
     struct err e = ERR_INIT;
-    test_refused(lesson_parse(&l, "x", "text\n  a\n", 9, &e), ERR_INPUT, &e, "x:1: a lesson begins with \"lesson TITLE\"");
+    test_refused(lesson_parse(&l, "x", "text\n  a\n", 9, &e), ERR_INPUT, &e, "x:1: \"text\": a lesson must start with \"lesson TITLE\"");
     test_refused(lesson_parse(&l, "x", "lesson a\0b", 10, &e), ERR_INPUT, &e, "NUL");
-    test_refused(lesson_parse(&l, "x", "lesson \xFF", 8, &e), ERR_INPUT, &e, "not UTF-8");
+    test_refused(lesson_parse(&l, "x", "lesson \xFF", 8, &e), ERR_INPUT, &e, "x: not valid UTF-8");
 }
 
-/* What is measured behind a question is told by checks and behind the answer, in no other text. */
+/* A value computed after a question is in texts of checks and after the answer, in no other text. */
 static void no_text_gives_an_answer_away(void **state) {
     (void)state;
     static const char open[] = "let before = 1\nask q\n  What?\n  a) x\n  b) y\nlet n = 2\ncheck c = n is 2\n  {n}, {c}\n",
@@ -122,7 +122,7 @@ static void no_text_gives_an_answer_away(void **state) {
     static const char *const told[] = { "text\n  a\n  {c%}\n", "show train\n  {n}\n", "ask p\n  Is {c} it?\n  a) x\n  b) y\n" };
     for (size_t i = 0; i < COUNT_OF(told); i++) {
         char *steps = xprintf("%s%s%s", open, told[i], closed);
-        refused(steps, "behind the question \"q\", which is open here");
+        refused(steps, "gives away the open question \"q\"; use it in the text of a check");
         free(steps);
     }
     struct lesson l;
@@ -344,13 +344,13 @@ static void a_name_leads_to_a_file(void **state) {
     assert_true(path && text_ends(path, "lessons/lora.lesson"));
     free(path);
     assert_null(lesson_file("lorra", &e));
-    test_refused(e.code, ERR_NOT_FOUND, &e, "is \"lora\" meant?");
+    test_refused(e.code, ERR_NOT_FOUND, &e, "did you mean \"lora\"?");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lesson_is_read),
-        cmocka_unit_test(slips_are_told_with_line_and_word),
+        cmocka_unit_test(errors_name_line_and_word),
         cmocka_unit_test(no_text_gives_an_answer_away),
         cmocka_unit_test(nested_expressions_end),
         cmocka_unit_test(expressions_have_values),

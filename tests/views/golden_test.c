@@ -28,7 +28,7 @@ static void print_a_page(struct ui *ui) {
 }
 static void list_lessons(struct ui *ui) {
     static const struct learn_row row[] = {{"rate", "What a rate is", "A sentence about it.", "", "done", 3, 20},
-                                           {"own", "Own \x1b[2J", "Short.", "tiny, toys", "begun", 12, 5},
+                                           {"own", "Own \x1b[2J", "Short.", "tiny, toys", "started", 12, 5},
                                            {"third", "Third", NULL, "", "", 4, 60}};
     ui->learn.row = row;
     ui->learn.rows = COUNT_OF(row);

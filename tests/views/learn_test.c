@@ -24,7 +24,7 @@ static const struct learn_row rows[] = {
     { "rate", "What a rate is", "A sentence about it, long enough that it has to be broken where the line ends in the list of lessons.",
       "", "done", 3, 20 },
     { "own", "A teacher's own, \x1b[2J with a title that is a good deal longer than the room there is for it on the screen", "Short.",
-      "tiny, toys", "begun", 12, 5 },
+      "tiny, toys", "started", 12, 5 },
     { "third", "Third", NULL, "", "", 4, 60 },
 };
 

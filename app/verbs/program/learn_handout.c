@@ -14,7 +14,7 @@
 
 enum { WORDS = 64 };
 
-/* ---- pictures, by the verbs that draw ---- */
+/* ---- pictures, drawn by verbs ---- */
 
 struct handout_line {
     int count;
@@ -42,7 +42,7 @@ static int draw(const char *verb, struct handout_line *w, struct err *e) {
     return rc;
 }
 
-/* Curves as a chart; else the screen as it is. */
+/* Draws the curves of runs as a chart, or the screen of a step. */
 static int handout_picture(const struct args *a, const struct lesson *l, const struct lesson_progress *p,
                            int step, const char *path, struct err *e) {
     const struct lesson_step *s = &l->step[step];
@@ -66,7 +66,7 @@ static int handout_picture(const struct args *a, const struct lesson *l, const s
     return draw(curves ? "plot" : "render", &w, e);
 }
 
-/* The maps of a step as a picture. */
+/* Draws the maps of a step as a picture. */
 static int handout_maps(const struct args *a, const struct lesson *l, const struct lesson_progress *p,
                         int step, const char *path, struct err *e) {
     enum { WIDTH = 100 };
@@ -90,7 +90,7 @@ static int handout_maps(const struct args *a, const struct lesson *l, const stru
 
 /* ---- the page ---- */
 
-/* Text of a lesson as Markdown: what Markdown would take for its own is escaped. */
+/* Appends text as Markdown with special characters escaped. */
 static void handout_text(struct buf *b, const char *text) {
     for (const char *c = text; *c; c++) {
         if (strchr("*_`<>[]\\#|", *c)) buf_putc(b, '\\');
@@ -100,17 +100,17 @@ static void handout_text(struct buf *b, const char *text) {
 
 static void handout_body(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step) {
     const struct lesson_step *s = &l->step[step];
-    bool kept = false;
+    bool verbatim = false;
     for (int i = 0; i < s->paragraphs; i++) {
-        char *text = lesson_fill(l, p, step, s->paragraph[i].text, s->paragraph[i].kept);
-        if (s->paragraph[i].kept != kept) buf_puts(b, kept ? "```\n\n" : "```\n");
-        kept = s->paragraph[i].kept;
-        if (kept) buf_puts(b, text);
+        char *text = lesson_fill(l, p, step, s->paragraph[i].text, s->paragraph[i].verbatim);
+        if (s->paragraph[i].verbatim != verbatim) buf_puts(b, verbatim ? "```\n\n" : "```\n");
+        verbatim = s->paragraph[i].verbatim;
+        if (verbatim) buf_puts(b, text);
         else handout_text(b, text);
-        buf_puts(b, kept ? "\n" : "\n\n");
+        buf_puts(b, verbatim ? "\n" : "\n\n");
         free(text);
     }
-    if (kept) buf_puts(b, "```\n\n");
+    if (verbatim) buf_puts(b, "```\n\n");
 }
 
 static void handout_run(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step) {
@@ -132,8 +132,8 @@ static void handout_image(struct buf *b, const struct lesson *l, int step) {
                l->name, step + 1);
 }
 
-/* The answer that a check or map belongs to, as on the screen, where the question is answered before the
- * value is seen; -1: none. */
+/* Returns the answer that a check or map belongs to, or -1: like the screen, a handout shows the value with the
+ * answer. */
 static int handout_answered_by(const struct lesson *l, int step) {
     if (l->step[step].kind != LESSON_CHECK && l->step[step].kind != LESSON_MAP) return -1;
     for (int i = step + 1; i < l->steps; i++)
@@ -143,15 +143,15 @@ static int handout_answered_by(const struct lesson *l, int step) {
 
 static void handout_step(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step,
                          int *questions) {
-    static const char *const titles[LESSON_KINDS] = { [LESSON_RUN] = "A run",
-                                                      [LESSON_SHOW] = "To look at",
-                                                      [LESSON_CHANGE] = "To change",
-                                                      [LESSON_CODE] = "In the code",
+    static const char *const titles[LESSON_KINDS] = { [LESSON_RUN] = "Run",
+                                                      [LESSON_SHOW] = "Screen",
+                                                      [LESSON_CHANGE] = "Exercise",
+                                                      [LESSON_CODE] = "Source code",
                                                       [LESSON_MAP] = "Map" };
     const struct lesson_step *s = &l->step[step];
     bool silent = (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs;
     if (silent || s->kind == LESSON_ANSWER || handout_answered_by(l, step) >= 0)
-        return; /* answers stand at the end */
+        return; /* answers are at the end */
     if (s->kind == LESSON_ASK) buf_printf(b, "**Question %d.** ", ++*questions);
     else if (s->kind == LESSON_TEXT || s->kind == LESSON_CHANGE)
         buf_printf(b, "## %s\n\n", s->head ? s->head : titles[s->kind] ? titles[s->kind] : "");
@@ -185,7 +185,7 @@ static void handout_answers(struct buf *b, const struct lesson *l, const struct 
             if (l->step[k].kind == LESSON_MAP) handout_image(b, l, k);
         }
     }
-    if (!questions) buf_puts(b, "None was asked.\n");
+    if (!questions) buf_puts(b, "This lesson has no questions.\n");
 }
 
 static int handout_page(const struct args *a, const struct lesson *l, const struct lesson_progress *p,

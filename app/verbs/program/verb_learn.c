@@ -1,4 +1,4 @@
-/* learn: lessons, listed, on the screen, or replayed without questions. */
+/* petri learn: lists lessons, shows one on the screen, or replays it without questions. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -23,21 +23,21 @@
 
 /* ---- the list ---- */
 
-/* How far somebody is in it, by what is kept beside the history; "" where nothing is. */
+/* Returns "done" or "started" from the stored progress, or "". */
 static const char *lesson_done(const struct lesson *l, const char *database) {
     struct lesson_progress p;
     struct err ignored = ERR_INIT;
     lesson_progress_init(&p, l);
     lesson_keep_read(&p, l, database, &ignored);
-    const char *done = p.whole ? "done" : p.furthest ? "begun" : "";
+    const char *done = p.whole ? "done" : p.furthest ? "started" : "";
     lesson_progress_release(&p);
     return done;
 }
 
-/* What the times of lessons are estimated for: the model that is named or usual, and this machine. */
+/* The model and machine for which the computing times of lessons are estimated. */
 struct learn_machine {
     struct arch arch;
-    bool known; /* the model's shape was read */
+    bool known; /* the model's architecture was read */
     int workers;
     double gflops;
 };
@@ -123,11 +123,11 @@ static void check_json(const struct lesson *l, int step, const struct lesson_res
 static void check_text(const struct lesson *l, int step, const struct lesson_result *r) {
     char text[160];
     lesson_check_text(r, text);
-    printf("%-6s line %3d  %-16s %s\n", r->ok ? "ok" : "NOT OK", l->step[step].line, l->step[step].name,
+    printf("%-6s line %3d  %-16s %s\n", r->ok ? "ok" : "FAILED", l->step[step].line, l->step[step].name,
            text);
 }
 
-/* What it trains is told where somebody looks on. */
+/* Trains the run of a step; reports it unless the output is JSON. */
 static int replay_run(struct lesson_play *p, int step, bool json, struct err *e) {
     const struct lesson_result *r = &p->progress->of[step];
     int rc = lesson_begin(p, step, e);
@@ -162,7 +162,7 @@ static int replay(struct lesson_play *p, bool json, struct err *e) {
     lesson_checks(l, p->progress, &all, &ok);
     if (!rc && ok < all)
         rc = err_set(e, ERR_FAILED,
-                     "%s: %d of %d checks failed on this model and task: the lesson's text may not hold here",
+                     "%s: %d of %d checks failed: the text may not hold for this model and task",
                      l->name, all - ok, all);
     return rc;
 }
@@ -213,7 +213,7 @@ static int learn_on_screen(const struct args *a, const char *lesson, struct err 
 int verb_learn(const struct args *a, struct err *e) {
     struct lesson l;
     if (a->list) return list_lessons(a, e);
-    if (!a->count) return err_set(e, ERR_USAGE, "petri learn takes a lesson; petri learn --list has them");
+    if (!a->count) return err_set(e, ERR_USAGE, "petri learn: missing lesson; petri learn --list shows all lessons");
     char *path = lesson_file(a->positional[0], e);
     int rc = path ? lesson_read(&l, path, e) : e->code;
     free(path);
@@ -222,7 +222,7 @@ int verb_learn(const struct args *a, struct err *e) {
     else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) rc = learn_on_screen(a, l.path, e);
     else
         rc = err_set(e, ERR_USAGE,
-                     "petri learn %s --auto replays the lesson without questions and prints its checks",
+                     "not a terminal; replay the lesson without questions: petri learn %s --auto",
                      l.name);
     lesson_release(&l);
     return rc;

@@ -161,7 +161,7 @@ static void shown_commands_are_taken(void **state) {
         for (int k = 0; k < list[i].steps; k++) {
             const struct lesson_step *s = &list[i].step[k];
             for (int m = 0; m < s->paragraphs; m++) {
-                char *line = s->paragraph[m].kept ? lesson_fill(&list[i], &p, k, s->paragraph[m].text, true) : xstrdup("");
+                char *line = s->paragraph[m].verbatim ? lesson_fill(&list[i], &p, k, s->paragraph[m].text, true) : xstrdup("");
                 const char *at = line + strspn(line, " ");
                 struct line_meaning meaning;
                 if (text_starts(at, "petri ")) {
@@ -192,7 +192,8 @@ static void a_lesson_is_handed_out(void **state) {
     char *folder = xprintf("%s/out", stage.folder), *page = test_text(folder, "paper.md"), *picture = test_text(folder, "paper-6.svg");
     static const char *const has[] = { "# On paper", "**Question 1.** What \\*is\\* it?", "- **b)** y", "*measured 3, expected 3*",
                                        "It made 3 steps.",
-                                       "```\n  a  kept  line\n```", "![heatmap](paper-5.svg)", "![train](paper-6.svg)", "**Question 1: b.** So." };
+                                       "```\n  a  kept  line\n```", "![heatmap](paper-5.svg)", "![train](paper-6.svg)",
+                                       "**Question 1: b.** So." };
     for (size_t i = 0; i < COUNT_OF(has); i++)
         if (!strstr(page, has[i])) fail_msg("no \"%s\" in:\n%s", has[i], page);
     assert_true(strstr(page, "*measured 3") > strstr(page, "## Answers")); /* not before who reads it has answered */
@@ -353,17 +354,17 @@ static void what_fails_says_where(void **state) {
     }
 }
 
-static void a_check_outside_its_band_fails(void **state) {
+static void a_check_outside_its_range_fails(void **state) {
     (void)state;
     test_put(stage.folder, "off.lesson", "lesson Off\ncheck w = width() below 8\n  {w}\ncheck l = layers() is 2\n");
     struct command c;
     command_run(&c, NULL, "learn '%s/off.lesson' --auto --model '%s' --task '%s' --db '%s'", stage.folder, stage.model, task, stage.db);
     command_expect(&c, 1);
-    assert_non_null(strstr(buf_text(&c.out), "NOT OK line   2  w                measured "));
+    assert_non_null(strstr(buf_text(&c.out), "FAILED line   2  w                measured "));
     assert_non_null(strstr(buf_text(&c.out), ", expected below 8"));
-    assert_non_null(strstr(buf_text(&c.err), "off: 1 of 2 checks failed on this model and task"));
+    assert_non_null(strstr(buf_text(&c.err), "off: 1 of 2 checks failed: the text may not hold for this model and task"));
     command_release(&c);
-    stage_refused(3, "is \"lora\" meant?", "learn lorra --db '%s'", stage.db);
+    stage_refused(3, "did you mean \"lora\"?", "learn lorra --db '%s'", stage.db);
 }
 
 static void all_are_listed(void **state) {
@@ -390,7 +391,7 @@ int main(void) {
         cmocka_unit_test(tasks_are_compared),
         cmocka_unit_test(points_are_measured),
         cmocka_unit_test(what_fails_says_where),
-        cmocka_unit_test(a_check_outside_its_band_fails),
+        cmocka_unit_test(a_check_outside_its_range_fails),
         cmocka_unit_test(all_are_listed),
     };
     return cmocka_run_group_tests(tests, make, drop);

@@ -519,13 +519,13 @@ static void train_starts_from_compose(void **state) {
     leave();
 }
 
-/* Enter, until the lesson has gone on to what is shown: what a step computes is awaited. */
+/* Enter, until the lesson has gone on to what is shown; it waits while a step is computing. */
 static void go_on_to(const char *part) {
     double from = now();
     while (!shows(part)) {
-        if (!shows("computing") && !shows("awaited")) await("Enter ", true);
+        if (!shows("computing")) await("Enter ", true);
         type("Enter");
-        for (int i = 0; i < 100 && !shows(part) && !shows("awaited"); i++) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        for (int i = 0; i < 100 && !shows(part) && !shows("still computing"); i++) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
         if (now() - from > 30 * TEST_PATIENCE) fail_msg("no \"%s\":\n%s", part, tmux("capture-pane -p -t t"));
     }
 }
@@ -536,10 +536,10 @@ static void look_and_come_back(const char *part) {
     double from = now();
     while (!shows(part)) {
         type("Enter");
-        await("8 goes on", true);
+        await("8 continues", true);
         type("8");
-        await("8 goes on", false);
-        for (int i = 0; i < 100 && !shows(part) && !shows("awaited"); i++) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        await("8 continues", false);
+        for (int i = 0; i < 100 && !shows(part) && !shows("still computing"); i++) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
         if (now() - from > 30 * TEST_PATIENCE) fail_msg("no \"%s\":\n%s", part, tmux("capture-pane -p -t t"));
     }
 }
@@ -565,40 +565,40 @@ static void a_lesson_is_gone_through(void **state) {
     type(line);
     free(line);
     await("A frozen model", true);
-    go_on_to("c answers");
+    go_on_to("c to answer");
     type("b");
     go_on_to("= 0.");
-    go_on_to("b, as you said");
+    go_on_to("b is correct");
     type("Escape"); /* and comes back to the same place */
     await("LoRA: rank, product", true);
-    await("s open", true);
+    await("started", true);
     free(tmux("new-session -d -s notes -x 80 -y 24 \"'%s' watch --lesson --db '%s'\"", petri, stage.db));
-    await_note("no note to this step");
+    await_note("no notes for this step");
     type("Enter");
-    await_within(30, "b, as you said", true); /* behind what is still computed ahead */
-    go_on_to("Enter trains it");
+    await_within(30, "b is correct", true); /* behind what is still computed ahead */
+    go_on_to("press Enter to train");
     await_note("Explain a step while it runs");
-    await_note("Look: train");
+    await_note("Screen: train");
     type("Enter");
     await("\u2713 #1", true);
     await("run #1 finished", true);
     assert_false(shows("finished, best")); /* no line tells what the lesson asks next */
-    go_on_to("Look: train");
-    look_and_come_back("c answers");
+    go_on_to("Screen: train");
+    look_and_come_back("c to answer");
     type("b");
     go_on_to("in layer 1 and");
     go_on_to("The frozen parameters did not change");
-    go_on_to("Look: heatmap");
+    go_on_to("Screen: heatmap");
     type("l");
     await("Why this is useful", true);
-    go_on_to("Enter trains it");
+    go_on_to("press Enter to train");
     type("Enter");
     await("\u2713 #2", true);
     go_on_to("of the two runs: 1 means");
     go_on_to("Try it");
     go_on_to("function_linear");
-    go_on_to("Esc leads to the lessons");
-    await_note("the end");
+    go_on_to("Esc lists the lessons");
+    await_note("end of the lesson");
     free(tmux("kill-session -t notes"));
     leave();
     assert_int_equal(run_count(), 0); /* what it trained is in no list */
