@@ -25,13 +25,13 @@ static const char *section_name(enum explain_section s) {
 }
 
 const char *explain_section_title(enum explain_section s) {
-    static const char *const titles[EXPLAIN_SECTIONS] = { "what it is",
+    static const char *const titles[EXPLAIN_SECTIONS] = { "overview",
                                                           "axes",
                                                           "formula",
-                                                          "what trains",
-                                                          "what it costs",
-                                                          "what equals what",
-                                                          "what the published code does otherwise" };
+                                                          "trainable parameters",
+                                                          "cost",
+                                                          "equivalent methods",
+                                                          "differences of the published code" };
     return titles[s];
 }
 
@@ -53,11 +53,11 @@ static void add_taken(struct explain_page *page, enum explain_section section, c
 static void add_about(struct explain_page *page, const struct method *m, const struct preset *preset) {
     char *text = method_text(m), *spelled = method_canonical(m);
     if (preset) add(page, EXPLAIN_ABOUT, "%s", preset->note);
-    add(page, EXPLAIN_ABOUT, "written: %s", text);
-    if (strcmp(text, spelled)) add(page, EXPLAIN_ABOUT, "module by module: %s", spelled);
+    add(page, EXPLAIN_ABOUT, "text: %s", text);
+    if (strcmp(text, spelled)) add(page, EXPLAIN_ABOUT, "expanded: %s", spelled);
     if (preset && *preset->sizes)
-        add(page, EXPLAIN_ABOUT, "usual sizes %s, learning rate %g with AdamW", preset->sizes, preset->lr);
-    if (preset && preset->regime) add(page, EXPLAIN_ABOUT, "learned: %s", preset->regime);
+        add(page, EXPLAIN_ABOUT, "default sizes %s, learning rate %g with AdamW", preset->sizes, preset->lr);
+    if (preset && preset->regime) add(page, EXPLAIN_ABOUT, "training regime: %s", preset->regime);
     free(text);
     free(spelled);
 }
@@ -74,18 +74,18 @@ static void explain_add_axes(struct explain_page *page, const struct module *m, 
     else if (m->write != TAP_NONE) buf_printf(&b, " · at %s", tap_name(m->write));
     else buf_printf(&b, " · %s", target_name(m->target));
     if (!module_in_weight(m))
-        buf_printf(&b, " · composed by %s · source %s", axis_value(m, AXIS_COMPOSITION).text,
+        buf_printf(&b, " · composition %s · source %s", axis_value(m, AXIS_COMPOSITION).text,
                    source_name(m->source));
     if (source_width(m->source)) buf_printf(&b, " of width %d", m->mid);
     if (module_is_sized(m)) buf_printf(&b, " · %s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size);
     if (module_takes(m, TAKES_ACT)) buf_printf(&b, " · %s", method_act_name(m->act));
     if (m->norm != NORM_NONE) buf_printf(&b, " · norm %s", norm_name(m->norm));
-    if (m->norm_before) buf_puts(&b, " · a norm before");
+    if (m->norm_before) buf_puts(&b, " · norm before");
     if (m->residual != RESIDUAL_WRITTEN) buf_printf(&b, " · residual %s", residual_name(m->residual));
     if (m->ending != END_MODEL) buf_printf(&b, " · end %s", ending_name(m->ending));
     char init[INIT_TEXT];
     module_init_text(m, init);
-    if (module_takes(m, TAKES_INIT)) buf_printf(&b, " · starts %s", init);
+    if (module_takes(m, TAKES_INIT)) buf_printf(&b, " · init %s", init);
     key_layers_text(m, layers);
     buf_printf(&b, " · layers %s", layers);
     if (m->stack != STACK_ALL) buf_printf(&b, " of the %s", stack_name(m->stack));
@@ -113,7 +113,7 @@ static void add_formulas(struct explain_page *page, const struct method *m, cons
     add_generators(page, m);
     if (m->retriever.on)
         add(page, EXPLAIN_FORMULA,
-            "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at "
+            "retriever: %s of the mean h over the tokens of an example; loss + %g·(losses between examples), "
             "temperature %g",
             m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight,
             m->retriever.temperature);
@@ -130,8 +130,8 @@ static void add_formulas(struct explain_page *page, const struct method *m, cons
     if (c->on)
         add(page, EXPLAIN_FORMULA, "classifier: %s%s of %s",
             c->layers > 1 ? method_act_name(c->act) : "p W + b", c->layers > 1 ? "(p W_1 + b_1) W + b" : "",
-            c->pooler ? "the model's pooler p" : "the first token p of the encoder's output");
-    if (!m->count) add(page, EXPLAIN_FORMULA, "none: nothing is added to the model");
+            c->pooler ? "the model's pooler p" : "the first token p of the encoder output");
+    if (!m->count) add(page, EXPLAIN_FORMULA, "none: no module is added to the model");
 }
 
 /* ---- what trains, and what it costs ---- */
@@ -154,7 +154,7 @@ static void add_trains(struct explain_page *page, const struct plan *p, const st
     text_thousands((int64_t)(p->trained_method - p->own), shown);
     text_thousands((int64_t)p->own, own);
     if (p->tasks > 1)
-        add(page, EXPLAIN_TRAINS, "of them %s are shared by %d tasks, %s are the tasks' own", shown, p->tasks,
+        add(page, EXPLAIN_TRAINS, "%s shared by %d tasks, %s specific to one task", shown, p->tasks,
             own);
 }
 
@@ -166,15 +166,15 @@ static void add_costs(struct explain_page *page, const struct plan *p) {
     text_thousands((int64_t)p->trained_method, trained);
     text_thousands((int64_t)p->model, model);
     text_thousands((int64_t)p->kept_method, kept);
-    add(page, EXPLAIN_COSTS, "%s values trained, %.3f %% of the model's %s, without the head", trained, share,
+    add(page, EXPLAIN_COSTS, "%s trainable parameters, %.3f%% of the model's %s, without the head", trained, share,
         model);
-    if (p->tasks > 1) add(page, EXPLAIN_COSTS, "%.3f %% a task, of %d", share / p->tasks, p->tasks);
-    add(page, EXPLAIN_COSTS, "%s values kept after training", kept);
-    add(page, EXPLAIN_COSTS, "%.1f MB for values, gradients and AdamW's moments while training",
+    if (p->tasks > 1) add(page, EXPLAIN_COSTS, "%.3f%% per task, for %d tasks", share / p->tasks, p->tasks);
+    add(page, EXPLAIN_COSTS, "%s parameters stored in the adapter", kept);
+    add(page, EXPLAIN_COSTS, "%.1f MB in training for parameters, gradients and AdamW moments",
         (double)(p->trained_method + p->head) * STATE * 1e-6);
     if (attach_can_merge(p, &why))
-        add(page, EXPLAIN_COSTS, "folds into the model's weights: then it costs nothing in use");
-    else add(page, EXPLAIN_COSTS, "does not fold into the model's weights: %s", why);
+        add(page, EXPLAIN_COSTS, "can be merged into the model's weights: no cost at inference");
+    else add(page, EXPLAIN_COSTS, "cannot be merged into the model's weights: %s", why);
 }
 
 static void add_findings(struct explain_page *page, const struct method *m, const struct arch *a) {
@@ -198,15 +198,15 @@ static bool is_scaled_as(const struct preset *p, const struct method *m) {
 static void explain_add_words(struct explain_page *page, const struct method *m, const struct preset *named,
                               const struct preset *is) {
     const struct preset *first = named && named->same_as ? preset_find(named->same_as) : NULL, *p;
-    if (first && is_scaled_as(first, m)) add(page, EXPLAIN_EQUALS, "the same point as %s", first->name);
+    if (first && is_scaled_as(first, m)) add(page, EXPLAIN_EQUALS, "same method as %s", first->name);
     else if (first)
-        add(page, EXPLAIN_EQUALS, "%s with s = %g in place of %g", first->name, m->module[0].scale,
+        add(page, EXPLAIN_EQUALS, "%s with s = %g instead of %g", first->name, m->module[0].scale,
             preset_scale(first, &m->module[0]));
     for (int i = 0; is && (p = preset_at(i)); i++) {
         if (p == named || !p->same_as || strcmp(p->same_as, is->name)) continue;
-        if (is_scaled_as(p, m)) add(page, EXPLAIN_EQUALS, "%s is another word for %s", p->name, is->name);
+        if (is_scaled_as(p, m)) add(page, EXPLAIN_EQUALS, "%s is another name of %s", p->name, is->name);
         else
-            add(page, EXPLAIN_EQUALS, "%s is %s with s = %g in place of %g", p->name, is->name,
+            add(page, EXPLAIN_EQUALS, "%s is %s with s = %g instead of %g", p->name, is->name,
                 preset_scale(p, &m->module[0]), m->module[0].scale);
     }
 }
@@ -224,15 +224,15 @@ static void add_equals(struct explain_page *page, const struct method *m, const 
         free(from);
     }
     add_taken(page, EXPLAIN_EQUALS,
-              is ? "nearest to it among the others: " : "nearest published: ", method_nearest_but(m, is));
+              is ? "nearest other preset: " : "nearest published method: ", method_nearest_but(m, is));
 }
 
 /* Of what is no preset itself, what is known of the nearest one. */
 static void add_released(struct explain_page *page, const struct method *m, const struct preset *preset) {
     const struct preset *of = preset ? preset : method_nearest_preset(m);
-    if (!of || !of->released) add(page, EXPLAIN_RELEASED, "no difference is recorded");
+    if (!of || !of->released) add(page, EXPLAIN_RELEASED, "no known differences");
     else if (preset) add(page, EXPLAIN_RELEASED, "%s", of->released);
-    else add(page, EXPLAIN_RELEASED, "of %s, the nearest published: %s", of->name, of->released);
+    else add(page, EXPLAIN_RELEASED, "of %s, the nearest published method: %s", of->name, of->released);
 }
 
 void explain_fill(struct explain_page *out, const struct method *given, const struct preset *named,
@@ -244,7 +244,7 @@ void explain_fill(struct explain_page *out, const struct method *given, const st
     out->title = preset ? xprintf("%s: %s", preset->title, preset->paper) : method_text(&m);
     add_about(out, &m, preset);
     for (int i = 0; i < m.count; i++) explain_add_axes(out, &m.module[i], i + 1);
-    if (!m.count) add(out, EXPLAIN_AXES, "no module: the head alone");
+    if (!m.count) add(out, EXPLAIN_AXES, "no module: only the head");
     add_formulas(out, &m, a);
     if (p) add_trains(out, p, a);
     if (p) add_costs(out, p);

@@ -72,8 +72,8 @@ static const enum request explain_draw_keys[] = {
 const struct screen screen_explain = {
     .name = "explain",
     .rendered = compose_rendered,
-    .about = "What the method on Compose is: its axes, its formulas, what trains, what it costs on this "
-             "model, what equals what, and what the published code does otherwise.",
+    .about = "The method on Compose: its axes, formulas, trainable parameters, cost on this model, equivalent "
+             "methods, and differences of the published code.",
     .keys = explain_draw_keys,
     .under = &screen_compose,
     .shown = explain_draw_shown,

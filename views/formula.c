@@ -18,7 +18,7 @@ void formula_delta(const struct module *m, const struct arch *a, const char *sub
 
 /* A bottleneck with norms or a residual of its own: "h ← LN(h + res + 2 Δh); ends so". */
 static void compose_ends(const struct module *m, const char *sub, char out[160]) {
-    static const char *const ends[END_COUNT] = { "", ";  the sublayer ends so" };
+    static const char *const ends[END_COUNT] = { "", ";  end of the sublayer" };
     const char *base = m->residual == RESIDUAL_READ     ? input_of(m)
                        : m->residual == RESIDUAL_STREAM ? "h + res"
                                                         : "h";
@@ -40,7 +40,7 @@ static void formula_gate(const struct module *m, const char *sub, char out[160])
     char factor[32] = "";
     if (m->scale != 1) snprintf(factor, sizeof factor, "%g ", m->scale);
     if (!keys)
-        snprintf(out, 160, "h \u2190 h + %sg \u0394h%s, g = mean \u03C3(%s\u00B7w + b) over the row", factor,
+        snprintf(out, 160, "h ← h + %sg Δh%s, g = mean σ(%s·w + b) over the tokens", factor,
                  sub, input_of(m));
     else
         snprintf(out, 160,
@@ -52,13 +52,13 @@ static void formula_gate(const struct module *m, const char *sub, char out[160])
 void formula_compose(const struct module *m, const char *sub, char out[160]) {
     const char *sign;
     if (m->source == SOURCE_FUSION && m->fn == FN_PROMPT) {
-        snprintf(out, 160, "P%s held still, for attention over prompts", sub);
+        snprintf(out, 160, "P%s frozen, for attention over prompts", sub);
         return;
     }
     if (m->source == SOURCE_FUSION) {
         char factor[32] = "";
         if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);
-        snprintf(out, 160, "z%s = %s\u0394h%s, held still, for the fusion", sub,
+        snprintf(out, 160, "z%s = %sΔh%s, frozen, for the fusion", sub,
                  m->comp == COMP_LEARNED ? "s " : factor, sub);
         return;
     }
@@ -86,7 +86,7 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
                  m->place == PLACE_AFTER_BOS ? "X \u2190 [x_0; P%s; x_1 \u2026]" : "X \u2190 [P%s; X]", sub);
         break;
     case COMP_IN_WEIGHT:
-        snprintf(out, 160, "trained where they are");
+        snprintf(out, 160, "trained in place");
         break;
     case COMP_CHANNEL: snprintf(out, 160, "h \u2190 h + s \u2299 \u0394h%s, s from %g", sub, m->scale); break;
     case COMP_GATE:

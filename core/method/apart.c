@@ -20,7 +20,7 @@ enum apart_axis {
     APART_AXES
 };
 static const char *const axis_names[APART_AXES] = { "function", "position", "insertion", "composition",
-                                                    "heads",    "source",   "start" };
+                                                    "heads",    "source",   "init" };
 
 /* Taps of one place: before a map's output is used, among the heads, at a sublayer's end. */
 static int apart_place(const struct module *m) {
@@ -141,13 +141,13 @@ char *method_apart(const struct method *a, const struct method *b) {
         const struct module *x = d.one[side];
         if (!d.alone[side]) continue;
         buf_printf(&out, "%s%s ", out.size ? ", " : "", side ? "without" : "with");
-        if (d.alone[side] > 1) buf_printf(&out, "%d further modules", d.alone[side]);
+        if (d.alone[side] > 1) buf_printf(&out, "%d more modules", d.alone[side]);
         else
-            buf_printf(&out, "a further %s at %s", fn_name(x->fn),
+            buf_printf(&out, "another %s at %s", fn_name(x->fn),
                        x->write == TAP_NONE ? target_name(x->target) : tap_name(x->write));
     }
     if (d.networks) buf_printf(&out, "%sanother network", out.size ? ", " : "");
-    if (!out.size) buf_puts(&out, "the same on every axis");
+    if (!out.size) buf_puts(&out, "equal on all axes");
     free(pair);
     return buf_take(&out);
 }

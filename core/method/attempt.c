@@ -16,11 +16,11 @@ static const struct attempt usual = { .on = true, .hidden = 100 };
 #define AT(member) .offset = offsetof(struct attempt, member)
 static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
-      .says = "Width between the two maps of what a row's words ask." },
+      .says = "Inner width of the network that computes the attention query from the input." },
     { "temperature", AT(temperature), .kind = KEY_WEIGHT,
-      .says = "What scores of prompts are divided by; 0: e times the model's width." },
+      .says = "Temperature of the attention scores; 0: e times the model width." },
     { "norm", AT(norm), KEY_WORDS(norms),
-      .says = "Whether the norm behind the maps trains; the released code holds it still." },
+      .says = "Whether the LayerNorm of the query network is trained; the released code freezes it." },
 };
 const struct network attempt_network = { "attempt",
                                          "attempt",
@@ -36,11 +36,12 @@ bool attempt_is_source(const struct module *m) { return m->fn == FN_PROMPT && m-
 
 static const char *prompt_fault(const struct module *x, const struct module *own) {
     if (own->source != SOURCE_FREE)
-        return "the prompt that others are joined to is one of its own: source=free";
-    if (x->rows != ROWS_ACTING || own->rows != ROWS_ACTING) return "prompts that are joined have rows=acting";
-    if (x->size != own->size) return "prompts that are joined have one length: they differ in l=";
+        return "attempt needs a trainable target prompt: use source=free for it";
+    if (x->rows != ROWS_ACTING || own->rows != ROWS_ACTING)
+        return "prompts joined by attempt must have rows=acting";
+    if (x->size != own->size) return "prompts joined by attempt must have the same length l";
     if (x->write != own->write || x->place != own->place)
-        return "prompts that are joined stand at one place: they differ in write= or place=";
+        return "prompts joined by attempt must have the same write= and place=";
     return NULL;
 }
 
@@ -53,11 +54,11 @@ const char *attempt_fault(const struct method *m, int *module) {
     }
     *module = -1;
     if (m->attempt.on && !sources)
-        return "attempt joins prompts of other runs and the method has none: say attempt(runs=3|5), or "
-               "prompts with source=fusion,init=run(N)";
-    if (sources && !m->attempt.on) return "a prompt with source=fusion without what joins it: add + attempt";
-    if (sources && !own) return "attempt adds prompts of other runs to one of its own: add prompt(l=…)";
-    if (sources >= MIX_MOST) return "attempt joins 31 prompts at most";
+        return "attempt needs prompts of other runs: use attempt(runs=3|5), or add prompts with "
+               "source=fusion,init=run(N)";
+    if (sources && !m->attempt.on) return "source=fusion needs a module that joins the prompts: add + attempt";
+    if (sources && !own) return "attempt adds to a trainable target prompt, which is missing: add prompt(l=…)";
+    if (sources >= MIX_MOST) return "attempt joins at most 31 prompts";
     for (*module = 0; sources && *module < m->count; ++*module) {
         const char *fault = attempt_is_source(&m->module[*module]) ? prompt_fault(&m->module[*module], own)
                                                                    : NULL;
@@ -166,7 +167,7 @@ node attempt_rows(struct tape *t, const struct plan *p, const node *leaf, node w
 char *attempt_formula(const struct method *m) {
     char temperature[32] = "e\u00B7d";
     if (m->attempt.temperature > 0) snprintf(temperature, sizeof temperature, "%g", m->attempt.temperature);
-    return xprintf("H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j\u00B7H/%s), the row's prompt P + "
-                   "\u03A3 a_j P_j, x its words",
+    return xprintf("H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j·H/%s), prompt of the example: P + Σ a_j P_j, x "
+                   "its token embeddings",
                    temperature);
 }

@@ -16,17 +16,17 @@ static const struct budget usual = {
 #define AT(member) .offset = offsetof(struct budget, member)
 static const struct key keys[] = {
     { "target", AT(target), .kind = KEY_WHOLE, .least = 1,
-      .says = "Values of each SVD that are left at the end, on average." },
-    { "begin", AT(begin), .kind = KEY_WHOLE, .says = "Steps before the first cut." },
-    { "end", AT(end), .kind = KEY_WHOLE, .says = "Steps after the last cut." },
+      .says = "Average number of singular values per SVD after pruning." },
+    { "begin", AT(begin), .kind = KEY_WHOLE, .says = "Steps before the first pruning." },
+    { "end", AT(end), .kind = KEY_WHOLE, .says = "Steps after the last pruning." },
     { "every", AT(every), .kind = KEY_WHOLE, .least = 1,
-      .says = "Steps from one cut to the next." },
+      .says = "Steps between prunings." },
     { "beta1", AT(beta1), .kind = KEY_NUMBER,
-      .says = "Decay of the mean of each value's importance." },
+      .says = "Decay rate of the moving average of importance." },
     { "beta2", AT(beta2), .kind = KEY_NUMBER,
-      .says = "Decay of the mean of its uncertainty." },
+      .says = "Decay rate of the moving average of uncertainty." },
     { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER,
-      .says = "Weight in the loss of how far W_d and W_u are from orthogonal." },
+      .says = "Weight in the loss of the deviation of W_d and W_u from orthogonality." },
 };
 const struct network budget_network = { "budget",
                                         "budget",
@@ -40,9 +40,9 @@ const char *budget_fault(const struct method *m, int64_t steps) {
     const struct budget *b = &m->budget;
     if (!b->on || (b->beta1 < 1 && b->beta2 < 1 && b->begin + b->end < steps)) return NULL;
     return b->begin + b->end < steps
-               ? "V26: the budget's beta1 and beta2 must be below 1"
-               : "V26: the budget is cut between step begin and end steps before the last, and so few steps "
-                 "leave nothing between them";
+               ? "V26: beta1 and beta2 of the budget must be below 1"
+               : "V26: the budget is pruned from step begin until end steps before the last: no step is left between "
+                 "them; train for more steps or lower begin or end";
 }
 
 static bool is_svd(const struct plan *p, const struct plan_tensor *t) {

@@ -40,7 +40,7 @@ void check_memory(struct check *c, const struct module *m, double bytes, bool al
     if (!more && !always) return;
     check_find(
         c, more ? LEVEL_WARNING : LEVEL_INFO, "V33",
-        "training %.0f values needs %.1f GB for values, gradients and moments; this machine has %.1f GB",
+        "training %.0f parameters needs %.1f GB for values, gradients and moments; this machine has %.1f GB",
         values, values * bytes * 1e-9, memory * 1e-9);
 }
 
@@ -72,31 +72,31 @@ static void check_write(struct check *c, const struct module *m) {
     if (module_in_weight(m)) {
         if (m->target == TARGET_TAP && tap_weight_role(m->write) == ROLE_COUNT)
             ERROR(c, "V38",
-                  "%s is no output of a linear map or LayerNorm: write a.q, a.k, a.v, a.out, "
-                  "a.end, f.pre, f.out, f.end or embed",
+                  "%s is not the output of a linear map or LayerNorm: use write=a.q, a.k, a.v, a.out, a.end, f.pre, "
+                  "f.out, f.end or embed",
                   tap_name(m->write));
         return;
     }
     bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     if (words && m->write != TAP_EMBED_WORDS)
-        ERROR(c, "V38", "a %s is of the tokens' word embeddings, at embed.words, not at %s: leave write= out",
+        ERROR(c, "V38", "a %s applies to the word embeddings (embed.words), not to %s: omit write=",
               function_of(m)->name, tap_name(m->write));
     else if (words && (m->first != 1 || m->last))
-        ERROR(c, "V13", "the embedding is below all layers: leave layers= out");
+        ERROR(c, "V13", "the embedding is below all layers: omit layers=");
     else if (words)
         return;
     else if (rows && m->write != TAP_EMBED && m->write != TAP_EMBED_WORDS)
-        ERROR(c, "V38", "rows of a prompt join at embed.words or behind the embedding, at embed, not at %s",
+        ERROR(c, "V38", "a prompt is inserted at embed.words or after the embedding, at embed, not at %s",
               tap_name(m->write));
     else if (!rows && m->write == TAP_EMBED_WORDS)
-        ERROR(c, "V38", "embed.words is where rows of a prompt join: write embed, the embedding's output");
+        ERROR(c, "V38", "only prompts write embed.words: use write=embed, the output of the embedding");
     else if (!rows && !is_writable(m->write))
         ERROR(c, "V38",
-              "%s cannot be written: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, "
-              "f.pre, f.act, f.out and embed",
+              "%s is not writable: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, f.out and "
+              "embed",
               tap_name(m->write));
     else if ((rows || m->write == TAP_EMBED) && (m->first != 1 || m->last))
-        ERROR(c, "V13", "the embedding is below all layers: leave layers= out");
+        ERROR(c, "V13", "the embedding is below all layers: omit layers=");
 }
 
 static void check_read(struct check *c, const struct module *m) {
@@ -108,23 +108,22 @@ static void check_read(struct check *c, const struct module *m) {
                     (m->read == TAP_A_NORM && m->write == TAP_A_OUT);
     if (!same)
         ERROR(c, "V39",
-              "%s and %s are not in one sublayer: read a tap of the sublayer that is written", read,
+              "%s and %s are in different sublayers: read a tap of the sublayer that is written", read,
               write);
     else if (!pfeiffer && m->read != m->write && tap_rank(m->read) > tap_rank(m->write))
         ERROR(c, "V6", "circular: %s is computed from %s, so the module would need its own output: "
               "read a tap before %s", read, write, write);
     else if (m->read != m->write && tap_rank(m->read) == tap_rank(m->write) && tap_rank(m->read) == 2)
-        ERROR(c, "V39", "%s and %s are computed side by side: read a.in", read, write);
+        ERROR(c, "V39", "%s and %s are computed in parallel: use read=a.in", read, write);
 }
 
 static void check_place(struct check *c, const struct module *m) {
     bool cross = m->site == SUB_CROSS;
     if ((m->stack == STACK_DECODER || cross) && !c->a->decoder_layers)
-        ERROR(c, "V7", "%s: this model has an encoder only: leave %s out",
+        ERROR(c, "V7", "%s: this model has only an encoder: omit %s",
               cross ? "cross-attention" : "the decoder", cross ? "site=cross" : "stack=decoder");
     else if (m->stack == STACK_ENCODER && cross)
-        ERROR(c, "V7", "cross-attention is the decoder's: an encoder attends to itself alone, so "
-              "leave stack=encoder or site=cross out");
+        ERROR(c, "V7", "an encoder has no cross-attention: omit stack=encoder or site=cross");
 }
 
 static void check_layers(struct check *c, const struct module *m) {
@@ -135,13 +134,13 @@ static void check_layers(struct check *c, const struct module *m) {
                                           : m->stack == stack && layers > 0;
         if (!here || (m->first <= layers && m->last <= layers)) continue;
         if (!c->a->decoder_layers)
-            ERROR(c, "V40", "layers %d to %d: this model has layers 1 to %d", m->first,
+            ERROR(c, "V40", "layers %d-%d: this model has layers 1 to %d", m->first,
                   m->last ? m->last : layers, layers);
         else
             ERROR(c, "V40",
-                  "layers %d to %d: the %s has layers 1 to %d%s", m->first,
+                  "layers %d-%d: the %s has layers 1 to %d%s", m->first,
                   m->last ? m->last : layers, stack_name(stack), layers,
-                  m->stack == STACK_ALL ? "; a range counts in each stack, stack= narrows it" : "");
+                  m->stack == STACK_ALL ? "; a range applies to each stack: restrict it with stack=" : "");
         return;
     }
 }
@@ -157,8 +156,8 @@ static void check_rows(struct check *c, const struct module *m) {
     if (m->read == m->write || !tap_is_attention(m->read)) return;
     if (from_keys ? !to_keys : to_keys && m->read != TAP_A_IN)
         ERROR(c, "V46",
-              "at cross-attention a.k and a.v are the encoder's rows, other taps the decoder's: "
-              "no module leads from %s to %s; say site=self",
+              "at cross-attention a.k and a.v are computed from the encoder's tokens, other taps from the decoder's: "
+              "a module cannot read %s and write %s; use site=self",
               tap_name(m->read), tap_name(m->write));
 }
 
@@ -171,12 +170,12 @@ static bool check_form(struct check *c, const struct module *m) {
     if (f->check && !f->check(c, m)) return takes;
     if (m->comp == COMP_GATED && !(takes && m->write == TAP_A_HEAD))
         ERROR(c, "V1",
-              "gated needs softmax keys at the attention heads: λ is the share of the softmax that "
-              "falls on them, and nowhere else is there one; use add or scaled");
+              "gated needs softmax keys at the attention heads: λ is the share of the softmax on these keys; use add "
+              "or scaled");
     else if (!takes)
-        ERROR(c, "V42", "a %s cannot %s: it composes by %s%s", f->name,
+        ERROR(c, "V42", "a %s does not support the composition %s: use %s%s", f->name,
               m->comp == COMP_MULTIPLY    ? "multiply"
-              : m->comp == COMP_IN_WEIGHT ? "sit in the weight"
+              : m->comp == COMP_IN_WEIGHT ? "in-weight"
                                           : comp_name(m->comp),
               f->comps & COMPS_ADDING ? "add, scaled or learned" : comp_name(f->usual.comp),
               f->comps & COMPS_GATED ? ", or gated" : "");
@@ -189,16 +188,17 @@ static void check_end(struct check *c, const struct module *m) {
     bool normed = m->norm_before || m->norm == NORM_SCALED || m->norm == NORM_SUM;
     if (moved && m->write != TAP_A_OUT && m->write != TAP_F_OUT)
         ERROR(c, "V61",
-              "residual, end=bare and norm=sum are for what ends a sublayer: write a.out or f.out, not %s",
+              "residual=, end=bare and norm=sum need the end of a sublayer: use write=a.out or write=f.out instead of "
+              "%s",
               tap_name(m->write));
     else if ((moved || normed) && m->heads != HEADS_SHARED)
         ERROR(
             c, "V61",
-            "a bottleneck that works head by head has neither norms nor another residual: use heads=shared");
+            "a bottleneck per head supports neither norms nor another residual: use heads=shared");
     else if (normed && source_is_generated(m->source))
-        ERROR(c, "V61", "of norms the generator makes norm=own and norm=shared alone");
+        ERROR(c, "V61", "the generator supports only norm=own and norm=shared");
     else if (m->residual == RESIDUAL_READ && tap_width(c->a, m->read) != tap_width(c->a, m->write))
-        ERROR(c, "V61", "%s is not as wide as %s, so it is no residual of it: leave residual=read out",
+        ERROR(c, "V61", "%s and %s differ in width, so the residual cannot be added: omit residual=read",
               tap_name(m->read), tap_name(m->write));
 }
 
@@ -206,17 +206,17 @@ static void check_comp(struct check *c, const struct module *m) {
     bool gates = comp_gates(m->comp) > 0;
     if (module_in_weight(m) || !check_form(c, m)) return;
     if (comp_has_scale(m->comp) && !isfinite(m->scale))
-        ERROR(c, "V16", "the scale must be a finite number");
+        ERROR(c, "V16", "the scale must be finite");
     else if ((m->comp == COMP_SCALED || gates) && m->scale == 0)
-        ERROR(c, "V16", "with scale 0 the module does nothing and learns nothing: choose another");
+        ERROR(c, "V16", "with scale 0 the module has no effect and no gradient: use another scale");
     if (m->comp == COMP_LEARNED && m->scale != 1 && m->scale != 0)
         WARN(c, "V22",
-             "a learned scale that starts at %g equals one that starts at 1 with W_u made larger: "
-             "start at 1 unless that is what is compared",
+             "a learned scale initialized to %g is equivalent to one initialized to 1 with a larger W_u: use 1 unless "
+             "you compare the two",
              m->scale);
     if (m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA)
         WARN(c, "V24",
-             "s = 0 and W_u = 0: every gradient of the module is zero for ever; start s at 1");
+             "s = 0 and W_u = 0: all gradients of the module stay zero; initialize s to 1");
 }
 
 static void check_heads(struct check *c, const struct module *m) {
@@ -225,13 +225,12 @@ static void check_heads(struct check *c, const struct module *m) {
     if (tap_is_ffn(m->write))
         ERROR(c, "V5", "the FFN has no heads: use heads=shared");
     else if (!f->per_head)
-        ERROR(c, "V42", "a %s for each head is not built: use heads=shared", f->name);
+        ERROR(c, "V42", "a %s per head is not supported: use heads=shared", f->name);
     else if (m->write != TAP_A_HEAD)
-        ERROR(c, "V43", "what works head by head writes a.head, not %s", tap_name(m->write));
+        ERROR(c, "V43", "a module per head needs write=a.head, not %s", tap_name(m->write));
     else if (m->heads == HEADS_FACTORISED && m->read != TAP_A_Q && m->read != TAP_A_HEAD)
         ERROR(c, "V43",
-              "a factorised module reads each head's own part of a.q (or a.head), not %s; "
-              "heads=free reads the whole of a tap",
+              "heads=factorised reads each head's part of a.q or a.head, not %s; use heads=free to read a whole tap",
               tap_name(m->read));
 }
 
@@ -240,10 +239,10 @@ static void check_prompt(struct check *c, const struct module *m) {
     struct span span[SPANS];
     int n = module_spans(m, c->a, span);
     if (function_of(m)->form != FORM_KEYS)
-        ERROR(c, "V54", "only softmax keys and values are made of a prompt: use source=task or source=hyper");
+        ERROR(c, "V54", "only softmax keys and values can be computed from a prompt: use source=task or source=hyper");
     for (int i = 0; i < n; i++)
         if (span[i].site == SUB_CROSS) {
-            ERROR(c, "V54", "prompts of a task are for self-attention, never cross-attention: say site=self");
+            ERROR(c, "V54", "prompts of tasks apply to self-attention, not to cross-attention: use site=self");
             return;
         }
 }
@@ -255,16 +254,16 @@ static void check_gate(struct check *c, const struct module *m) {
     int n = gate || m->comp == COMP_CHANNEL ? module_spans(m, c->a, span) : 0;
     if (n &&
         (source_is_hyper(m->source) || source_is_prompt(m->source) || (keys && m->source == SOURCE_TASK)))
-        ERROR(c, "V47", "a %s of what is made for each task is not built: use source=free",
+        ERROR(c, "V47", "a %s with weights per task is not supported: use source=free",
               comp_name(m->comp));
     if (n && !gate && (m->norm == NORM_SCALED || m->norm == NORM_SUM))
-        ERROR(c, "V47", "a %s behind or below a norm of its sum is not built: use norm=own",
+        ERROR(c, "V47", "a %s with norm=scaled or norm=sum is not supported: use norm=own",
               comp_name(m->comp));
     for (int i = 0; i < n && gate; i++)
         if (span[i].stack == STACK_DECODER) {
             ERROR(c, "V73",
-                  "the gate is a mean over a row's tokens, and in the decoder it would see those that come "
-                  "later: say stack=encoder");
+                  "the gate averages over all tokens of an example; in the decoder it would see future tokens: use "
+                  "stack=encoder");
             return;
         }
 }
@@ -275,30 +274,29 @@ static void check_source(struct check *c, const struct module *m) {
     bool keys = f->form == FORM_KEYS, by_task = source_row(m->source)->by_task;
     bool rows = f->form == FORM_ROWS, of_rows = m->source == SOURCE_LSTM || m->source == SOURCE_PRODUCT;
     if (m->source == SOURCE_MLP && !module_takes(m, TAKES_MLP))
-        ERROR(c, "V42", "only a prefix or a prompt is made by an MLP: use source=free or source=shared");
+        ERROR(c, "V42", "an MLP can generate only a prefix or a prompt: use source=free or source=shared");
     if (of_rows && !rows)
-        ERROR(c, "V42", "source=%s is for the rows of a prompt: use source=free", source_name(m->source));
+        ERROR(c, "V42", "source=%s applies only to prompts: use source=free", source_name(m->source));
     if (m->source == SOURCE_HYPER && rows)
         ERROR(c, "V42",
-              "a prompt made by the generator is not built: use source=free, source=task or source=product");
+              "a prompt cannot be generated by the hypernetwork: use source=free, source=task or source=product");
     if (init_is_of_rows(m->init) && !rows)
-        ERROR(c, "V42", "init=%s is for the rows of a prompt: use bert or normal", init_name(m->init));
+        ERROR(c, "V42", "init=%s applies only to prompts: use bert or normal", init_name(m->init));
     if (rows && m->init == INIT_LORA)
-        ERROR(c, "V42", "init=lora has no meaning for rows of a prompt: use vocabulary, uniform or normal");
+        ERROR(c, "V42", "init=lora does not apply to prompts: use vocabulary, uniform or normal");
     if (source_is_prompt(m->source)) check_prompt(c, m);
     if (m->source == SOURCE_KRONECKER) kronecker_check(c, m);
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
-        ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
+        ERROR(c, "V47", "a %s per task and per head is not supported: use heads=shared", f->name);
     else if (by_task && m->comp == COMP_LEARNED && (keys || m->norm != NORM_NONE))
-        ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
-              keys ? "of a softmax of its own" : "behind a norm");
+        ERROR(c, "V47", "a learned scale per task %s is not supported: use add or scaled",
+              keys ? "on a separate softmax" : "with a norm");
     check_gate(c, m);
     if (m->norm != NORM_NONE && m->heads != HEADS_SHARED)
-        ERROR(c, "V48", "a norm behind a bottleneck that works head by head is not built: use heads=shared");
+        ERROR(c, "V48", "a norm after a bottleneck per head is not supported: use heads=shared");
     if (keys && m->init == INIT_LORA)
         ERROR(c, "V42",
-              "init=lora has no meaning for keys and values (zeros there are no no-op): use bert "
-              "or normal");
+              "init=lora does not apply to keys and values (zeros are not the identity there): use bert or normal");
     for (int i = 0; (k = key_at(i)); i++) {
         const char *fault = key_takes(k, m) ? key_fault(k, m) : NULL;
         if (fault) ERROR(c, "V16", "%s must be %s", k->name, fault);
@@ -314,13 +312,13 @@ static void check_selection(struct check *c, const struct module *m) {
     for (int i = 0; i < c->tensors; i++) n += module_selects(m, c->a, &c->tensor[i]);
     if (n == 0 && vectors && !c->a->biases)
         ERROR(c, "V11",
-              "this model has 0 biases: there is nothing to train%s",
-              c->a->buckets ? " (relative_attention_bias is a table of positions, not an additive "
-                              "vector); full(target=norms) trains as little"
+              "this model has no biases: nothing to train%s",
+              c->a->buckets ? " (relative_attention_bias is a table of positions, not a bias vector); "
+                              "full(target=norms) has about as few parameters"
                             : "");
     else if (n == 0)
         ERROR(c, "V11",
-              "this selects none of the model's tensors: widen layers= or choose another target");
+              "no tensor of the model is selected: widen layers= or choose another target");
 }
 
 /* Whether module y, of existing tensors, takes a tensor of that role where x sits. */
@@ -340,7 +338,7 @@ static void check_pair(struct check *c, const struct module *x, int first, const
     for (int i = 0; i < c->tensors; i++)
         if (module_selects(x, c->a, &c->tensor[i]) && module_selects(y, c->a, &c->tensor[i])) {
             ERROR(c, "V12",
-                  "%s is trained by module %d too: a tensor has one owner, so narrow one of them",
+                  "%s is also trained by module %d: restrict one of the two modules",
                   c->tensor[i].name, first + 1);
             break;
         }
@@ -349,8 +347,7 @@ static void check_pair(struct check *c, const struct module *x, int first, const
         if (!function_of(owner)->vectors_only && module_is_map(user) &&
             takes_role(c, owner, user, tap_weight_role(user->write)))
             ERROR(c, "V12",
-                  "the matrix below %s is trained whole, so a low-rank change of it adds nothing: "
-                  "drop one of the two",
+                  "the matrix of %s is trained in full, so a low-rank change of it is redundant: remove one of the two",
                   tap_name(user->write));
         if (user->biases && takes_role(c, owner, user, tap_bias_role(user->write)))
             WARN(c, "V30", "two biases are added at %s, the model's and b_u: use biases=no",
@@ -366,7 +363,7 @@ static bool too_many_sets(struct check *c, int stack, int site, int layer) {
         sets += function_of(&c->m->module[i])->form == FORM_KEYS &&
                 module_covers(&c->m->module[i], c->a, stack, site, layer);
     if (sets <= HOOK_SETS) return false;
-    ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention takes %d at most", sets,
+    ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention supports at most %d", sets,
           layer + 1, HOOK_SETS);
     return true;
 }
@@ -386,7 +383,8 @@ static void check_prompts(struct check *c) {
         if (function_of(&c->m->module[i])->form != FORM_ROWS || attempt_is_source(&c->m->module[i])) continue;
         if (first >= 0) {
             c->at = i;
-            ERROR(c, "V55", "module %d is a prompt too: two are one with as many rows as both, so say one",
+            ERROR(c, "V55", "module %d is also a prompt: two prompts are equivalent to one with the sum of their "
+                            "rows; use one",
                   first + 1);
             return;
         }
@@ -413,26 +411,25 @@ static void check_whole(struct check *c) {
     if (other) ERROR(c, "V60", "%s", other);
     const struct retriever *r = &m->retriever;
     if (r->on && r->instance == INSTANCE_NONE && r->prototype == PROTOTYPE_NONE)
-        WARN(c, "V49", "a retriever without a loss learns nothing: say instance=supcon");
+        WARN(c, "V49", "a retriever without a loss has no effect: use instance=supcon");
     int of = hyper_of_prototypes(m), own = of < 0 ? 0 : m->hyper[of].prototype,
         prototype = of < 0 || own ? own : m->hyper[of].task;
     if (r->on && r->prototype != PROTOTYPE_NONE && (of < 0 || prototype != retriever_width(r, c->a)))
         ERROR(c, "V51",
-              "a prototype loss compares rows with the generator's prototypes or task embeddings: add + "
+              "a prototype loss compares examples with the prototypes or task embeddings of the generator: add + "
               "hyper with %s=%d",
               own ? "prototype" : "task", retriever_width(r, c->a));
     if (r->on && r->tap > c->a->encoder_layers)
-        ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap,
+        ERROR(c, "V52", "retriever, tap=%d: the encoder has layers 1 to %d", r->tap,
               c->a->encoder_layers);
     if (m->budget.on && !method_find(m, FN_SVD))
-        ERROR(c, "V74", "a budget shares out the values of SVDs, and the method has none: add svd(…)");
+        ERROR(c, "V74", "a budget prunes the singular values of svd modules, and the method has none: add svd(…)");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers) /* a model that writes has no head */
         WARN(
             c, "V32",
-            "the head stays as it is: unless the model folder brings one, accuracy rests on random "
-            "features");
+            "the head is frozen: unless the model folder provides one, it is random and accuracy is arbitrary");
 }
 
 static int worse_first(const void *a, const void *b) {
@@ -466,8 +463,8 @@ int method_check(const struct method *given, const struct arch *a, struct findin
     check_whole(&c);
     if (halves)
         check_find(&c, LEVEL_INFO, "V53",
-                   "this model has no decoder: layers 1 to %d stand for the encoder, those above for the "
-                   "decoder, and rows' vectors are of layer %d unless tap= says another",
+                   "this model has no decoder: layers 1 to %d are treated as the encoder, those above as the decoder, "
+                   "and example vectors are read at layer %d unless tap= is set",
                    a->encoder_layers / 2, a->encoder_layers / 2);
     if (c.count) qsort(c.list, c.count, sizeof *c.list, worse_first);
     for (int i = 0; i < room && i < (int)c.count; i++) out[i] = c.list[i];

@@ -7,13 +7,14 @@ static const struct classifier usual = { .on = true, .layers = 2, .act = ACT_TAN
 #define AT(member) .offset = offsetof(struct classifier, member)
 static const struct key keys[] = {
     { "layers", AT(layers), .kind = KEY_WHOLE, .least = 1,
-      .says = "Maps between a row's first token and its outputs: one, or two with an activation between." },
+      .says = "Number of linear layers between the first token and the outputs: one, or two with an activation "
+              "between." },
     { "act", AT(act), KEY_WORDS(method_act_names),
-      .says = "The activation between two maps." },
+      .says = "Activation between two layers." },
     { "pooler", AT(pooler), .kind = KEY_FLAG,
-      .says = "Whether it reads the model's pooler, or the first token itself." },
+      .says = "Whether the input is the model's pooler output or the first token." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
-      .says = "Width of the first of two maps; 0: the model's." },
+      .says = "Width of the first of two layers; 0: the model width." },
 };
 const struct network classifier_network = { "classifier",
                                             "classifier",
@@ -45,11 +46,11 @@ bool classifier_is_usual(const struct method *m, const struct arch *a) {
 const char *classifier_fault(const struct method *m, const struct arch *a) {
     const struct classifier *c = &m->classifier;
     if (!c->on) return NULL;
-    if (c->layers > 2) return "a classifier has one or two maps: say layers=1 or layers=2";
-    if (c->hidden && c->layers < 2) return "hidden is the width of the first of two maps: say layers=2";
-    if (m->generated.on) return "a generated head takes the classifier's place: leave one of them out";
-    if (arch_generates(a)) return "a model that writes text has no classifier";
-    if (c->pooler && !a->pooler) return "this family has no pooler: say pooler=no";
-    return c->pooler && a->pooler_absent && c->layers == 2 ? "the model folder has no pooler: say pooler=no"
+    if (c->layers > 2) return "layers=: must be 1 or 2";
+    if (c->hidden && c->layers < 2) return "hidden= is the width of the first of two layers: use layers=2";
+    if (m->generated.on) return "a generated head replaces the classifier: remove one of them";
+    if (arch_generates(a)) return "a text-to-text model has no classifier";
+    if (c->pooler && !a->pooler) return "this model family has no pooler: use pooler=no";
+    return c->pooler && a->pooler_absent && c->layers == 2 ? "the model folder has no pooler: use pooler=no"
                                                            : NULL;
 }

@@ -131,7 +131,7 @@ static bool e22(const struct question *q) {
 static bool e23(const struct question *q) { return q->x->source == SOURCE_KRONECKER; }
 static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION; }
 static const struct equality equalities[] = {
-    { "E1", "keys of a prefix in the joint softmax = the gated form, for any mask", e1 },
+    { "E1", "prefix keys in the joint softmax = the gated form, for any mask", e1 },
     { "E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u multiplied by W_o", e2 },
     { "E3", "scale s = s·W_u and s·b_u; for relu also s·W_d, s·b_d, s·b_u (s > 0)", e3 },
     { "E4",
@@ -150,7 +150,7 @@ static const struct equality equalities[] = {
       "does not",
       e12 },
     { "E13", "a prefix or a prompt with a network = a free one with the generated values", e13 },
-    { "E14", "a prompt is not a fixed prefix: its keys and values at each layer depend on the text", e14 },
+    { "E14", "a prompt differs from a fixed prefix: its keys and values at each layer depend on the text", e14 },
     { "E15",
       "a parallel adapter scaled by 1 = the unscaled one; only their initial "
       "parameters can differ",
@@ -164,14 +164,13 @@ static const struct equality equalities[] = {
       "= one scale per output",
       e17 },
     { "E18",
-      "LoRA at the maps of the FFN is not a parallel adapter without a nonlinearity: it "
-      "reads and writes inside",
+      "LoRA on the FFN's maps is not a parallel adapter without a nonlinearity: it reads and writes inside the FFN",
       e18 },
     { "E19",
       "a parallel adapter at the FFN with the activation of the FFN = an FFN wider by r, "
       "ungated",
       e19 },
-    { "E20", "a prefix of zeros is not the identity: it leaves (1−λ)h", e20 },
+    { "E20", "a prefix of zeros is not the identity: the output is (1−λ)h", e20 },
     { "E21", "a prefix generated from the prompt of a task = a free prefix with the generated values", e21 },
     { "E22", "modules generated for a task = free modules with the generated values", e22 },
     { "E23", "a bottleneck of Kronecker products = a free bottleneck with the resulting maps", e23 },

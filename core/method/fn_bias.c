@@ -5,13 +5,13 @@
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    snprintf(out, 160, "b%s: additive vectors, %s", w->sub, w->place);
+    snprintf(out, 160, "b%s: bias vectors, %s", w->sub, w->place);
 }
 
 const struct function function_bias = {
     .name = "bias",
     .title = "bias",
-    .says = "The additive vectors that the model has, trained in their place. BitFit; nothing is added.",
+    .says = "Trains the bias vectors of the model and adds nothing (BitFit).",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,

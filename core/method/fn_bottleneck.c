@@ -141,7 +141,7 @@ static void advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write),
            ffn = 2.0 * c->a->width * c->a->inner;
     if (tap_is_ffn(m->write) && m->size * (in + out) > ffn)
-        WARN(c, "V18", "bottleneck %d has more values than the FFN it adapts (%.0f)", m->size, ffn);
+        WARN(c, "V18", "bottleneck %d has more parameters than the FFN that it adapts (%.0f)", m->size, ffn);
 }
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {
@@ -159,14 +159,14 @@ static void formula(const struct module *m, const struct formula_words *w, char 
     char x[64];
     snprintf(x, sizeof x, m->norm_before ? "LN_0(%s)" : "%s", w->x);
     if (m->heads != HEADS_SHARED && m->read == TAP_A_Q)
-        snprintf(out, 160, "Δh%s = %s(q W_dᵀ%s%s) W_u%s  each head", w->sub, act, w->scores, down, up);
+        snprintf(out, 160, "Δh%s = %s(q W_dᵀ%s%s) W_u%s  per head", w->sub, act, w->scores, down, up);
     else snprintf(out, 160, "Δh%s = %s(%s W_d%s) W_u%s", w->sub, act, x, down, up);
 }
 
 const struct function function_bottleneck = {
     .name = "bottleneck",
     .title = "bottleneck",
-    .says = "A small MLP of width r: φ(x W_d + b_d) W_u + b_u. The adapter's function.",
+    .says = "A small MLP of width r: φ(x W_d + b_d) W_u + b_u. The function of an adapter.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ACT | TAKES_BIASES | TAKES_NORM | TAKES_RESIDUAL |
             TAKES_READ | TAKES_COMP | TAKES_HEADS |

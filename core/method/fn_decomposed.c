@@ -89,8 +89,8 @@ static node apply(struct tape *t, const struct use *u) {
 static bool check(struct check *c, const struct module *m) {
     if (!module_is_map(m)) {
         ERROR(c, "V70",
-              "a map's direction and length are changed where there is one map: read %s to write %s",
-              tap_map_input(m->write) == TAP_NONE ? "its input" : tap_name(tap_map_input(m->write)),
+              "a decomposition needs the weight of one map: use read=%s with write=%s",
+              tap_map_input(m->write) == TAP_NONE ? "the map's input" : tap_name(tap_map_input(m->write)),
               tap_name(m->write));
         return true;
     }
@@ -98,8 +98,7 @@ static bool check(struct check *c, const struct module *m) {
         const struct module *o = &c->m->module[i];
         if (i == c->at || o->write != m->write || !module_is_map(o) || !modules_meet(m, o, c->a)) continue;
         ERROR(c, "V71",
-              "module %d changes the map to %s too: what the length is of would be unclear, so drop one of "
-              "the two",
+              "module %d also changes the map to %s, so the norm would be ambiguous: remove one of the two",
               i + 1, tap_name(m->write));
         break;
     }
@@ -146,7 +145,7 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct merge_change change = { .up = c.up, .down = c.down };
     real *w = merge_copy(x, i, e),
          *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
-    if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the lengths of %s", t->name) : ERR_SYSTEM;
+    if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the norms of %s", t->name) : ERR_SYSTEM;
     inverse_lengths(&c, gain + c.out, gain);
     for (int r = 0; r < c.out; r++) gain[r] *= length[r];
     size_t cols = (size_t)c.in;
@@ -161,8 +160,8 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_decomposed = {
     .name = "decomposed",
     .title = "decomposed",
-    .says = "A map's weight as length and direction: the direction is changed by two matrices of rank r, "
-            "each output's length is learned. DoRA's function; it can be folded into the weight.",
+    .says = "Decomposes a weight into magnitude and direction: two matrices of rank r change the direction, and the "
+            "magnitude of each output is trained (DoRA). It can be merged into the weight.",
     .sign = "W",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT |

@@ -16,7 +16,7 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 const struct function function_full = {
     .name = "full",
     .title = "full",
-    .says = "The tensors that the model has, trained in their place: full tuning, or the LayerNorms alone.",
+    .says = "Trains existing tensors of the model: full fine-tuning, or the LayerNorms only.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,

@@ -30,16 +30,14 @@ static void advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, r), out = tap_width(c->a, w), values = m->size * (in + out);
     if (module_is_map(m) && values >= in * out)
         WARN(c, "V17",
-             "rank %d has %.0f values where the full change of this %.0f×%.0f map has %.0f: "
-             "full(write=%s) is smaller",
+             "rank %d has %.0f parameters, the full %.0f×%.0f map has %.0f: full(write=%s) is smaller",
              m->size, values, out, in, in * out, tap_name(w));
     if ((r == TAP_F_IN && w == TAP_F_OUT) || (r == TAP_A_IN && (w == TAP_A_OUT || w == TAP_A_CTX)))
         INFO(c, "V3",
-             "a linear parallel adapter spans more than one map, so it cannot be folded into "
-             "weights");
+             "a linear parallel adapter spans more than one map, so it cannot be merged into the weights");
     if (r == w && (w == TAP_A_OUT || w == TAP_F_OUT))
         WARN(c, "V4",
-             "equals a LoRA on %s restricted to W W_d W_u: linear(r=%d; write=%s) is freer",
+             "equivalent to a LoRA on %s restricted to W W_d W_u: linear(r=%d; write=%s) is more expressive",
              w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
 }
 
@@ -51,7 +49,7 @@ static bool joins(const struct module *m) {
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     if (joins(x) && x->read == y->read && x->comp == y->comp && x->scale == y->scale &&
         x->source == y->source)
-        WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
+        WARN(c, "V28", "together with module %d equivalent to one of rank %d + %d", first + 1, x->size,
              y->size);
 }
 
@@ -64,7 +62,7 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     if (m->comp == COMP_GATE)
-        return "each row has a gate of its own, made when it is read: no weight holds it";
+        return "the gate depends on the example: it cannot be merged into a weight";
     return merge_of_maps(p, m);
 }
 
@@ -79,8 +77,8 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_linear = {
     .name = "linear",
     .title = "linear",
-    .says = "Two matrices of rank r without a nonlinearity: x W_d W_u. LoRA's function; behind a linear "
-            "map it can be folded into the weight.",
+    .says = "Two matrices of rank r without a nonlinearity: x W_d W_u. The function of LoRA; after a linear map it "
+            "can be merged into the weight.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS |
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,

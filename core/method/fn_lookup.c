@@ -26,7 +26,7 @@ static node apply(struct tape *t, const struct use *u) {
 
 static bool check(struct check *c, const struct module *m) {
     if (m->init == INIT_LORA)
-        ERROR(c, "V42", "init=lora: a lookup's rows start at 0 and its W_u is drawn; use normal or bert");
+        ERROR(c, "V42", "init=lora: the rows of a lookup are initialized to 0 and W_u at random; use normal or bert");
     return true;
 }
 
@@ -35,7 +35,7 @@ static void advise(struct check *c, const struct module *m) {
     if (values >= d * v)
         WARN(
             c, "V17",
-            "rank %d has %.0f values where the word embeddings have %.0f: full(target=embeddings) is smaller",
+            "rank %d has %.0f parameters, the word embeddings have %.0f: full(target=embeddings) is smaller",
             m->size, values, d * v);
 }
 
@@ -57,8 +57,7 @@ static void label(const struct module *m, const struct arch *a, char out[64]) {
 
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     (void)m;
-    return p->decoder ? "the word table of this model is more than what the module changes: both stacks look "
-                        "words up in it"
+    return p->decoder ? "the embedding matrix is shared by both stacks, and the module changes only one"
                       : NULL;
 }
 
@@ -78,8 +77,8 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_lookup = {
     .name = "lookup",
     .title = "word rows",
-    .says = "A row of r values for each token of the vocabulary, times a matrix: W_d[token] W_u. What LoRA "
-            "on the word embeddings trains; on an encoder it can be folded into them.",
+    .says = "A row of r values per token of the vocabulary, times a matrix: W_d[token] W_u. LoRA on the word "
+            "embeddings; on an encoder it can be merged into them.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_COMP | TAKES_INIT,
     .comps = COMPS_ADDING,

@@ -26,24 +26,22 @@ static const struct function_place places[] = { { "q", TAP_A_Q },       { "k", T
 
 static bool check(struct check *c, const struct module *m) {
     if (m->comp == COMP_MULTIPLY) return true;
-    ERROR(c, "V9", "a scale multiplies; a vector that is added is a bias: use bitfit or "
-          "bias(write=%s)", tap_name(m->write));
+    ERROR(c, "V9", "a scale multiplies; to add a vector, use bitfit or bias(write=%s)", tap_name(m->write));
     return false;
 }
 
 static void advise(struct check *c, const struct module *m) {
     if (m->write == TAP_A_Q)
-        WARN(c, "V8", "scaling q and scaling k are the same: use write=a.k");
+        WARN(c, "V8", "scaling q and scaling k are equivalent: use write=a.k");
     if (m->write == TAP_F_PRE && c->a->act != ACT_RELU)
         WARN(c, "V10",
-             "before the activation this equals scaling f.act only for relu and l > 0; the paper "
-             "scales f.act");
+             "before the activation, equivalent to scaling f.act only for relu and l > 0; the paper scales f.act");
 }
 
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     (void)first;
     (void)y;
-    WARN(c, "V44", "two scales at %s equal one, their product", tap_name(x->write));
+    WARN(c, "V44", "two scales at %s are equivalent to one, their product", tap_name(x->write));
 }
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {
@@ -52,7 +50,7 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    snprintf(out, 160, "l%s: one factor a channel", w->sub);
+    snprintf(out, 160, "l%s: one factor per channel", w->sub);
 }
 
 static void label(const struct module *m, const struct arch *a, char out[64]) {
@@ -86,8 +84,8 @@ static bool fold_of(const struct module *m, struct fold *out) {
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     struct fold fold;
     if (m->write == TAP_EMBED && !p->embed_norm)
-        return "a scale at embed: this model has no norm there that it could go into";
-    return fold_of(m, &fold) ? NULL : "a scale at this tap belongs to no map";
+        return "a scale at embed needs a norm to be merged into, which this model does not have there";
+    return fold_of(m, &fold) ? NULL : "a scale at this tap cannot be merged: no linear map produces or reads it";
 }
 
 static void scale_values(real *w, int rows, int cols, const real *l, bool columns) {
@@ -117,7 +115,7 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_scale = {
     .name = "scale",
     .title = "scale",
-    .says = "One learned factor a channel: x ⊙ l. IA3's function; it can be folded into the weights.",
+    .says = "One trainable factor per channel: x ⊙ l (IA3). It can be merged into the weights.",
     .sign = "l",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE,

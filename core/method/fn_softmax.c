@@ -33,8 +33,8 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
 static bool check(struct check *c, const struct module *m) {
     if (m->write == TAP_A_HEAD || m->comp == COMP_GATED) return true;
     ERROR(c, "V2",
-          "softmax keys belong to the attention heads (write=a.head); a bottleneck whose "
-          "activation is a softmax is not built");
+          "softmax keys need the attention heads: use write=a.head; a bottleneck with a softmax activation is not "
+          "supported");
     return false;
 }
 
@@ -44,27 +44,27 @@ static void check_shift(struct check *c, const struct module *m) {
     if (!a->positions || a->decoder_layers)
         ERROR(
             c, "V76",
-            "shift=yes moves learned positions of an encoder's tokens, which this model does not have alone");
+            "shift=yes shifts the learned positions of an encoder, which this model does not have");
     else if (m->size + 3 > arch_longest(a))
-        ERROR(c, "V76", "l = %d positions are left free and the model has %d: no text fits behind them",
+        ERROR(c, "V76", "l = %d positions are skipped and the model has %d: none is left for text",
               m->size, arch_longest(a));
     else if (method_moved(c->m) != m->size)
-        ERROR(c, "V76", "a text's positions move on once: all prefixes with shift=yes have one length");
+        ERROR(c, "V76", "positions of the text are shifted once: all prefixes with shift=yes must have the same length");
     for (int i = 0; i < c->m->count; i++)
         if (function_of(&c->m->module[i])->form == FORM_ROWS && c->m->module[i].write == TAP_EMBED_WORDS)
-            ERROR(c, "V76", "module %d moves the text's positions too: drop one of the two", i + 1);
+            ERROR(c, "V76", "module %d also shifts the positions of the text: remove one of the two", i + 1);
 }
 
 static void advise(struct check *c, const struct module *m) {
     if (m->shift) check_shift(c, m);
     if (m->size > c->a->head_width)
         INFO(c, "V20",
-             "l = %d is above the head width %d: the change of a head has rank %d at most", m->size,
+             "l = %d is above the head width %d: the change of a head has rank at most %d", m->size,
              c->a->head_width, c->a->head_width);
     if (m->comp == COMP_GATED && c->a->attention_dropout > 0)
         WARN(c, "V34",
-             "with attention dropout %g the gate is exact only in evaluation: while training, "
-             "prefix columns are dropped like others",
+             "with attention dropout %g the gate is exact only in evaluation: in training, prefix columns are dropped "
+             "too",
              c->a->attention_dropout);
 }
 
@@ -75,7 +75,7 @@ static bool joins(const struct module *m) {
 
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     if (joins(x) && joins(y) && x->source == y->source)
-        WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1,
+        WARN(c, "V29", "together with module %d equivalent to one prefix of length %d + %d", first + 1,
              x->size, y->size);
 }
 
@@ -98,7 +98,7 @@ static void label(const struct module *m, const struct arch *a, char out[64]) {
 const struct function function_softmax = {
     .name = "softmax",
     .title = "softmax keys",
-    .says = "l learned keys and values that every query attends to. What a prefix is.",
+    .says = "l trainable keys and values that every query attends to (a prefix).",
     .form = FORM_KEYS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT |
             TAKES_DROPOUT | TAKES_SHIFT,
@@ -120,5 +120,5 @@ const struct function function_softmax = {
     .terms = terms,
     .formula = formula,
     .label = label,
-    .unmerged = "a prefix takes part in the softmax: no weight of the model does the same",
+    .unmerged = "a prefix is part of the softmax: it cannot be merged into a weight",
 };

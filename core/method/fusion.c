@@ -24,19 +24,19 @@ static const struct fusion usual = {
 #define AT(member) .offset = offsetof(struct fusion, member)
 static const struct key keys[] = {
     { "query", AT(query), .kind = KEY_FLAG,
-      .says = "A map Q of what the query is made of; without it that itself." },
+      .says = "Whether the query is mapped by Q; no: the query input itself." },
     { "key", AT(key), .kind = KEY_FLAG,
-      .says = "A map K of what each adapter makes; without it that itself." },
+      .says = "Whether each adapter's output is mapped by K to a key; no: the output itself." },
     { "value", AT(value), .kind = KEY_FLAG,
-      .says = "A map V of what the adapters make; without it that itself." },
+      .says = "Whether the adapters' outputs are mapped by V to values; no: the outputs themselves." },
     { "of", AT(of), KEY_WORDS(of_words),
-      .says = "The query is of what the adapters read, or of the tap that they write." },
+      .says = "The input of the query: what the adapters read, or the tap that they write." },
     { "residual", AT(residual), KEY_WORDS(fusion_residuals),
-      .says = "The tap is added behind V, or before it, to what V maps." },
+      .says = "Where the written tap is added: after V, or before it, to the input of V." },
     { "start", AT(start), KEY_WORDS(fusion_starts),
-      .says = "V starts as the identity, or is drawn as Q and K are." },
+      .says = "Whether V is initialized to the identity or at random like Q and K." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
-      .says = "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing." },
+      .says = "Weight in the loss of ‖I − V‖², summed over all places; 0: off." },
 };
 const struct network fusion_network = { "fusion",
                                         "fusion",
@@ -65,20 +65,19 @@ static bool has_other(const struct method *m, const struct arch *a, int module, 
 
 static const char *module_fault(const struct module *m) {
     if (m->fn != FN_BOTTLENECK || m->heads != HEADS_SHARED)
-        return "source=fusion joins adapters: bottlenecks that work on whole taps (heads=shared)";
+        return "source=fusion applies to adapters: bottlenecks over whole taps (heads=shared)";
     if (m->norm != NORM_NONE)
-        return "an adapter with a norm behind it is joined with others in no library, and is not built: "
-               "norm=none";
+        return "a fusion of adapters with a norm is not supported: use norm=none";
     if (m->comp != COMP_ADD && m->comp != COMP_SCALED && m->comp != COMP_LEARNED)
-        return "a fused adapter is added, with a scale or a learned one: another comp= is not built";
+        return "a fused adapter supports only comp=add, scaled or learned";
     return NULL;
 }
 
 /* What all that meet must have in common. */
 static const char *pair_fault(const struct module *x, const struct module *y) {
-    if (x->read != y->read) return "fused adapters at one tap read the same: they differ in read=";
+    if (x->read != y->read) return "fused adapters at one tap must have the same read=";
     if (x->residual != y->residual || x->ending != y->ending)
-        return "fused adapters at one tap have one residual and one end: they differ in residual= or end=";
+        return "fused adapters at one tap must have the same residual= and end=";
     return NULL;
 }
 
@@ -94,12 +93,12 @@ static const char *place_fault(const struct method *m, const struct arch *a, int
         last = i;
         count++;
     }
-    if (count < 2) return "a fusion is over two adapters or more at each place: this one is alone at some";
-    if (count > MIX_MOST) return "a fusion joins 32 adapters at most";
+    if (count < 2) return "a fusion needs at least two adapters at each place: some place has one";
+    if (count > MIX_MOST) return "a fusion joins at most 32 adapters";
     for (int i = first; i < last; i++)
         if (m->module[i].write == x->write && m->module[i].source != SOURCE_FUSION &&
             module_covers(&m->module[i], a, stack, site, layer))
-            return "a module that is not fused stands between those that are: write it before or behind them";
+            return "a module without source=fusion is between fused modules: write it before or after them";
     return NULL;
 }
 
@@ -112,7 +111,7 @@ const char *fusion_fault(const struct method *m, const struct arch *a, int *modu
         some = true;
         const char *fault = module_fault(x);
         if (fault) return fault;
-        if (!m->fusion.on) return "source=fusion without what joins them: add + fusion";
+        if (!m->fusion.on) return "source=fusion needs a module that joins the adapters: add + fusion";
         int n = module_spans(x, a, span);
         for (int k = 0; k < n && !fault; k++)
             for (int layer = span[k].first; layer < span[k].end && !fault; layer++)
@@ -122,10 +121,9 @@ const char *fusion_fault(const struct method *m, const struct arch *a, int *modu
     *module = -1;
     const struct fusion *f = &m->fusion;
     if (f->on && !some)
-        return "a fusion joins adapters of other runs and the method has none: say them as modules with "
-               "source=fusion,init=run(N)";
+        return "a fusion needs adapters of other runs: add modules with source=fusion,init=run(N)";
     return f->on && !f->query && !f->key && !f->value
-               ? "a fusion without query, key and value trains nothing: say one of them"
+               ? "a fusion without query, key and value has no parameters: set at least one of them to yes"
                : NULL;
 }
 
@@ -274,15 +272,16 @@ static int read_runs(const char *name, const char *s, const char *end, int run[M
     while (s < end) {
         int used = 0, v = 0;
         if (sscanf(s, " %9d %n", &v, &used) != 1 || !used || v < 1 || (s + used < end && s[used] != '|'))
-            return err_set(e, ERR_USAGE, "%s: runs=%.*s: numbers of runs stand there, as runs=3|5", name,
+            return err_set(e, ERR_USAGE, "%s: runs=%.*s: expected run ids, for example runs=3|5", name,
                            (int)(end - s), s);
         for (int i = 0; i < n; i++)
-            if (run[i] == v) return err_set(e, ERR_USAGE, "%s: runs: run %d is named twice", name, v);
-        if (n == MIX_MOST) return err_set(e, ERR_USAGE, "%s: runs: at most %d", name, MIX_MOST);
+            if (run[i] == v) return err_set(e, ERR_USAGE, "%s: runs=: run %d is repeated", name, v);
+        if (n == MIX_MOST)
+            return err_set(e, ERR_USAGE, "%s: runs=: too many runs, at most %d", name, MIX_MOST);
         run[n++] = v;
         s += used + (s + used < end);
     }
-    return n ? n : err_set(e, ERR_USAGE, "%s: runs: numbers of runs stand there, as runs=3|5", name);
+    return n ? n : err_set(e, ERR_USAGE, "%s: runs=: expected run ids, for example runs=3|5", name);
 }
 
 /* The arguments of the item NAME(…) of a text, behind its bracket, or NULL. */

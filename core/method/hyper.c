@@ -26,30 +26,30 @@ static const char *const instances[ROW_COUNT] = { "none", "pooled", "mlp", "retr
 #define AT(member) .offset = offsetof(struct hyper, member)
 static const struct key keys[] = {
     { "task", AT(task), .kind = KEY_WHOLE,
-      .says = "Width of each task's embedding z; 0: the task is no condition." },
+      .says = "Width of the task embeddings z; 0: no condition on the task." },
     { "prototype", AT(prototype), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
-      .says = "Width of each task's prototype k, which the retriever's losses draw rows to; 0: none." },
+      .says = "Width of the task prototypes k, used by the losses of the retriever; 0: none." },
     { "layer", AT(layer), .kind = KEY_WHOLE,
-      .says = "Width of each layer's embedding; 0: all layers are made alike." },
+      .says = "Width of the layer embeddings; 0: no condition on the layer." },
     { "place", AT(place), .kind = KEY_WHOLE,
-      .says = "Width of each place's embedding; 0: the layer is no condition of its places." },
+      .says = "Width of the place embeddings; 0: no condition on the place." },
     { "instance", AT(instance), KEY_WORDS(instances), .text = KEY_UNUSUAL,
-      .says = "A condition of each row's own: the mean over its tokens, that behind two maps, or the "
-              "retriever's vector." },
+      .says = "Condition on the example: the mean over its tokens, the mean mapped by two layers, or the retriever's "
+              "vector." },
     { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
-      .says = "The layer of the encoder that a row's condition is of; 0: its output." },
+      .says = "Encoder layer whose output gives the example's condition; 0: the last." },
     { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1, .text = KEY_UNUSUAL,
-      .says = "2: the encoder runs first for the rows' conditions alone." },
+      .says = "2: run the encoder an extra time first, only for the examples' conditions." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
-      .says = "Width between the two maps of the projection." },
+      .says = "Inner width of the projection." },
     { "inner", AT(inner), .kind = KEY_WHOLE,
-      .says = "Width of what the heads read; 0: of the first map alone." },
-    { "norm", AT(norm), .kind = KEY_FLAG, .says = "A LayerNorm behind the projection." },
+      .says = "Width of the heads' input; 0: no second map." },
+    { "norm", AT(norm), .kind = KEY_FLAG, .says = "Whether a LayerNorm follows the projection." },
     { "net", AT(net), KEY_WORDS(nets),
-      .says = "Heads for a whole stack, for each place in it, or for each layer and place." },
+      .says = "Number of output heads: one per stack, one per place in it, or one per layer and place." },
     { "start", AT(start), KEY_WORDS(starts),
-      .says = "Normal with deviation 0.01, or as the released generators begin." },
-    { "biases", AT(biases), .kind = KEY_FLAG, .text = KEY_UNUSUAL, .says = "Whether its maps have biases." },
+      .says = "Initialization: normal with standard deviation 0.01, or as in the released code." },
+    { "biases", AT(biases), .kind = KEY_FLAG, .text = KEY_UNUSUAL, .says = "Whether the maps have biases." },
 };
 #define GENERATOR(name, noun, at)                                                                            \
     {                                                                                                        \
@@ -247,21 +247,21 @@ static bool instance_comes_first(const struct method *m, int g, const struct arc
 static const char *instance_fault(const struct method *m, int g, const struct arch *a) {
     const struct hyper *h = &m->hyper[g];
     bool z = h->instance == ROW_RETRIEVER;
-    if (h->passes > 2) return "pass= is 1, or 2: the encoder runs first for the instance alone";
+    if (h->passes > 2) return "pass=: must be 1 or 2: with 2 the encoder runs an extra time for the instance";
     if (h->instance == ROW_NONE && h->passes > 1)
-        return "pass=2 is of an instance: say instance=pooled, mlp or retriever";
+        return "pass=2 needs an instance: use instance=pooled, mlp or retriever";
     if (z && !m->retriever.on)
-        return "instance=retriever needs one: add + retriever, or say instance=pooled or mlp";
-    if (z && h->tap) return "with instance=retriever the tap is the retriever's: say retriever(tap=…)";
-    if (tap_of(m, g) > a->encoder_layers) return "tap= is a layer of the encoder, which has fewer";
+        return "instance=retriever needs a retriever: add + retriever, or use instance=pooled or mlp";
+    if (z && h->tap) return "with instance=retriever the tap belongs to the retriever: use retriever(tap=…)";
+    if (tap_of(m, g) > a->encoder_layers) return "tap= is above the last layer of the encoder";
     if (h->passes == 2 && lowest_made(m, g, a) == a->encoder_layers)
-        return "with pass=2 the encoder runs first for what is made in it, and nothing is: leave pass=2 out";
-    if (h->passes == 2 && tap_of(m, g)) return "pass=2 takes the encoder's output: leave tap= out";
+        return "with pass=2 something in the encoder must be generated, and nothing is: omit pass=2";
+    if (h->passes == 2 && tap_of(m, g)) return "pass=2 uses the encoder's output: omit tap=";
     if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, g, a))
-        return "with tap= what is made lies above that layer: narrow it with layers=";
+        return "with tap= generated modules must be above that layer: restrict them with layers=";
     if (reads_rows(h) && h->passes == 1 && !instance_comes_first(m, g, a))
-        return "an instance is of a layer that comes later than what it would make: make modules above tap=N "
-               "alone (layers=), in the decoder, or say pass=2, which runs the encoder twice";
+        return "the instance is computed at a later layer than a generated module: restrict modules to layers above "
+               "tap=N (layers=) or to the decoder, or use pass=2, which runs the encoder twice";
     return NULL;
 }
 
@@ -275,23 +275,23 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         prompts |= makes(m, g, i) && source_is_prompt(m->module[i].source);
     }
     if (some && !h->on)
-        return g ? "source=hyper2 needs the second generator: add + hyper2, as + hyper2(task=64, layer=64, "
+        return g ? "source=hyper2 needs a second generator: add + hyper2, for example hyper2(task=64, layer=64, "
                    "place=64)"
-                 : "source=hyper and source=prompt-global need a generator: add + hyper, as + hyper(task=64, "
+                 : "source=hyper and source=prompt-global need a generator: add + hyper, for example hyper(task=64, "
                    "layer=64, place=64)";
     if (!some && h->on)
-        return g ? "the second generator makes nothing: give a module source=hyper2"
-                 : "the generator makes nothing: give a module source=hyper";
+        return g ? "the second generator is unused: give a module source=hyper2"
+                 : "the generator is unused: give a module source=hyper";
     if (!h->on) return NULL;
     if (!h->task && !h->prototype && h->instance == ROW_NONE)
-        return "a generator without a condition: say task=, prototype= or instance=";
+        return "a generator needs a condition: set task=, prototype= or instance=";
     if (h->net == HYPER_STACK &&
         (!alike(m, g, a, STACK_ENCODER) || !alike(m, g, a, STACK_DECODER)))
-        return "one network a stack makes values of one shape: give its modules the same function and sizes, "
-               "or say net=site or net=layer";
+        return "a generator per stack outputs tensors of one shape: give its modules the same function and sizes, or "
+               "use net=site or net=layer";
     *rule = "V54";
     if (prompts && reads_rows(h))
-        return "prompts are the tasks', their maps are not made for each row: leave instance= out";
+        return "prompts depend on the task, not on the example: omit instance=";
     *rule = "V52";
     return instance_fault(m, g, a);
 }
@@ -304,7 +304,7 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
         rows += reads_rows(&m->hyper[g]);
     }
     *rule = "V50";
-    return rows > 1 ? "a row enters one of two generators: leave instance= out of hyper or of hyper2" : NULL;
+    return rows > 1 ? "only one of two generators can depend on the example: omit instance= in hyper or hyper2" : NULL;
 }
 
 char *method_generator_formula(const struct method *m, int generator) {
@@ -328,7 +328,7 @@ char *method_generator_formula(const struct method *m, int generator) {
         buf_printf(&b, "%s%s", some ? "; " : "", conditions[i].sign);
         some = true;
     }
-    buf_printf(&b, "]%s)%s%s, values = A I%s%s; for each %s", h->biases ? " + b_1" : "",
+    buf_printf(&b, "]%s)%s%s, weights = A I%s%s; for each %s", h->biases ? " + b_1" : "",
                h->inner && h->biases ? " + b_2" : "", h->norm ? ")" : "", h->biases ? " + a" : "",
                rows[h->instance], reads_rows(h) ? "row" : "task");
     if (reads_rows(h) && tap_of(m, generator)) buf_printf(&b, ", h of layer %d", tap_of(m, generator));

@@ -51,7 +51,7 @@ static int call(const char *key, const char *value, char word[32], char inner[64
     size_t n = open ? (size_t)(open - value) : strlen(value), m = 0;
     if (open) {
         m = strlen(open + 1);
-        if (!m || open[m] != ')') return err_set(e, ERR_USAGE, "%s=%s: ')' is missing", key, value);
+        if (!m || open[m] != ')') return err_set(e, ERR_USAGE, "%s=%s: missing ')'", key, value);
         m--;
     }
     if (n >= 32 || m >= 64) return err_set(e, ERR_USAGE, "%s=%s: too long", key, value);
@@ -71,7 +71,7 @@ static int set_comp(struct module *m, const char *v, struct err *e) {
     if (i < 0) return ERR_USAGE;
     double s = 1;
     if (i == COMP_SCALED && !*inner)
-        return err_set(e, ERR_USAGE, "comp=scaled: the factor is missing, as in comp=scaled(2)");
+        return err_set(e, ERR_USAGE, "comp=scaled: missing factor, for example comp=scaled(2)");
     if (*inner && !comp_has_scale((enum comp)i))
         return err_set(
             e, ERR_USAGE,
@@ -157,7 +157,7 @@ static int set_b(struct module *m, const char *v, struct err *e) {
     if (!source_is_prompt(m->source))
         return err_set(
             e, ERR_USAGE,
-            "b=%s: the width of a prompt's maps: say source=prompt-share, prompt-sep or prompt-global", v);
+            "b=%s: applies only to the maps of a prompt: use source=prompt-share, prompt-sep or prompt-global", v);
     return keys_whole("b", v, 1, &m->mid, e);
 }
 
@@ -165,7 +165,7 @@ static int set_init(struct module *m, const char *v, struct err *e) {
     int i;
     if ((m->from_run = init_text_run(v))) return 0;
     if (!strncmp(v, "run(", 4))
-        return err_set(e, ERR_USAGE, "init=%s: a run's number stands there, as run(3)", v);
+        return err_set(e, ERR_USAGE, "init=%s: expected a run id, for example run(3)", v);
     i = key_word_of("init", v, init_names + INIT_LORA, INIT_COUNT - INIT_LORA, e);
     if (i >= 0) m->init = (enum init)(i + INIT_LORA);
     return i < 0 ? ERR_USAGE : 0;
@@ -189,7 +189,7 @@ static int set_layers(struct module *m, const char *v, struct err *e) {
         (*last && (b < a || b > LAYER_LIMIT)))
         return err_set(
             e, ERR_USAGE,
-            "layers=%s: must be like 1-6, 4- (to the last), 5 or all; layers count from 1", v);
+            "layers=%s: must be a range such as 1-6, 4- (to the last), 5 or all; layers count from 1", v);
     m->first = (int)a;
     m->last = (int)b;
     return 0;
@@ -203,9 +203,9 @@ static int set_site(struct module *m, const char *v, struct err *e) {
     module_normalise(&x);
     bool placed = m->write != TAP_NONE || m->target != TARGET_NONE;
     if (placed && x.site != i)
-        return err_set(e, ERR_USAGE, "site=%s: %s is not there: %s", v,
+        return err_set(e, ERR_USAGE, "site=%s: %s is not in that sublayer: %s", v,
                        m->write == TAP_NONE ? target_name(m->target) : tap_name(m->write),
-                       module_takes_site(m) ? "say self, cross or all" : "leave site out");
+                       module_takes_site(m) ? "use self, cross or all" : "omit site=");
     m->site = i;
     return 0;
 }
@@ -233,7 +233,7 @@ static void print_source(const struct module *m, char out[KEY_TEXT]) {
 
 static const char *const rules[] = { "shared", "own" };
 static const char *const acts[ACT_COUNT] = {
-    [ACT_RELU] = "max(0, x).", [ACT_GELU] = "x \u03A6(x), with the normal distribution's \u03A6.",
+    [ACT_RELU] = "max(0, x).", [ACT_GELU] = "x Φ(x), with the normal distribution function Φ.",
         [ACT_SILU] = "x \u03C3(x).",
     [ACT_TANH] = "Between -1 and 1."
 };
@@ -243,91 +243,91 @@ static const char *const comps_shown[COMP_COUNT] = { "add", "scaled", "learned s
 static const char *const comps[COMP_COUNT] = {
     [COMP_ADD] = "h \u2190 h + \u0394h.",
     [COMP_SCALED] =
-        "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",
-    [COMP_LEARNED] = "h \u2190 h + s \u0394h, and s is trained.",
-    [COMP_GATED] = "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h: \u03BB(x) is the share of attention that "
-                   "falls on the learned keys, so it exists at attention heads alone.",
-    [COMP_MULTIPLY] = "h \u2190 h \u2299 l: each channel is stretched or shrunk.",
-    [COMP_CHANNEL] = "h \u2190 h + s \u2299 \u0394h: a trained s for each channel.",
-    [COMP_GATE] = "\u0394h, or the keys and values, times g: the mean over the row's own tokens of "
-                  "\u03C3(x\u00B7w + b).",
+        "h ← h + s Δh with a fixed s; with Adam equivalent to a larger learning rate for W_u.",
+    [COMP_LEARNED] = "h ← h + s Δh with a trainable s.",
+    [COMP_GATED] = "h ← (1−λ) h + λ Δh: λ(x) is the share of attention on the trainable keys, so it exists only at "
+                   "attention heads.",
+    [COMP_MULTIPLY] = "h ← h ⊙ l: each channel is rescaled.",
+    [COMP_CHANNEL] = "h ← h + s ⊙ Δh with a trainable s per channel.",
+    [COMP_GATE] = "Δh, or the keys and values, times g: the mean over the example's tokens of σ(x·w + b).",
     [COMP_GATES] = "One gate for the keys, one for the values."
 };
 static const char *const heads[HEADS_COUNT] = { "One function over the whole width.",
-                                                "Each head reads its own part, through the frozen W_q.",
-                                                "Each head has a down-projection of its own." };
+                                                "Each head reads its part through the frozen W_q.",
+                                                "A separate down-projection per head." };
 static const char *const sources[SOURCE_COUNT] = {
-    "Each layer has weights of its own, trained as they are.",
+    "Separate trainable weights per layer.",
     "One set of weights for all layers.",
-    "While training a small MLP makes the weights; only what it made is kept.",
-    "Each task of the run has weights of its own; with one task as free.",
-    "The method's generator makes them for each task, layer and place (+ hyper).",
-    "Each task has one prompt; at each layer small maps, one for all tasks, make its keys and values of it.",
-    "The same, with maps of each task's own.",
-    "The same, with maps that the method's generator makes for each task (+ hyper).",
-    "A second generator makes them, with conditions of its own (+ hyper2).",
-    "While training an LSTM and two maps make the rows; only the rows are kept.",
-    "One prompt for all tasks times each task's own product of low rank.",
-    "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter.",
-    "Another run's (start: run(N)), held still and joined with others at the same tap by attention: "
-    "AdapterFusion (+ fusion)."
+    "A small MLP generates the weights during training; only its output is stored.",
+    "Separate weights per task of the run; with one task equivalent to free.",
+    "The hypernetwork generates the weights per task, layer and place (+ hyper).",
+    "One prompt per task; at each layer small maps, shared by all tasks, compute keys and values from it.",
+    "The same with separate maps per task.",
+    "The same with maps that the hypernetwork generates per task (+ hyper).",
+    "A second hypernetwork with its own conditions generates the weights (+ hyper2).",
+    "An LSTM and two maps generate the rows during training; only the rows are stored.",
+    "One prompt for all tasks times a low-rank product per task.",
+    "Sums of Kronecker products of small matrices, one set of which is shared by all maps (Compacter).",
+    "Frozen, from another run (init=run(N)), and joined with others at the same tap by attention (AdapterFusion, + "
+    "fusion)."
 };
 static const char *const norms[NORM_COUNT] = {
-    "No norm behind the bottleneck.", "A LayerNorm of its own on \u0394h, before it is scaled.",
-    "The same, one for all tasks.", "A LayerNorm of its own on s \u0394h.",
-    "A LayerNorm of its own on the sum, h \u2190 LN(h + s \u0394h)."
+    "No norm after the bottleneck.", "A LayerNorm on Δh, before the scale.",
+    "The same, shared by all tasks.", "A LayerNorm on s Δh.",
+    "A LayerNorm on the sum, h ← LN(h + s Δh)."
 };
 static const char *const residuals[RESIDUAL_COUNT] = {
-    "\u0394h is added to what it writes.", "\u0394h is added to what it writes and the residual stream.",
-    "\u0394h is added to what the module reads."
+    "Δh is added to the written tap.", "Δh is added to the written tap and the residual stream.",
+    "Δh is added to the read tap."
 };
 static const char *const ends[END_COUNT] = { "The model's residual and norm follow.",
-                                             "Nothing follows: what is written is the sublayer's end." };
-static const char *const shifts[] = { "The text's positions stay as they are.",
-                                      "The text's positions begin behind l that stay free, as PEFT has it." };
+                                             "Nothing follows: the written tap ends the sublayer." };
+static const char *const shifts[] = { "The positions of the text are unchanged.",
+                                      "The text starts at position l, as in PEFT; the first l positions are unused." };
 static const char *const lengths[LENGTH_COUNT] = {
-    "Of W + s W_u W_d; the bias is added behind it.",
-    "Of W + W_u W_d, and over the bias too, as AdapterHub has it."
+    "The norm of W + s W_u W_d; the bias is added afterwards.",
+    "The norm of W + W_u W_d plus the bias, as in AdapterHub."
 };
 static const char *const inits[INIT_COUNT] = {
-    "What the function's paper says.", "W_d Kaiming-uniform, W_u zero: a no-op at step 0.",
-    "Normal with deviation 0.02.",
-    "Truncated normal with deviation 0.01: nearly a no-op.", "Normal with deviation 1.",
-    "Normal with deviation 0.01: nearly a no-op.", "Truncated normal with deviation 0.02.",
+    "The function's default.", "W_d Kaiming-uniform, W_u zero: identity at step 0.",
+    "Normal with standard deviation 0.02.",
+    "Truncated normal with standard deviation 0.01: near-identity.", "Normal with standard deviation 1.",
+    "Normal with standard deviation 0.01: near-identity.", "Truncated normal with standard deviation 0.02.",
     "Uniform between -0.5 and 0.5.",
-    "The model's rows of frequent words, drawn.", "The model's rows of any tokens, drawn.",
-    "The model's first rows.",
-    "The classes' names, a row each; then frequent words.", "The tokens of --prompt-text, again and again."
+    "Embeddings of random frequent tokens.", "Embeddings of random tokens.",
+    "Embeddings of the first tokens of the vocabulary.",
+    "Embeddings of the class names, one row each, then of frequent tokens.",
+    "Embeddings of the tokens of --prompt-text, repeated."
 };
-static const char *const stacks[] = { "In the encoder, which reads the source.",
-                                      "In the decoder, which writes the target.",
-                                      "In encoder and decoder." };
+static const char *const stacks[] = { "The encoder, which reads the source.",
+                                      "The decoder, which generates the target.",
+                                      "Encoder and decoder." };
 static const char *const sites[] = { "Self-attention: a stack's tokens attend to one another.",
                                      "Cross-attention: the decoder's tokens attend to the encoder's output.",
-                                     "The feed-forward parts.",
-                                     "What lies outside the blocks: embeddings, last norms.",
-                                     "Everywhere that there is one." };
+                                     "The feed-forward networks.",
+                                     "Outside the blocks: embeddings and final norms.",
+                                     "All sublayers that have it." };
 static const char *const learns[LEARN_COUNT] = {
     [LEARN_BOTH] =
-        "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
-    [LEARN_INNER] = "Over episodes the inner loop adapts it from its own start, which stays as it is.",
-    [LEARN_OUTER] = "Over episodes the outer loop learns it, and the inner one holds it still."
+        "In regime meta the inner loop adapts it, and the outer loop learns its initialization.",
+    [LEARN_INNER] = "In regime meta the inner loop adapts it from a fixed initialization.",
+    [LEARN_OUTER] = "In regime meta the outer loop trains it, and it is frozen in the inner loop."
 };
-static const char *const places[PLACE_COUNT] = { "Before all tokens.", "Behind the first token." };
+static const char *const places[PLACE_COUNT] = { "Before all tokens.", "After the first token." };
 static const char *const pools[POOL_COUNT] = {
-    "The classifier reads the text's first token.",
-    "The classifier reads row 0, one of the prompt's, as libraries do."
+    "The classifier reads the first token of the text.",
+    "The classifier reads row 0, a row of the prompt, as the libraries do."
 };
-static const char *const kept[ROWS_COUNT] = { "Those that act.",
-                                              "As many again that nothing reads, as PEFT keeps them." };
+static const char *const kept[ROWS_COUNT] = { "The rows that are used.",
+                                              "Twice as many, half of them unused, as PEFT stores them." };
 
 /* ---- what a method has otherwise than a published one ---- */
 
 static const char *const with[] = { "without", "with" };
 static const char *const a_norm[] = { "no", "a" };
 static const char *const norms_said[NORM_COUNT] = { "no", "own", "shared", "scaled", "sum" };
-static const char *const moved[] = { "positions not moved", "positions moved on" };
-static const char *const tokens_read[POOL_COUNT] = { "the first token read", "row 0 read" };
+static const char *const moved[] = { "positions not shifted", "positions shifted" };
+static const char *const tokens_read[POOL_COUNT] = { "the first token pooled", "row 0 pooled" };
 
 /* ---- where a field makes a difference ---- */
 
@@ -365,45 +365,45 @@ static bool pools_tokens(const struct module *m, const struct arch *a) {
 /* In the order of the written forms; then what is only read. */
 static const struct key table[] = {
     { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
-      .says = "Width of the bottleneck, or rank." },
+      .says = "Width of a bottleneck, or rank." },
     { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
-      .says = "Rows of the prefix or prompt." },
+      .says = "Length of the prefix or prompt, in rows." },
     { "act", "activation", TAKES_ACT, KEY_WORDS(method_act_names), AT(act), .text = KEY_UNUSUAL | KEY_IN_FULL,
-      .json = KEY_TAKEN, .label = "activation", .says = "The nonlinearity in the bottleneck.", .each = acts,
+      .json = KEY_TAKEN, .label = "activation", .says = "Nonlinearity of the bottleneck.", .each = acts,
       .differs = " at " },
     { "biases", "biases", TAKES_BIASES, .kind = KEY_FLAG, AT(biases), .neutral = true, .text = KEY_SET,
-      .json = KEY_TAKEN, .label = "biases", .says = "b_d and b_u beside the matrices.",
+      .json = KEY_TAKEN, .label = "biases", .says = "Whether the maps have biases b_d and b_u.",
       .differs = " biases at ", .said = with },
     { "read", "read", TAKES_READ, KEY_WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true,
-      .text = KEY_ALWAYS, .json = KEY_SET, .says = "The tap that is read." },
+      .text = KEY_ALWAYS, .json = KEY_SET, .says = "Tap that is read." },
     { "target", "target", TAKES_TARGET, KEY_WORDS(target_names), AT(target), .first = TARGET_ALL,
       .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN,
-      .says = "The existing tensors that are trained." },
+      .says = "Existing tensors to train." },
     { "write", "write", TAKES_PLACE, KEY_WORDS(tap_names), AT(write), .first = TAP_NONE + 1,
       .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_SET, .set = set_write,
-      .says = "The tap that is written." },
+      .says = "Tap that is written." },
     { "comp", "composition", TAKES_COMP, KEY_WORDS(comp_names), AT(comp), .one_point = true,
       .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_ALWAYS, .set = set_comp, .print = format_comp,
-      .label = "composition", .says = "How the change joins what it is written to.", .each = comps,
+      .label = "composition", .says = "How the change is combined with the written tap.", .each = comps,
       .shown = comps_shown, .differs = " at " },
     { "heads", "heads", TAKES_HEADS, KEY_WORDS(heads_names), AT(heads), .one_point = true,
       .text = KEY_UNUSUAL, .json = KEY_OF_CHANGE, .label = "heads",
-      .says = "Whether the function works head by head.", .each = heads, .acts = works_by_head,
+      .says = "Whether the function works per head.", .each = heads, .acts = works_by_head,
       .differs = " heads at " },
     { "source", "source", TAKES_SOURCE, KEY_WORDS(source_names), AT(source), .one_point = true,
       .text = KEY_SET, .json = KEY_OF_CHANGE, .set = set_source, .print = print_source, .label = "source",
-      .says = "What makes the weights.", .each = sources, .differs = " weights at " },
+      .says = "Source of the weights.", .each = sources, .differs = " weights at " },
     { "rank", "rank", TAKES_SOURCE, .kind = KEY_WHOLE, AT(factor), .neutral = 1, .text = KEY_SET,
       .json = KEY_TAKEN,
       .says = "Rank of the factors of Kronecker products; 0: the products themselves are trained." },
     { "rule", "rule", TAKES_SOURCE, KEY_WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN,
       .says = "Whether all maps share one set of A_i, or each has its own." },
     { "norm-before", "norm_before", TAKES_NORM, .kind = KEY_FLAG, AT(norm_before), .text = KEY_SET,
-      .json = KEY_SET, .label = "norm before", .says = "A LayerNorm of its own on what the module reads.",
+      .json = KEY_SET, .label = "norm before", .says = "Whether a LayerNorm precedes the bottleneck.",
       .differs = " norm before ", .said = a_norm },
     { "norm", "norm", TAKES_NORM, KEY_WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET,
-      .label = "norm", .says = "A LayerNorm behind the bottleneck.", .each = norms,
-      .differs = " norm behind ", .said = norms_said },
+      .label = "norm", .says = "LayerNorm after the bottleneck.", .each = norms,
+      .differs = " norm after ", .said = norms_said },
     { "residual", "residual", TAKES_RESIDUAL, KEY_WORDS(residual_names), AT(residual), .text = KEY_SET,
       .json = KEY_SET, .label = "residual", .says = "What the change is added to.", .each = residuals,
       .differs = " as residual at " },
@@ -411,48 +411,48 @@ static const struct key table[] = {
       .label = "end", .says = "What follows at the end of the sublayer.", .each = ends,
       .differs = " end at " },
     { "shift", "shift", TAKES_SHIFT, .kind = KEY_FLAG, AT(shift), .text = KEY_SET, .json = KEY_SET,
-      .label = "shift", .says = "Whether the prefix moves the positions of the text.", .each = shifts,
+      .label = "shift", .says = "Whether the prefix shifts the positions of the text.", .each = shifts,
       .acts = has_positions, .differs = "", .said = moved },
     { "length", "length", TAKES_LENGTH, KEY_WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET,
-      .label = "length", .says = "What the length of a decomposed map is of.", .each = lengths,
-      .differs = " as what the length is of at " },
+      .label = "length", .says = "What the norm of a decomposed map includes.", .each = lengths,
+      .differs = " norm at " },
     { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN,
       .says = "Seed of the frozen projection." },
     { "init", "init", TAKES_INIT, KEY_WORDS(init_names), AT(init), .first = INIT_LORA, .one_point = true,
       .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN, .set = set_init, .print = print_init,
-      .label = "start", .says = "The values that it starts from.", .each = inits, .differs = " start at " },
+      .label = "init", .says = "Initialization of the weights.", .each = inits, .differs = " init at " },
     { "dropout", "dropout", TAKES_DROPOUT, .kind = KEY_SHARE, AT(dropout), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "dropout", .says = "Dropout on what the module reads, or inside an adapter." },
+      .label = "dropout", .says = "Dropout on the module's input, or inside an adapter." },
     { "layers", NULL, TAKES_PLACE, .kind = KEY_LAYERS, .text = KEY_SET, .set = set_layers,
-      .print = key_layers_text, .label = "layers", .says = "The layers of each stack, counted from 1.",
+      .print = key_layers_text, .label = "layers", .says = "Layers of each stack, counted from 1.",
       .acts = is_in_layers },
     { "stack", "stack", TAKES_PLACE, KEY_WORDS(stack_names), AT(stack), .text = KEY_UNUSUAL, .label = "stack",
-      .says = "The stack that it is in.", .each = stacks, .acts = has_stacks, .neutral = STACK_ALL },
+      .says = "Stack of the model.", .each = stacks, .acts = has_stacks, .neutral = STACK_ALL },
     { "place", "place", TAKES_ROWS, KEY_WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "place", .says = "Where the rows join the sequence.", .each = places, .differs = " at " },
+      .label = "place", .says = "Where the prompt joins the sequence.", .each = places, .differs = " at " },
     { "pool", "pool", TAKES_ROWS, KEY_WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "row read", .says = "The row that the classifier reads.", .each = pools, .acts = pools_tokens,
+      .label = "pooled row", .says = "Row that the classifier reads.", .each = pools, .acts = pools_tokens,
       .differs = "", .said = tokens_read },
     { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "rows kept", .says = "How many rows a model with a decoder keeps.", .each = kept,
+      .label = "rows stored", .says = "Rows that a model with a decoder stores.", .each = kept,
       .acts = has_decoder, .differs = " rows at " },
     { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET,
-      .set = set_site, .label = "site", .says = "The sublayers that it is at.", .each = sites,
+      .set = set_site, .label = "site", .says = "Sublayers that have the module.", .each = sites,
       .acts = has_decoder },
     { "learn", "learn", TAKES_PLACE, KEY_WORDS(learn_names), AT(learn), .text = KEY_SET, .json = KEY_SET,
-      .label = "learn", .says = "What learns it over episodes.", .each = learns },
-    { "s", NULL, TAKES_S, .set = set_s, .says = "A fixed scale, short for comp=scaled(s)." },
+      .label = "learn", .says = "Loop of meta-learning that trains it.", .each = learns },
+    { "s", NULL, TAKES_S, .set = set_s, .says = "Fixed scale, short for comp=scaled(s)." },
     { "alpha", NULL, TAKES_ALPHA, .set = set_alpha, .says = "Scale s = alpha/r." },
     { "rsalpha", NULL, TAKES_ALPHA, .set = set_rsalpha, .says = "Scale s = rsalpha/\u221Ar." },
     { "mlp", NULL, TAKES_MLP, .set = set_mlp,
-      .says = "Inner width of the MLP that makes the weights, short for source=mlp(N)." },
+      .says = "Inner width of the MLP that generates the weights, short for source=mlp(N)." },
     { "b", NULL, TAKES_MLP, .set = set_b, .says = "Inner width of a prompt's maps." },
 };
 
 const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale",
-                               .says = "s, by which the change is multiplied." };
+                               .says = "Factor s of the change." };
 const struct key key_mid = { "inner width", "mid", .kind = KEY_WHOLE, AT(mid), .least = 1,
-                             .label = "inner width", .says = "Width inside what makes the weights." };
+                             .label = "inner width", .says = "Inner width of the network that generates the weights." };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(table) ? &table[i] : NULL; }
 

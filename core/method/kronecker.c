@@ -74,17 +74,16 @@ void kronecker_check(struct check *c, const struct module *m) {
     int n = m->mid, in = tap_width(c->a, m->read), out = tap_width(c->a, m->write);
     if (m->fn != FN_BOTTLENECK || m->heads != HEADS_SHARED) {
         ERROR(c, "V25",
-              "Kronecker products make the maps of a bottleneck that works on all heads at once: use "
-              "source=free");
+              "Kronecker products apply to bottlenecks over all heads: use source=free");
         return;
     }
     if (n < 1 || in % n || out % n || m->size % n)
-        ERROR(c, "V25", "%d terms: it must divide what the module reads (%d), writes (%d) and its width %d",
+        ERROR(c, "V25", "%d terms: must divide the read width %d, the written width %d and the bottleneck width %d",
               n, in, out, m->size);
     for (int i = 0; i < c->at; i++) {
         const struct module *x = &c->m->module[i];
         if (x->source != SOURCE_KRONECKER || x->own_rule || m->own_rule || x->mid == n) continue;
-        ERROR(c, "V25", "module %d has %d terms, this one %d: they have one rule, so say rule=own or as many",
+        ERROR(c, "V25", "module %d has %d terms, this one %d, and they share one rule: use rule=own or the same number",
               i + 1, x->mid, n);
         return;
     }

@@ -21,17 +21,17 @@ static const struct pruning pruning_usual = {
 #define AT(member) .offset = offsetof(struct pruning, member)
 static const struct key pruning_keys[] = {
     { "mask", AT(mask), KEY_WORDS(pruning_masks),
-      .says = "Learned: a gate for each value; fixed: as many places as keep says, of a stage behind such a "
-              "one." },
+      .says = "learned: a trainable gate per parameter; fixed: the share `keep` of the parameters, selected after a "
+              "learned stage." },
     { "keep", AT(keep), .kind = KEY_NUMBER,
-      .says = "The share of all values that a fixed mask lets through." },
+      .says = "Share of the parameters that a fixed mask keeps." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
-      .says = "What the expected number of open gates counts in the loss." },
-    { "rate", AT(rate), .kind = KEY_NUMBER, .says = "The learning rate of the gates." },
+      .says = "Weight in the loss of the expected number of open gates." },
+    { "rate", AT(rate), .kind = KEY_NUMBER, .says = "Learning rate of the gates." },
     { "start", AT(start), .kind = KEY_NUMBER,
-      .says = "Where gates start; far above 0 they are open." },
+      .says = "Initial value of the gates; far above 0 they are open." },
     { "groups", AT(groups), .kind = KEY_FLAG,
-      .says = "A gate for each tensor too, which multiplies those of its values." },
+      .says = "Whether each tensor has a gate too, which multiplies the gates of its parameters." },
 };
 const struct network pruning_network = { "pruning",
                                          "pruning",
@@ -49,15 +49,14 @@ const char *masked_fault(const struct method *m, int *module) {
     for (*module = 0; *module < m->count; ++*module) {
         if (m->module[*module].fn != FN_MASKED) continue;
         if (masked >= 0)
-            return "two masked modules: one mask is over all that they would change, so say one with both "
-                   "targets";
-        if (!m->pruning.on) return "masked changes without what masks them: add + pruning";
+            return "two masked modules: the mask covers all masked parameters; use one module with both targets";
+        if (!m->pruning.on) return "a masked module needs a mask: add + pruning";
         masked = *module;
     }
     *module = -1;
     if (m->pruning.on && masked < 0)
-        return "pruning masks the changes of a masked module, and the method has none: add masked";
-    if (m->pruning.on && m->pruning.keep > 1) return "keep= is a share of all values: at most 1";
+        return "pruning needs a masked module, and the method has none: add masked";
+    if (m->pruning.on && m->pruning.keep > 1) return "keep=: must be at most 1, a share of all parameters";
     return NULL;
 }
 
@@ -331,9 +330,9 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
     text_thousands((int64_t)trained, shown);
     text_thousands((int64_t)values, all);
     if (!masked_is_fixed(&p->method))
-        return xprintf("w and a gate for each of %s values of %d tensors%s = %s", all, tensors,
+        return xprintf("w and a gate for each of %s parameters of %d tensors%s = %s", all, tensors,
                        p->method.pruning.groups ? ", a gate for each tensor" : "", shown);
-    return xprintf("%g of %s values of %d tensors = %s; kept with the row and column of each",
+    return xprintf("%g of %s parameters of %d tensors = %s; stored with the row and column of each",
                    p->method.pruning.keep, all, tensors, shown);
 }
 

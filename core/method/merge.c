@@ -25,9 +25,9 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         const struct function *f = function_of(m);
         const char *reason = f->unmergeable ? f->unmergeable(p, m) : f->unmerged;
         if (!reason && hyper_makes_rows(&p->method, i))
-            reason = "each row has its own values, made when it is read: no weight holds them";
+            reason = "weights are generated per example: they cannot be merged";
         if (!reason && one_each(p, m))
-            reason = "each task has its own values: they are folded for one task at a time";
+            reason = "weights depend on the task: they are merged for one task at a time";
         if (!reason) continue;
         *why = reason;
         return false;
@@ -67,7 +67,7 @@ double merge_scale(const struct merge *x, const struct merge_at *at) {
 
 const char *merge_of_maps(const struct plan *p, const struct module *m) {
     (void)p;
-    return module_is_map(m) ? NULL : "a change over more than one map has no single weight to be folded into";
+    return module_is_map(m) ? NULL : "a change over more than one map cannot be merged into a weight";
 }
 
 int merge_low(struct merge *x, const struct merge_at *at, const struct merge_change *change, struct err *e) {

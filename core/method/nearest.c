@@ -98,7 +98,7 @@ static void phrase(struct buf *b, const char *between, const char *a, const char
 /* Where `x` is alone; the presets are everywhere. */
 static void narrowed(struct buf *b, const struct module *x, const struct module *y) {
     static const char *const sites[] = { "self-attention", "cross-attention", "the ffn",
-                                        "the outside of the blocks" };
+                                        "outside of the blocks" };
     if (x->site != y->site && module_takes_site(x) && x->site != SITE_ALL)
         phrase(b, " only at ", where(x), sites[x->site]);
     if (x->stack != y->stack && x->stack != STACK_ALL)
@@ -120,8 +120,8 @@ static void add_field(struct buf *b, const struct key *k, const struct module *x
 /* What `x` does otherwise than the preset's module `y`. */
 static void differences(struct buf *b, const struct module *x, const struct module *y) {
     const struct key *k;
-    if (x->fn != y->fn) phrase(b, " in place of ", fn_name(x->fn), fn_name(y->fn));
-    if (strcmp(where(x), where(y))) phrase(b, " in place of ", where(x),
+    if (x->fn != y->fn) phrase(b, " instead of ", fn_name(x->fn), fn_name(y->fn));
+    if (strcmp(where(x), where(y))) phrase(b, " instead of ", where(x),
                                            where(y));
     if (x->read != y->read && x->fn == y->fn) {
         if (module_is_sequential(x) != module_is_sequential(y))
@@ -214,10 +214,10 @@ char *method_nearest_but(const struct method *given, const struct preset *but) {
     for (int j = 0; j < m.count; j++)
         if (!taken[j]) {
             if (b.size) buf_puts(&b, ", ");
-            buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
+            buf_printf(&b, "with another %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
         }
     other_networks(&b, &m, &p);
-    if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "the head frozen", "");
+    if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "a frozen head", "");
     char *text = b.size ? xprintf("%s, but %s", best->name, buf_text(&b)) : xstrdup(best->name);
     buf_release(&b);
     return text;

@@ -87,8 +87,8 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
                 struct err *e) {
     if ((n == &fusion_network || n == &attempt_network) && !strcmp(key, "runs"))
         return err_set(e, ERR_USAGE,
-                       "%s: runs=%s stands for the %s of these runs, which only a history knows (train, "
-                       "count and explain have one): write them out, as %s(source=fusion,init=run(3))",
+                       "%s: runs=%s needs the %s of these runs from a database: use it with train, count or explain, "
+                       "or write the modules out, as %s(source=fusion,init=run(3))",
                        n->name, value, n == &fusion_network ? "adapters" : "prompts",
                        n == &fusion_network ? "adapter-pfeiffer" : "prompt");
     for (const struct key *k = n->key; k < n->key + n->keys; k++)
@@ -97,8 +97,8 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
     const char *name[16];
     BUG_IF(n->keys > (int)COUNT_OF(name));
     for (int i = 0; i < n->keys; i++) name[i] = n->key[i].name;
-    err_set(e, ERR_USAGE, "%s has no '%s'", n->name, key);
-    return key_suggest(key, name, n->keys, " (it takes ", e);
+    err_set(e, ERR_USAGE, "%s: unknown setting '%s'", n->name, key);
+    return key_suggest(key, name, n->keys, " (known: ", e);
 }
 
 /* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */

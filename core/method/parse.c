@@ -57,11 +57,11 @@ static const char *argument_end(const char *s) {
 static int add_argument(struct method_item *item, const char *from, const char *to, struct err *e) {
     char text[192];
     if (!copy_part(text, sizeof text, from, to))
-        return err_set(e, ERR_USAGE, "%s: an argument is longer than %zu characters", item->name,
+        return err_set(e, ERR_USAGE, "%s: a setting is longer than %zu characters", item->name,
                        sizeof text - 1);
     char *equals = strchr(text, '=');
     struct arg *last = item->count ? &item->arg[item->count - 1] : NULL;
-    if (!*text) return err_set(e, ERR_USAGE, "%s: an argument is empty", item->name);
+    if (!*text) return err_set(e, ERR_USAGE, "%s: a setting is empty", item->name);
     if (!equals && last && !strcmp(last->key, "at")) { /* at=q,v */
         size_t n = strlen(last->value);
         if (n + strlen(text) + 2 > sizeof last->value)
@@ -70,7 +70,7 @@ static int add_argument(struct method_item *item, const char *from, const char *
         strcpy(last->value + n + 1, text);
         return 0;
     }
-    if (item->count == ARGS) return err_set(e, ERR_USAGE, "%s: too many arguments", item->name);
+    if (item->count == ARGS) return err_set(e, ERR_USAGE, "%s: too many settings", item->name);
     struct arg *a = &item->arg[item->count];
     *a = (struct arg){ .key = "" };
     bool fits = equals ? copy_part(a->key, sizeof a->key, text, equals) &&
@@ -79,10 +79,10 @@ static int add_argument(struct method_item *item, const char *from, const char *
     if (!fits) return err_set(e, ERR_USAGE, "%s: '%s' is too long", item->name, text);
     if (!strcmp(a->key, "m")) strcpy(a->key, "r"); /* Meta-Adapters' letter for an adapter's width */
     if (equals && (!*a->key || !*a->value))
-        return err_set(e, ERR_USAGE, "%s: '%s' must be key=value", item->name, text);
+        return err_set(e, ERR_USAGE, "%s: '%s': must be key=value", item->name, text);
     for (int i = 0; i < item->count; i++)
         if (!strcmp(item->arg[i].key, a->key))
-            return err_set(e, ERR_USAGE, "%s: %s is given twice", item->name, a->key);
+            return err_set(e, ERR_USAGE, "%s: %s is repeated", item->name, a->key);
     item->count++;
     return 0;
 }
@@ -94,17 +94,17 @@ static int read_item(const char **s, struct method_item *item, struct err *e) {
     while (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '-') p++;
     if (p > start && p[0] == '+' && p[1] == '+') p += 2; /* hyperformer++ */
     if (p == start) {
-        if (!*p) return err_set(e, ERR_USAGE, "a method is missing: one like lora(r=8)");
-        return err_set(e, ERR_USAGE, "a method's name was expected at '%.20s'", p);
+        if (!*p) return err_set(e, ERR_USAGE, "missing method: expected a method such as lora(r=8)");
+        return err_set(e, ERR_USAGE, "expected the name of a method at '%.20s'", p);
     }
     if (!copy_part(item->name, sizeof item->name, start, p))
-        return err_set(e, ERR_USAGE, "'%.60s' is no method", start);
+        return err_set(e, ERR_USAGE, "'%.60s': not the name of a method", start);
     p = skip(p);
     if (*p == '(') {
         p = skip(p + 1);
         while (*p != ')') {
             const char *end = argument_end(p);
-            if (!*end) return err_set(e, ERR_USAGE, "%s: ')' is missing at the end", item->name);
+            if (!*end) return err_set(e, ERR_USAGE, "%s: missing ')' at the end", item->name);
             if (add_argument(item, p, end, e)) return e->code;
             p = skip(*end == ')' ? end : end + 1);
         }
@@ -116,7 +116,7 @@ static int read_item(const char **s, struct method_item *item, struct err *e) {
 
 /* ---- keys ---- */
 
-/* "linear has no l; did you mean …? (it takes r, s, …)" for keys that none of the modules
+/* "linear: unknown setting 'l'; did you mean …? (known: r, s, …)" for keys that none of the modules
  * take; `more` are further words allowed here. */
 static int no_such_key(const char *name, const char *key, const struct module *m, int count,
                        const char *const *more, struct err *e) {
@@ -129,8 +129,8 @@ static int no_such_key(const char *name, const char *key, const struct module *m
                 break;
             }
     for (; *more; more++) known[n++] = *more;
-    err_set(e, ERR_USAGE, "%s has no '%s'", name, key);
-    return key_suggest(key, known, n, " (it takes ", e);
+    err_set(e, ERR_USAGE, "%s: unknown setting '%s'", name, key);
+    return key_suggest(key, known, n, " (known: ", e);
 }
 
 static const struct arg *argument(const struct method_item *item, const char *key) {
@@ -150,12 +150,12 @@ static int parse_turn(const char *key) {
 static int one_scale(const struct method_item *item, struct err *e) {
     if (argument(item, "alpha") && (argument(item, "s") || argument(item, "comp")))
         return err_set(e, ERR_USAGE,
-                       "V21: %s: alpha sets s = alpha/r, so give either alpha or s, not both",
+                       "V21: %s: alpha sets s = alpha/r: use either alpha or s",
                        item->name);
     if (argument(item, "rsalpha") &&
         (argument(item, "alpha") || argument(item, "s") || argument(item, "comp")))
         return err_set(e, ERR_USAGE,
-                       "V21: %s: rsalpha sets s = alpha/√r, so give either rsalpha or alpha or s",
+                       "V21: %s: rsalpha sets s = alpha/√r: use only one of rsalpha, alpha and s",
                        item->name);
     return 0;
 }
@@ -193,16 +193,16 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
                 return no_such_key(item->name, a->key, &m, 1, no_more, e);
             if (parse_turn(a->key) != now) continue;
             if (!*a->value)
-                return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
+                return err_set(e, ERR_USAGE, "%s: missing value of %s, for example %s=…", item->name, a->key,
                                a->key);
             if (key_set(k, &m, a->value, e)) return err_prefix(e, "%s", item->name);
         }
     }
     if (m.write == TAP_NONE && f->say_write)
-        return err_set(e, ERR_USAGE, "%s: write= is missing: %s, as write=%s", f->name, f->say_write,
+        return err_set(e, ERR_USAGE, "%s: missing write=: %s, for example write=%s", f->name, f->say_write,
                        tap_name(f->usual.write));
     if (m.target == TARGET_TAP && m.write == TAP_NONE)
-        return err_set(e, ERR_USAGE, "%s: write= is missing: the map's output", item->name);
+        return err_set(e, ERR_USAGE, "%s: missing write=: the output of the map", item->name);
     if (m.read == TAP_NONE) m.read = usual_read(&m);
     module_normalise(&m);
     *out = m;
@@ -245,7 +245,7 @@ static int retarget(struct method *m, const char *value, struct err *e) {
         module_normalise(&x);
         for (int j = 0; j < m->count; j++)
             if (m->module[j].write == x.write)
-                return err_set(e, ERR_USAGE, "at=%s: %s is named twice", value, word);
+                return err_set(e, ERR_USAGE, "at=%s: %s is repeated", value, word);
         m->module[m->count++] = x;
         if (!plus) return 0;
         p = plus + 1;
@@ -265,7 +265,7 @@ static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
         if (b < 0) return e->code;
     }
     if (backbone_set(m, (enum backbone)b, !norms)) return 0;
-    return err_set(e, ERR_USAGE, "%s=%s: nothing else is trained: say full, full(target=norms) or head",
+    return err_set(e, ERR_USAGE, "%s=%s: full(target=norms), full and head have no other norms to train: omit it",
                    a->key, a->value);
 }
 
@@ -287,7 +287,7 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
                      !strcmp(k->name, "target");
         if (k->one_point && first && (place || x->fn != first->fn))
             return err_set(e, ERR_USAGE,
-                           "%s: %s would go to modules that differ: write them out, joined by +",
+                           "%s: %s would apply to modules that differ: write the modules out, joined by +",
                            item->name, k->name);
         first = x;
         takers++;
@@ -333,7 +333,7 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
             int when = at || peft ? TURN_PLACE : backbone ? TURN_BACKBONE : parse_turn(a->key);
             if (when != now) continue;
             if (!peft && !*a->value && (at || backbone || key_find(a->key)))
-                return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
+                return err_set(e, ERR_USAGE, "%s: missing value of %s, for example %s=…", item->name, a->key,
                                a->key);
             int rc = 0;
             if (peft) rc = retarget(&m, "k+v+ctx+act", e);
@@ -366,7 +366,7 @@ static int parse_unknown(const char *name, struct err *e) {
 static int parse_head(const struct method_item *item, struct method *out, struct err *e) {
     if (item->count > 1 || (item->count && *item->arg[0].value) ||
         (item->count && strcmp(item->arg[0].key, "frozen")))
-        return err_set(e, ERR_USAGE, "head takes only the word frozen, as head(frozen)");
+        return err_set(e, ERR_USAGE, "head accepts only frozen, as head(frozen)");
     if (item->count) out->head = METHOD_HEAD_FROZEN;
     return 0;
 }
@@ -376,7 +376,7 @@ static int parse_network(const struct method_item *item, const struct network *n
                          struct method *out, struct err *e) {
     int at = 0;
     while (network_at(at) != n) at++;
-    if (*said >> at & 1) return err_set(e, ERR_USAGE, "a method has one %s", n->noun);
+    if (*said >> at & 1) return err_set(e, ERR_USAGE, "a method can have only one %s", n->noun);
     *said |= 1u << at;
     if (!network_is_on(n, out)) network_take_usual(n, out);
     for (int i = 0; i < item->count; i++)
@@ -398,11 +398,11 @@ static int parse_item(const struct method_item *item, unsigned *said, struct met
     for (int i = 0; (n = network_at(i)); i++) {
         if (!network_is_on(n, &part)) continue;
         if (network_is_on(n, out))
-            return err_set(e, ERR_USAGE, "%s: a method has one %s", item->name, n->noun);
+            return err_set(e, ERR_USAGE, "%s: a method can have only one %s", item->name, n->noun);
         network_take(n, out, &part);
     }
     if (out->count + part.count > METHOD_MODULES)
-        return err_set(e, ERR_USAGE, "a method has at most %d modules", METHOD_MODULES);
+        return err_set(e, ERR_USAGE, "too many modules: at most %d in a method", METHOD_MODULES);
     memcpy(out->module + out->count, part.module, (size_t)part.count * sizeof *part.module);
     out->count += part.count;
     return 0;
@@ -420,7 +420,7 @@ int method_parse(const char *text, struct method *out, struct err *e) {
         if (read_item(&s, &item, e) || parse_item(&item, &said, &m, e)) return e->code;
         if (!*s) break;
         if (*s != '+')
-            return err_set(e, ERR_USAGE, "'+' or the end was expected at '%.20s'", s);
+            return err_set(e, ERR_USAGE, "expected '+' or the end at '%.20s'", s);
         s++;
     }
     *out = m;

@@ -452,15 +452,16 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     if (!b.overflow) return p;
     plan_free(p);
     err_set(e, ERR_USAGE,
-            "the method has more parameters on this model than 64 bits can count; choose smaller sizes");
+            "the method has more parameters on this model than 64 bits can count; use smaller sizes");
     return NULL;
 }
 
 static int too_wide(const char *name, int64_t rows, int64_t cols, struct err *e) {
     if (rows <= INT_MAX && cols <= INT_MAX) return 0;
     return err_set(e, ERR_USAGE,
-                   "%s: cannot be trained: %" PRId64 "×%" PRId64
-                   ", at most %d rows and columns; choose a smaller size",
+                   "%s: too large to train: %" PRId64 "×%" PRId64
+                   ", at most %d rows and columns; "
+                   "use a smaller size",
                    name, rows, cols, INT_MAX);
 }
 

@@ -124,7 +124,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *text_member(const json_t *o, const char *file, const char *key) {
     struct err e = ERR_INIT;
     const char *s = NULL;
-    if (!json_get_string(o, file, key, &s, &e)) BUG("preset %s lacks \"%s\"", file, key);
+    if (!json_get_string(o, file, key, &s, &e)) BUG("preset %s: missing \"%s\"", file, key);
     return xstrdup(s);
 }
 
@@ -143,11 +143,11 @@ static void load_one(int i) {
     if (json_object_get(o, "released")) p->released = text_member(o, file, "released");
     if (json_object_get(o, "same_as")) p->same_as = text_member(o, file, "same_as");
     p->root_alpha = (int)json_integer_value(json_object_get(o, "root_alpha"));
-    if (!json_get_double(o, file, "lr", &p->lr, &e)) BUG("preset %s lacks \"lr\"", file);
+    if (!json_get_double(o, file, "lr", &p->lr, &e)) BUG("preset %s: missing \"lr\"", file);
     char *method = json_dumps(json_object_get(o, "method"), JSON_COMPACT);
     if (!method || method_from_json(method, strlen(method), &p->method, &e))
         BUG("preset %s: %s", file, e.text);
-    if (strcmp(p->name, file)) BUG("preset %s calls itself %s", file, p->name);
+    if (strcmp(p->name, file)) BUG("preset %s: its name is %s", file, p->name);
     free(method);
     json_decref(o);
 }

@@ -137,7 +137,7 @@ static void every_preset_is_listed_with_its_values(void **state) {
     }
 }
 
-/* The table of what equals what, and that which `petri explain` reads. */
+/* The table of equivalent methods, and that which `petri explain` reads. */
 static void every_equality_is_listed(void **state) {
     (void)state;
     const struct equality *q;
@@ -236,11 +236,11 @@ static void distances_are_as_listed(void **state) {
     test_ok(method_parse("mam", &a, &e), &e);
     test_ok(method_parse("mam(r=3)", &b, &e), &e);
     char *same = method_apart(&a, &b);
-    assert_string_equal(same, "the same on every axis");
+    assert_string_equal(same, "equal on all axes");
     free(same);
     test_ok(method_parse("prefix", &b, &e), &e);
     same = method_apart(&a, &b);
-    assert_string_equal(same, "with a further bottleneck at f.out");
+    assert_string_equal(same, "with another bottleneck at f.out");
     free(same);
 }
 

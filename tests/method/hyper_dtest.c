@@ -290,13 +290,13 @@ static void formula_is(const char *text, const char *config, const char *wanted)
 
 static void formulas_say_what_is_computed(void **state) {
     (void)state;
-    formula_is("hyperformer", T5_SMALL, "I = W_2 relu(W_1 [z_\u03C4] + b_1) + b_2, values = A I + a; for each task");
+    formula_is("hyperformer", T5_SMALL, "I = W_2 relu(W_1 [z_\u03C4] + b_1) + b_2, weights = A I + a; for each task");
     formula_is("hyperdecoder", T5_SMALL,
-               "I = relu(W_1 [g_i; e_\u2113] + b_1), values = A I + a, g_i = V_2 relu(V_1 h + c_1) + c_2; for each row");
+               "I = relu(W_1 [g_i; e_\u2113] + b_1), weights = A I + a, g_i = V_2 relu(V_1 h + c_1) + c_2; for each row");
     formula_is("hyperdecoder + hyper(instance=pooled, biases=no)", ROBERTA_BASE,
-               "I = relu(W_1 [g_i; e_\u2113]), values = A I, g_i = h; for each row, h of layer 6");
+               "I = relu(W_1 [g_i; e_\u2113]), weights = A I, g_i = h; for each row, h of layer 6");
     formula_is("bottleneck(source=hyper) + hyper(prototype=4, layer=0, instance=retriever, pass=2, inner=3, norm=no) + retriever",
-               T5_SMALL, "I = W_2 relu(W_1 [z_\u03C4; k_\u03C4; g_i; e_p] + b_1) + b_2, values = A I + a, g_i = z of the "
+               T5_SMALL, "I = W_2 relu(W_1 [z_\u03C4; k_\u03C4; g_i; e_p] + b_1) + b_2, weights = A I + a, g_i = z of the "
                "retriever; for each row, the encoder runs twice");
     struct arch a = shape(T5_SMALL);
     struct plan *p = plan_of("lora", &a, 3);

@@ -206,10 +206,10 @@ static void counts_are_written_with_their_arithmetic(void **state) {
         {"prefix(l=5)", "2·l·d·L = 2·5·384·6 = 23,040"},
         {"prefix(l=5,mlp=7)",
          "l·d + (d+1)·mid + (mid+1)·2·L·d = 5·384 + 385·7 + 8·2·6·384 = 41,479; "
-         "kept 2·l·d·L = 23,040"},
+         "stored 2·l·d·L = 23,040"},
         {"ia3", "d·L = 384·6 = 2,304"},
-        {"bitfit", "the sizes of 50 existing tensors = 26,112"},
-        {"linear(r=2; write=a.q, source=shared)", "2·r·d = 2·2·384 = 1,536, once for all layers"},
+        {"bitfit", "sizes of 50 existing tensors = 26,112"},
+        {"linear(r=2; write=a.q, source=shared)", "2·r·d = 2·2·384 = 1,536, shared over all layers"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         p = planned(rows[i].text, &a, 2);
@@ -582,7 +582,7 @@ static void the_largest_sizes_are_counted(void **state) {
         if (!strstr(json, rows[i].part)) fail_msg("%s", json);
         assert_null(strstr(json, " -"));
         assert_true(!plan_fits(p, &e) == rows[i].fits);
-        if (!rows[i].fits) assert_non_null(strstr(e.text, "choose a smaller size"));
+        if (!rows[i].fits) assert_non_null(strstr(e.text, "use a smaller size"));
         free(json);
         plan_free(p);
     }

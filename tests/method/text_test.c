@@ -158,32 +158,32 @@ static void faults_are_refused_by_name(void **state) {
     refused("", "missing");
     refused("lorra(r=8)", "did you mean lora?");
     refused("lora(rr=8)", "did you mean r?");
-    refused("lora(l=8)", "lora has no 'l'");
+    refused("lora(l=8)", "lora: unknown setting 'l'");
     refused("lora(r=0)", "r=0");
     refused("lora(r=8.5)", "must be an integer between 1 and 1000000");
-    refused("lora(r=8", "')' is missing");
+    refused("lora(r=8", "missing ')'");
     refused("lora(r=8) lora", "'+'");
     refused("lora(r=8)+", "missing");
     refused("lora(r=)", "key=value");
-    refused("lora(r)", "needs a value");
-    refused("lora(r=8,r=9)", "given twice");
+    refused("lora(r)", "missing value of r");
+    refused("lora(r=8,r=9)", "r is repeated");
     refused("lora(at=kk)", "at=kk: unknown; did you mean k? (known: q, k, v, o, w1, w2)");
     refused("lora(at=q+zz)", "at=zz");
-    refused("lora(at=q+q)", "named twice");
+    refused("lora(at=q+q)", "q is repeated");
     refused("lora(alpha=16,s=2)", "V21");
     refused("linear(r=2; alpha=16, comp=scaled(2))", "V21");
-    refused("prefix(s=2)", "prefix has no 's'");
-    refused("softmax(l=3; read=a.q)", "softmax has no 'read'");
-    refused("scale", "write= is missing");
+    refused("prefix(s=2)", "prefix: unknown setting 's'");
+    refused("softmax(l=3; read=a.q)", "softmax: unknown setting 'read'");
+    refused("scale", "missing write=");
     refused("bottleneck(r=3; write=a.kk)", "did you mean a.k?");
     refused("bottleneck(r=3; act=rulu)", "did you mean relu?");
     refused("linear(r=3; s=nan)", "finite");
-    refused("linear(r=3; s=1,5)", "linear has no '5'");
+    refused("linear(r=3; s=1,5)", "linear: unknown setting '5'");
     refused("linear(r=3; dropout=1)", "below 1");
     refused("linear(r=3; layers=6-4)", "layers=6-4");
-    refused("linear(r=3; comp=scaled)", "the factor is missing");
-    refused("mam(init=lora)", "write them out");
-    refused("lora(init=run(0))", "a run's number stands there");
+    refused("linear(r=3; comp=scaled)", "missing factor");
+    refused("mam(init=lora)", "write the modules out");
+    refused("lora(init=run(0))", "expected a run id");
     refused("ia3(init=run(3))", "init");
     refused("head(warm)", "frozen");
     refused("lora\x1b[31m", "expected");
@@ -458,7 +458,7 @@ static void backbones_are_words_of_presets(void **state) {
     recognised("hyperprompt-sep(backbone=norms)", NULL);
     refused("lora(backbone=norm)", "did you mean norms");
     refused("head(backbone=full)", "frozen");
-    refused("shared-ft(backbone=norms)", "nothing else is trained");
+    refused("shared-ft(backbone=norms)", "full(target=norms), full and head");
     refused("prefix(b=3)", "source=prompt-share");
 }
 
@@ -490,16 +490,16 @@ static void the_nearest_says_what_differs(void **state) {
             "mam, but sequential at f.out");
     nearest("lora(layers=4-6)", "lora, but a.q in layers 4 to 6, a.v in layers 4 to 6");
     nearest("lora(at=q,layers=1)", "lora, but a.q in layer 1, without its module at a.v");
-    nearest("mam + scale(write=a.k)", "mam, but with a further scale at a.k");
+    nearest("mam + scale(write=a.k)", "mam, but with another scale at a.k");
     nearest("parallel-adapter-ffn(act=gelu)", "parallel-adapter-ffn, but gelu at f.out");
-    nearest("lora + head(frozen)", "lora, but the head frozen");
+    nearest("lora + head(frozen)", "lora, but a frozen head");
     nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only at self-attention");
     nearest("bitfit(stack=decoder,site=ffn)", "bitfit, but all only at the ffn, all only in the decoder");
     nearest("ia3(at=k)", "ia3, but without its module at a.v, without its module at f.act");
-    nearest("parallel-adapter-ffn(norm=own)", "parallel-adapter-ffn, but own norm behind f.out");
+    nearest("parallel-adapter-ffn(norm=own)", "parallel-adapter-ffn, but own norm after f.out");
     nearest("adapter-per-task(act=gelu)", "adapter-per-task, but gelu at f.out");
     nearest("lora(at=v)", "lora, but without its module at a.q");
-    nearest("lora(at=q+k)", "lora, but a.k in place of a.v");
+    nearest("lora(at=q+k)", "lora, but a.k instead of a.v");
 }
 
 /* A preset that is moved or thinned out by its own keys is still nearest to itself. */

@@ -162,7 +162,7 @@ static void stack_and_site_are_chosen(void **state) {
     scene_press(&ui, 'j'); /* the encoder has none: not taken, and says why */
     assert_int_equal(v->config.method.module[0].stack, STACK_ALL);
     assert_false(v->choices[v->choice].allowed);
-    assert_true(scene_shows(&ui, "cross-attention is the decoder's"));
+    assert_true(scene_shows(&ui, "an encoder has no cross-attention"));
     scene_press(&ui, 'j');
     assert_int_equal(v->config.method.module[0].stack, STACK_DECODER);
     assert_string_equal(v->facts.text, "prefix(stack=decoder,site=cross)");
@@ -267,7 +267,7 @@ static void sizes_are_typed(void **state) {
     open(&ui, "lora(r=8)");
     ui.compose.axis = AXIS_SIZE;
     compose_changed(&ui.compose);
-    assert_true(scene_shows(&ui, "Width of the bottleneck, or rank."));
+    assert_true(scene_shows(&ui, "Width of a bottleneck, or rank."));
     scene_press(&ui, PRESS_ENTER);
     assert_true(ui.prompt.open);
     for (const char *p = "32"; *p; p++) scene_press(&ui, (unsigned char)*p);

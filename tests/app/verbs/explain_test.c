@@ -30,7 +30,7 @@ static void every_preset_has_its_page(void **state) {
             if (!json_array_size(stage_at(page, sections[k])) && strcmp(name, "head"))
                 fail_msg("%s says nothing of %s", name, sections[k]);
         assert_true(says(page, "about", preset_at(i)->note));
-        assert_true(says(page, "released", preset_at(i)->released ? preset_at(i)->released : "no difference is recorded"));
+        assert_true(says(page, "released", preset_at(i)->released ? preset_at(i)->released : "no known differences"));
         json_t *counts = stage_at(page, "counts");
         if (!json_is_null(counts)) {
             char trained[32];
@@ -47,14 +47,14 @@ static void every_preset_has_its_page(void **state) {
 static void a_page_of_several_tasks(void **state) {
     (void)state;
     json_t *page = stage_json("explain 'hyperprompt-global(l=2,b=3)' --model '%s' --tasks 3 --json", stage.model);
-    assert_true(says(page, "trains", "the tasks' own"));
-    assert_true(says(page, "costs", "a task, of 3"));
+    assert_true(says(page, "trains", "specific to one task"));
+    assert_true(says(page, "costs", "per task, for 3 tasks"));
     assert_true(says(page, "formula", "P = relu(P_τ Dᵀ) Uᵀ") &&
-                says(page, "formula", "generator: I = W_2 relu(W_1 [z_τ; e_ℓ]), values = A I"));
+                says(page, "formula", "generator: I = W_2 relu(W_1 [z_τ; e_ℓ]), weights = A I"));
     assert_true(says(page, "equals", "E21") && says(page, "equals", "hyperprompt-share"));
     json_decref(page);
     char *text = stage_out(0, "explain shared-adapter --model '%s'", stage.model);
-    assert_non_null(strstr(text, "the same point as parallel-adapter-ffn"));
+    assert_non_null(strstr(text, "same method as parallel-adapter-ffn"));
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) assert_true(text_width(line) <= 96);
     free(text);
 }
@@ -105,11 +105,11 @@ static void other_words_have_the_same_scale(void **state) {
     static const struct {
         const char *method, *line;
     } rows[] = {
-        {"lora", "rslora is lora with s = 5.65685 in place of 2"},
-        {"rslora", "lora with s = 5.65685 in place of 2"},
-        {"lora(r=64)", "rslora is another word for lora"},
-        {"full", "shared-ft is another word for full"},
-        {"shared-ft", "the same point as full"},
+        {"lora", "rslora is lora with s = 5.65685 instead of 2"},
+        {"rslora", "lora with s = 5.65685 instead of 2"},
+        {"lora(r=64)", "rslora is another name of lora"},
+        {"full", "shared-ft is another name of full"},
+        {"shared-ft", "same method as full"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         json_t *page = stage_json("explain '%s' --model '%s' --json", rows[i].method, stage.model);

@@ -50,7 +50,7 @@ static void it_is_checked(void **state) {
     struct method m;
     struct err e = ERR_INIT;
     test_refused(method_parse("linear(spin=-1)", &m, &e), ERR_USAGE, &e, "spin=-1: must be an integer between 0 and");
-    test_refused(method_parse("scale(spin=1)", &m, &e), ERR_USAGE, &e, "scale has no 'spin'");
+    test_refused(method_parse("scale(spin=1)", &m, &e), ERR_USAGE, &e, "scale: unknown setting 'spin'");
     const char *json = "{\"version\":2,\"modules\":[{\"function\":\"linear\",\"size\":4,\"spin\":-1}]}";
     test_refused(method_from_json(json, strlen(json), &m, &e), ERR_INPUT, &e, "\"spin\" is -1");
     m = parsed("linear(r=4)");

@@ -34,7 +34,7 @@ static void its_text_is_read_and_written(void **state) {
     }
     struct method m;
     struct err e = ERR_INIT;
-    test_refused(method_parse("dense(r=8)", &m, &e), ERR_USAGE, &e, "dense has no 'r'");
+    test_refused(method_parse("dense(r=8)", &m, &e), ERR_USAGE, &e, "dense: unknown setting 'r'");
 }
 
 static void it_is_counted_and_named(void **state) {
