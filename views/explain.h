@@ -31,7 +31,7 @@ struct explain_page {
 };
 
 /* The page of a method.  `named`: the preset that it was asked for by, or NULL: the one that it is.  With p,
- * its plan on `a`, also what it costs; p NULL: what can be said without a model.  explain_release. */
+ * its plan on `a`, also what it costs; p NULL: what is known without a model.  explain_release. */
 void explain_fill(struct explain_page *out, const struct method *m, const struct preset *named,
                   const struct plan *p, const struct arch *a);
 void explain_release(struct explain_page *page);

@@ -1,8 +1,8 @@
-/* A method at work: hooks for the transformer, the prologue that makes weights, the
- * head, and folding into the base weights.
+/* A method attached to a model: hooks for the transformer, the prologue that generates weights, the
+ * head, and merging into the base weights.
  *
- * Purity: nothing here holds parameter values.  They are handed in with each call as
- * one flat vector (plan.h), so that another vector can be put in. */
+ * Nothing here stores parameters: each call takes them as one flat vector (plan.h), so that callers can
+ * substitute another vector. */
 #ifndef CORE_METHOD_ATTACH_H
 #define CORE_METHOD_ATTACH_H
 
@@ -12,16 +12,17 @@ struct attach; /* one for each tape (worker) */
 
 struct attach *attach_new(const struct plan *p, const struct model *m);
 void attach_free(struct attach *a);
-/* Batches without ranges are of this task from now on; 0 at first. */
+/* Sets the task of batches without task ranges; 0 at first. */
 void attach_for_task(struct attach *a, int task);
 
-/* Prologue: makes the plan's made tensors from `params` (and, of masked changes, the model's weights) on `t`;
- * `made[i]` gets the value of made tensor i.  Run once a step on a tape of its own; its backward is seeded
- * with the shards' summed gradients of the made values. */
+/* Prologue: computes the plan's generated tensors from `params` (and, for masked changes, the model's
+ * weights) on `t`; `made[i]` is set to the value of generated tensor i. Runs once per training step on a
+ * separate tape; its backward pass is seeded with the gradients of the generated values, summed over
+ * shards. */
 void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params,
                      real *grads, node *made);
 
-/* Makes again the made values that checkpoints do not hold, from `params`, into `made`. */
+/* Recomputes from `params` the generated values that checkpoints do not store, into `made`. */
 void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made);
 
 /* Starts a shard: leaves on `t` over params (trained reals) and made values (made_size
@@ -29,49 +30,49 @@ void attach_remake(const struct plan *p, const struct model *m, const real *para
  * frozen (evaluation).  The hooks are valid until the next begin. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
                                  const real *made, real *grads);
-/* Zero-fills the gradients of tensors that have no leaf on a shard (a prefix's MLP, a
- * frozen head); after the tape's backward. */
+/* Sets to zero the gradients of tensors without a leaf on a shard (the MLP of a prefix, a frozen head);
+ * called after the tape's backward pass. */
 void attach_end(struct attach *a, real *grads);
 
-/* What heads read of a shard's rows, rows × d; once a shard, for all its tasks. */
+/* Returns the input of the heads for the rows of a shard, rows × d; called once per shard for all tasks. */
 node attach_pool(struct attach *a, struct forward *f, node encoded);
-/* Logits of the rows of one task, rows × its outputs: dropout, classifier.  The attachment and
- * f->batch must outlive the tape's step. */
+/* Returns the logits of the rows of one task, rows × number of outputs: dropout, classifier. The attachment
+ * and f->batch must outlive the tape's step. */
 node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout);
 
-/* Of a head of masked words (words.h): Σ weight·loss of the batch's masked tokens, whose encoder's rows are
- * `rows`; `each` (may be NULL): where their weighted losses are left. */
+/* For a masked-word head (words.h): returns Σ weight·loss over the masked tokens of the batch, whose
+ * encoder outputs are `rows`; stores their weighted losses in `each` (may be NULL). */
 node attach_words_loss(struct attach *a, struct forward *f, node rows, double *each);
-/* The logits of such rows, n × vocabulary. */
+/* Returns the logits of such rows, n × vocabulary. */
 node attach_words_logits(struct attach *a, struct forward *f, node rows);
 
-/* Whether the shards to come want gradients of all tensors, or, in an inner loop, of those alone that it
- * adapts: then the others' places are left as they are.  All, at first. */
+/* Selects whether later shards compute gradients of all tensors (the default) or, in an inner loop, only of
+ * those that it adapts: the places of the others are left unchanged. */
 void attach_inner(struct attach *a, bool inner);
-/* Of a generated head (generated.h).  What it reads of each pooled row, rows × width. */
+/* Returns the features that a generated head (generated.h) computes from each pooled row, rows × width. */
 node attach_features(struct attach *a, struct forward *f, node pooled, double dropout);
-/* The label vectors of rows that lie class by class, as `classes` says: *w classes × width, *b classes ×
+/* Computes the label vectors from rows ordered by class as in `classes`: *w classes × width, *b classes ×
  * 1. */
 void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes,
                    double dropout, node *w, node *b);
 
-/* Until the next begin: of what is made for each row, only what the encoder itself takes is made. */
+/* Until the next begin, generates per-example weights only for the encoder. */
 void attach_vectors_only(struct attach *a);
-/* The retriever's vector of each row, rows × its width (the model's without a network); NODE_NONE for a
- * method that has none. */
+/* Returns the retriever's vector of each row, rows × its width (the model's without a network), or
+ * NODE_NONE if the method has no retriever. */
 node attach_retrieve(struct attach *a, struct forward *f, node encoded);
-/* Columns of that. */
+/* Returns the number of columns of these vectors. */
 int attach_retrieved_width(const struct plan *p, const struct arch *a);
-/* Of the plan's row_tensor i what was made for a row of this shard, its `count` values, once the encoder has
- * come to where it is made of; until the next begin. */
+/* Returns the values generated for a row of this shard for the plan's row_tensor i (`count` values),
+ * available once the encoder has reached the layer of the condition; valid until the next begin. */
 const real *attach_made_for_row(struct attach *a, int i, int row);
 
-/* Whether the trained method can be folded into base weights (LoRA, bias, scale, full);
- * if not, *why (static text naming the module's form).  Why that is exact: docs/methods.md. */
+/* Returns whether the trained method can be merged into base weights (LoRA, bias, scale, full); if not,
+ * sets *why to static text that names the module's function. Why merging is exact: docs/methods.md. */
 bool attach_can_merge(const struct plan *p, const char **why);
-/* New weights for every model tensor that changes: out has m->tensors places; out[i] (i:
- * tensor index) is allocated (free()) or NULL.  In 32-bit (or double) whatever the file's
- * type.  The model is not touched.  On failure all places are NULL. */
+/* Computes new weights for every model tensor that changes: out has m->tensors entries; out[i] (i: tensor
+ * index) is allocated (free()) or NULL. Values are 32-bit (or double), whatever the type in the file. The
+ * model is not modified. On failure all entries are NULL. */
 int attach_merge(const struct plan *p, const struct model *m, const real *params, real **out,
                  struct err *e);
 

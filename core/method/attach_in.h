@@ -1,6 +1,6 @@
-/* An attachment from within: what attach.c (its life and its steps), attach_hooks.c (what a forward pass asks
- * of it), attach_use.c (what a function at work asks), attach_vector.c (a row's own vector, and what is made
- * of it) and attach_heads.c share. Private to core/method. */
+/* An attachment from within, shared by attach.c (lifetime and steps), attach_hooks.c (the hooks of a
+ * forward pass), attach_use.c (the interface of functions), attach_vector.c (the vector of an example and what
+ * is generated from it) and attach_heads.c. Private to core/method. */
 #ifndef CORE_METHOD_ATTACH_IN_H
 #define CORE_METHOD_ATTACH_IN_H
 
@@ -9,14 +9,14 @@
 #include "core/method/rows.h"
 #include "core/model/joined.h"
 
-/* A prefix is dropped as a sequence of its own, the same in every shard of a step. */
+/* Dropout treats a prefix as a separate sequence, the same in every shard of a step. */
 struct prefix_rows {
     int start[2];
     uint64_t id[1];
     struct tape_rows rows;
 };
 
-/* Tokens by task, in memory that is used again. */
+/* Tokens grouped by task, in reused memory. */
 struct groups_room {
     struct row_groups groups;
     int *start, *block;
@@ -63,28 +63,28 @@ struct attach {
 /* ---- places ---- */
 
 size_t attach_place_at(const struct attach *a, const struct site *s);
-/* The plan's tensor of each slot of a module at a place, or -1; the same of made ones (of a row's: behind the
- * plan's). */
+/* Return for each slot of a module at a place the index of the plan's tensor, or -1, and of the generated
+ * tensor (per-example ones are numbered after the plan's). */
 int *attach_slots(const struct attach *a, int module, size_t place);
 int *attach_made_slots(const struct attach *a, int module, size_t place);
-/* The module's two dropout sites there. */
+/* Returns the module's two dropout sites there. */
 uint64_t *attach_drop(const struct attach *a, int module, const struct site *s);
 
 /* ---- what takes what ---- */
 
-/* Whether a module's values are one block a task; whether they are made for each row of a batch. */
+/* Return whether a module has separate values per task, and whether they are generated per example. */
 bool attach_by_task(const struct attach *a, int module);
 bool attach_by_row(const struct attach *a, int module);
-/* The task of each row of the batch. */
+/* Returns the task of each row of the batch. */
 const int *attach_row_tasks(struct attach *a, const struct batch *b);
-/* What stands in the place of a tensor of the model, or NODE_NONE: one that is trained, or made. */
+/* Returns the value of a model tensor that is trained or generated, or NODE_NONE. */
 node attach_weight(const struct attach *a, int tensor);
 
 /* ---- hooks ---- */
 
-/* Those of the plan, whose `self` is the attachment. */
+/* Returns the hooks of the plan, whose `self` is the attachment. */
 struct hooks attach_hooks(struct attach *a);
-/* Of struct hooks: the encoder has come to a layer. */
+/* A hook of struct hooks: called when the encoder reaches a layer. */
 bool attach_reached(void *self, struct tape *t, const struct forward *f, int layer, node x);
 
 #endif

@@ -1,4 +1,4 @@
-/* A plan under construction: what plan.c and the sources add tensors with.  Private to core/method. */
+/* A plan under construction: the functions with which plan.c and the sources add tensors.  Private to core/method. */
 #ifndef CORE_METHOD_BUILD_H
 #define CORE_METHOD_BUILD_H
 
@@ -11,18 +11,18 @@ struct build {
     const struct arch *a;
     size_t room, made_room, row_room;
     char place[64]; /* "enc.3.self/linear.q": set by build_place */
-    bool overflow;  /* a sum is more than can be counted */
+    bool overflow;  /* a sum overflowed */
 };
 
-/* Names the place of what is added next: a module in a span, at a layer (-1: all of them). */
+/* Sets the place of the tensors added next: a module in a span, at a layer (-1: all layers). */
 void build_place(struct build *b, int module, const struct span *s, int layer);
 /* Adds a trained tensor of a module; `blocks`: 1, or the tasks (rows are those of one block). */
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                int64_t rows, int64_t cols);
-/* Adds what a prologue makes for a slot: `blocks` of so many rows. */
+/* Adds a tensor that the prologue generates for a slot, of `blocks` blocks with `rows` rows each. */
 void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                 int64_t rows, int64_t cols);
-/* The same of what is made for each row of a batch: sizes of one. */
+/* Adds a tensor that is generated per example; the sizes are those of one example. */
 void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
                   int64_t cols);
 /* Adds a tensor of the retriever. */
@@ -32,12 +32,12 @@ struct plan_tensor build_part(enum plan_kind kind, enum slot slot, int64_t rows,
 /* Adds a tensor under a name; returns its count of values. */
 __attribute__((format(printf, 3, 4)))
 size_t build_network(struct build *b, struct plan_tensor t, const char *name, ...);
-/* What the module's composition trains at one layer. */
+/* Adds the trained tensors of the module's composition at one layer. */
 void build_composition(struct build *b, int module, const struct span *s, int layer, int blocks);
-/* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */
+/* Adds the slots of a module at one layer as trained tensors; layer -1: one for the whole span. */
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks);
 
-/* Whether tensors of one role are at the same place of two plans. */
+/* Returns whether two tensors of one role are at the same place of two plans. */
 bool build_same_place(const struct plan_tensor *x, const struct plan_tensor *y);
 
 #endif

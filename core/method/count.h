@@ -1,23 +1,23 @@
-/* The arithmetic behind a module's count, for the functions' files.  Private to core/method. */
+/* The arithmetic of parameter counts, for the files of functions. Private to core/method. */
 #ifndef CORE_METHOD_COUNT_H
 #define CORE_METHOD_COUNT_H
 
 #include "core/base/buf.h"
 #include "core/method/slots.h"
 
-/* "2·r·d + r + d" and the same in numbers. */
+/* A sum such as "2·r·d + r + d" in letters and in numbers. */
 struct terms {
     struct buf letters, numbers;
 };
 
-/* Adds a term in letters, and formatted in numbers. */
+/* Adds a term in letters and formatted in numbers. */
 __attribute__((format(printf, 3, 4)))
 void terms_add(struct terms *t, const char *letters, const char *format, ...);
-/* W_d and W_u: r·(in + out), shorter when both widths are one letter. */
+/* Adds the terms of W_d and W_u: r·(in + out), shorter if both widths have the same letter. */
 void terms_matrices(struct terms *t, const struct module *m, const struct arch *a);
-/* "384→8→384", or "r 8" without a model. */
+/* Writes "384→8→384", or "r 8" without a model. */
 void terms_label(const struct module *m, const struct arch *a, char out[64]);
-/* The letter of a tap's width: "d", "f", "H·d_h". */
+/* Returns the letter of a tap's width: "d", "f", "H·d_h". */
 const char *terms_letter(const struct arch *a, enum tap t);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of the functions, fn_*.c, are written with: slots, and a module at work.  Private to
+/* The interface of the files of functions, fn_*.c: slots, and a module in a forward pass.  Private to
  * core/method. */
 #ifndef CORE_METHOD_FN_H
 #define CORE_METHOD_FN_H
@@ -15,16 +15,16 @@ enum start {
     START_DRAWN,     /* a matrix, by the module's init */
     START_DRAWN_OUT, /* the same, but 0 with init=lora: the change starts at 0 */
     START_TENTH,     /* 0.1 */
-    START_MODEL,     /* by the model's weights: the function's `start` */
+    START_MODEL,     /* computed from the model's weights: the function's `start` */
 };
 
 struct slot_shape {
     int64_t rows, cols;
-    bool one; /* for all tasks, where the others are one a task */
+    bool one; /* shared by all tasks; others have one per task */
 };
 
-/* Rows or columns of a tensor: one, the module's size, the width of the tap it reads or writes, or the
- * vocabulary's. */
+/* The size of a dimension: one, the module's size, the width of the tap that it reads or writes, or the
+ * vocabulary size. */
 enum dim { DIM_ONE, DIM_SIZE, DIM_READ, DIM_WRITE, DIM_VOCABULARY };
 
 struct function_slot {
@@ -32,18 +32,18 @@ struct function_slot {
     const char *name; /* the last part of the tensor's name: "W_d" */
     enum start start;
     enum dim rows, cols; /* of one row: a vector; weight decay is for matrices */
-    /* Changes the shape that rows and cols give; returns false where this module has no such tensor.  NULL:
-     * that shape, always. */
+    /* Changes the shape given by rows and cols; returns false if this module has no such tensor. NULL: that
+     * shape, always. */
     bool (*fit)(const struct module *m, const struct arch *a, struct slot_shape *out);
 };
 
-/* The row of a slot of the module's function, or NULL: it is its source's, or the learned s. */
+/* Returns the row of a slot of the module's function, or NULL for slots of its source and the learned s. */
 const struct function_slot *function_slot(const struct module *m, enum slot slot);
 /* Sets the shape of a slot of a module on this model; returns false where the module has no such tensor. */
 bool function_slot_shape(const struct function_slot *s, const struct module *m, const struct arch *a,
                          struct slot_shape *out);
 
-/* ---- a module at work on some rows ---- */
+/* ---- a module in a forward pass ---- */
 
 struct fused; /* fusion.h */
 
@@ -61,28 +61,28 @@ struct use {
     double attention_dropout;
 };
 
-/* The values of a slot, NODE_NONE where the module has none.  With groups it holds the tasks' blocks one
- * above another. */
+/* Returns the values of a slot, or NODE_NONE if the module has none. With groups, the blocks of the tasks
+ * are concatenated. */
 node use_slot(const struct use *u, enum slot slot);
-/* The method's own tensor of a slot, one for all its modules. */
+/* Returns the tensor of a slot that belongs to the method as a whole. */
 node use_network(const struct use *u, enum slot slot);
-/* The plan that the module is of, and a tensor of it by its index. */
+/* Return the plan of the module, and a tensor of it by index. */
 const struct plan *use_plan(const struct use *u);
 node use_leaf(const struct use *u, int tensor);
-/* The model's tensor of a role at the module's place, as the method has it; NODE_NONE without one. */
+/* Returns the model's tensor of a role at the module's place, as modified by the method, or NODE_NONE. */
 node use_weight(struct tape *t, const struct use *u, enum tensor_role role);
-/* Room for n values of the module at its place, the same at each step. */
+/* Returns memory for n values of the module at its place, the same at each step. */
 real *use_room(const struct use *u, size_t n);
-/* s as a constant, with the learned value beside it. */
+/* Returns the constant factor of Δh and sets *learned to the trained one, if any. */
 double use_factor(const struct use *u, node *learned);
-/* A gate of the input, one value a sequence: the mean over its own tokens of σ(x·w + b), x what the gate
- * reads. */
+/* Returns an input-dependent gate, one value per sequence: the mean over its tokens of σ(x·w + b), with x
+ * the tap that the gate reads. */
 node use_gate(struct tape *t, const struct use *u, int gate);
-/* `base` with Δh, composed as the module says. */
+/* Returns `base` combined with Δh by the composition of the module. */
 node use_compose(struct tape *t, const struct use *u, node base, node delta);
-/* The module's dropout on x; `which` (0, 1) tells two of one module apart. */
+/* Applies the module's dropout to x; `which` (0, 1) distinguishes the two dropout sites of a module. */
 node use_dropout(struct tape *t, const struct use *u, node x, int which);
-/* The second site of the two, for what the function drops otherwise. */
+/* Returns the second of the two sites, for functions that apply dropout themselves. */
 uint64_t use_dropout_site(const struct use *u);
 
 #endif

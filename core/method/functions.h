@@ -1,6 +1,5 @@
-/* Functions: what a module computes, its Δh.  One file a function (core/method/fn_NAME.c), which ends with
- * its row; one line a function in the list FUNCTIONS (space.h).  What others know of a function they ask
- * here. */
+/* Functions: what a module computes, its Δh. Each function is one file (core/method/fn_NAME.c), which ends with
+ * its row, and one line of FUNCTIONS (space.h). All other code uses a function through its row. */
 #ifndef CORE_METHOD_FUNCTIONS_H
 #define CORE_METHOD_FUNCTIONS_H
 
@@ -9,13 +8,14 @@
 #include "core/model/arch.h"
 
 enum function_form {
-    FORM_CHANGE,    /* a change at the tap that is written: `apply` */
-    FORM_KEYS,      /* further keys and values of an attention: `keys_of` */
-    FORM_IN_WEIGHT, /* existing tensors, trained in their place */
-    FORM_ROWS,      /* rows that join the encoder's sequences: its first slot is they */
+    FORM_CHANGE,    /* a change of the written tap: `apply` */
+    FORM_KEYS,      /* additional keys and values of an attention: `keys_of` */
+    FORM_IN_WEIGHT, /* existing tensors, trained in place */
+    FORM_ROWS,      /* rows inserted into the encoder's sequences, the values of its first slot */
 };
 
-/* The keys of the text form (keys.c).  What a function takes no key for stays as in its usual module. */
+/* The keys of the text form (keys.c). A field whose key a function does not take keeps the value of the
+ * usual module. */
 enum {
     TAKES_R = 1 << 0,
     TAKES_L = 1 << 1,
@@ -25,7 +25,7 @@ enum {
     TAKES_ACT = 1 << 5,
     TAKES_BIASES = 1 << 6,
     TAKES_NORM = 1 << 7,
-    TAKES_READ = 1 << 8, /* without: reads what it writes (FORM_CHANGE), the queries (FORM_KEYS), nothing */
+    TAKES_READ = 1 << 8, /* if absent: reads the written tap (FORM_CHANGE), the queries (FORM_KEYS), nothing */
     TAKES_TARGET = 1 << 9,
     TAKES_COMP = 1 << 10,
     TAKES_HEADS = 1 << 11,
@@ -53,19 +53,19 @@ enum {
     COMPS_CONCAT = 1 << COMP_CONCAT
 };
 
-/* A place that at= may move a preset's modules to. */
+/* A place to which at= can move a preset's modules. */
 struct function_place {
     const char *word; /* NULL ends a list */
-    enum tap tap;     /* that is written */
+    enum tap tap;     /* the written tap */
 };
 
 /* The linear maps of a layer, by their outputs. */
 extern const struct function_place function_maps[];
 
-/* Trained tensors of the model are merged first. */
+/* The order of merging; trained tensors of the model come first. */
 enum merge_turn {
     MERGE_ADDS = 1,   /* adds to weights */
-    MERGE_MULTIPLIES, /* works on what was added, too */
+    MERGE_MULTIPLIES, /* multiplies weights, including what was added */
     MERGE_TURNS
 };
 
@@ -87,78 +87,80 @@ struct plan_tensor;
 struct model; /* core/model/model.h */
 
 struct function {
-    const char *name;     /* the word of text and JSON form, and of tensors' names */
+    const char *name;     /* the name in the text and JSON forms, and in tensor names */
     const char *title;    /* on the screens */
-    const char *says;     /* what it is, for a person who chooses: one to three sentences */
-    const char *sign;     /* of what it makes, in formulas; NULL: Δh */
+    const char *says;     /* a description for users: one to three sentences */
+    const char *sign;     /* the symbol of its result in formulas; NULL: Δh */
     const char
-        *composed; /* what becomes of the tap, where it is said otherwise than by the composition; NULL */
+        *composed; /* the formula of the tap, if it does not follow from the composition; NULL */
     enum function_form form;
     unsigned keys;        /* TAKES_… */
-    unsigned comps;       /* COMPS_… that it has */
-    struct module usual;  /* a module with usual values (module_default); layers and places are all */
-    enum init made_init;  /* usual start where a network makes the values; 0: as otherwise */
-    bool of_words; /* changes what the tokens' words are looked up as, at embed.words, and nothing else */
-    bool linear;          /* in what it reads: over one map it is a change of that map's weight */
-    bool vectors_only;    /* FORM_IN_WEIGHT: of the existing tensors the additive vectors alone */
-    bool per_head;        /* may work head by head */
-    const char *say_write; /* "the tap to scale": write= must be said; NULL: the usual one is meant */
-    const struct function_place *places; /* at=; NULL: it cannot be moved so */
+    unsigned comps;       /* COMPS_… that it supports */
+    struct module usual;  /* a module with default values (module_default), in all layers and places */
+    enum init made_init;  /* default initialization if a network generates the values; 0: no separate
+                           * default */
+    bool of_words; /* changes only the word embeddings, at embed.words */
+    bool linear;          /* linear in its input: over one map it is a change of the weight */
+    bool vectors_only;    /* FORM_IN_WEIGHT: only bias vectors of the existing tensors */
+    bool per_head;        /* supports separate heads */
+    const char *say_write; /* "the tap to scale": write= is required; NULL: it has a default */
+    const struct function_place *places; /* the places of at=; NULL: at= is not supported */
 
     /* The tensors of a module at one layer, in the order of the flat block; ends with a row without name.
-     * A learned s follows by itself. */
+     * The scale s, if learned, follows. */
     const struct function_slot *slots;
-    /* Start values of slots that the model's weights decide.  NULL: there are none. */
+    /* Initial values of slots that are computed from the model's weights. NULL: none. */
     void (*start)(const struct module *m, const struct model *of, const struct plan_tensor *t, real *out);
-    /* Whether the tensor's gradient is zero in exact arithmetic; `shift`: a constant added to all keys of
-     * the module's layers changes something.  NULL: never. */
+    /* Returns whether the gradient of the tensor is zero in exact arithmetic; `shift`: a constant added to
+     * all keys of the module's layers has an effect. NULL: never. */
     bool (*still)(const struct module *m, int slot, bool shift);
-    /* FORM_CHANGE: the tap's value with the change. */
+    /* FORM_CHANGE: returns the value of the tap with the change. */
     node (*apply)(struct tape *t, const struct use *u);
     /* FORM_KEYS: sets key and value. */
     void (*keys_of)(struct tape *t, const struct use *u, struct kv_set *set);
 
     /* Writes Δh in the field's notation. */
     void (*formula)(const struct module *m, const struct formula_words *w, char out[160]);
-    /* Its sizes, short, for a box in a drawing; a NULL: before a model is chosen.  NULL: nothing to say. */
+    /* Writes its sizes for a box of a diagram; a NULL: no model is selected. NULL: none. */
     void (*label)(const struct module *m, const struct arch *a, char out[64]);
 
-    /* Its own rules beside those of check.c.  check: whether its form can be, with an error if not; advise:
-     * warnings; pair: y with an earlier module x of this function at the same tap and some same layer,
-     * `first` its index.  NULL: none. */
+    /* Its rules, in addition to those of check.c. check: returns whether its form is valid, with an error
+     * if not; advise: adds warnings; pair: checks y and an earlier module x of this function at the same
+     * tap with a common layer, `first` its index. NULL: none. */
     bool (*check)(struct check *c, const struct module *m);
     void (*advise)(struct check *c, const struct module *m);
     void (*pair)(struct check *c, const struct module *x, int first, const struct module *y);
-    /* Whether two such modules at one place, of one scale, equal one whose size is the sum of theirs.  NULL:
-     * never. */
+    /* Returns whether two such modules at one place and of one scale are equivalent to one with the sum of
+     * their sizes. NULL: never. */
     bool (*joins)(const struct module *m);
-    /* The arithmetic of its tensors at one layer. */
+    /* Adds the terms of its parameter count at one layer. */
     void (*terms)(struct terms *t, const struct module *m, const struct arch *a);
 
-    /* Why a module cannot be folded into the base weights: of every module, or as the function says; NULL:
-     * it can.  Static text. */
+    /* Why a module cannot be merged into the base weights: for every module, or as the function returns;
+     * NULL: it can. Static text. */
     const char *unmerged;
     const char *(*unmergeable)(const struct plan *p, const struct module *m);
-    /* Folds one layer of a module, or takes it out again; FORM_IN_WEIGHT needs none. */
+    /* Merges one layer of a module, or removes it again; not needed by FORM_IN_WEIGHT. */
     int (*merge)(struct merge *x, const struct merge_at *at, struct err *e);
     enum merge_turn turn;
 };
 
-/* function_bottleneck, …: the rows, each at the end of its file. */
+/* function_bottleneck, …: the rows, each defined at the end of its file. */
 #define FUNCTION_ROW(constant, file) extern const struct function function_##file;
 FUNCTIONS(FUNCTION_ROW)
 #undef FUNCTION_ROW
 
 const struct function *function_at(enum fn fn);
 const struct function *function_of(const struct module *m);
-/* Whether the module's function takes one of these keys. */
+/* Returns whether the module's function takes one of these keys. */
 bool module_takes(const struct module *m, unsigned keys);
 bool module_in_weight(const struct module *m);
 bool module_joins(const struct module *m);
 bool module_is_sized(const struct module *m);
-/* Whether it changes a tap by what that holds itself, as a scale does: nothing else can be read. */
+/* Returns whether it changes a tap using only the value of that tap, as a scale does, so that it cannot
+ * read another. */
 bool module_is_in_place(const struct module *m);
-/* What a module moved by at= to this tap reads. */
+/* Returns the tap that a module reads when at= moves it to this tap. */
 enum tap function_place_read(const struct function *f, enum tap write);
 
 #endif

@@ -1,8 +1,6 @@
-/* The fields of a module and of a method's networks: one row describes each, and from the rows follow the
- * text form, the
- * JSON form, comparison, normalization, calls of presets and the choices on the screens.  Which fields a
- * function has is
- * in its row (functions.h); those of a network are in its own table (network.h). */
+/* The fields of a module and of a method's networks: one row describes each. The text form, the JSON form, comparison,
+ * normalization, calls of presets and the choices on the screens are derived from the rows. The fields of a
+ * function are in its row (functions.h), those of a network in the table of the network (network.h). */
 #ifndef CORE_METHOD_KEYS_H
 #define CORE_METHOD_KEYS_H
 
@@ -14,7 +12,7 @@
 
 enum { KEY_TEXT = 64, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
 enum key_kind {
-    KEY_OTHER,  /* a shorthand for other fields */
+    KEY_OTHER,  /* shorthand for other fields */
     KEY_WHOLE,  /* int, from `least` to SIZE_LIMIT */
     KEY_NUMBER, /* double above 0 */
     KEY_WEIGHT, /* double, at least 0 */
@@ -24,38 +22,37 @@ enum key_kind {
     KEY_FLAG,   /* bool; yes, no */
     KEY_LAYERS, /* first and last layer */
 };
-enum { /* when a written form has the field, beside key_takes() */
+enum { /* when a written form contains the field, in addition to key_takes() */
     KEY_ALWAYS = 1,
     KEY_TAKEN = 2,     /* JSON: always */
-    KEY_SET = 4,       /* where it differs from `neutral` */
-    KEY_UNUSUAL = 8,   /* text: where it differs from the function's usual value */
+    KEY_SET = 4,       /* if it differs from `neutral` */
+    KEY_UNUSUAL = 8,   /* text: if it differs from the function's default */
     KEY_IN_FULL = 16,  /* and in the canonical text */
     KEY_OF_CHANGE = 32 /* JSON: of modules that do not replace weights */
 };
 struct key {
     const char *name;   /* in the text form */
-    const char *member; /* of the JSON form; NULL: written and read by itself */
+    const char *member; /* in the JSON form; NULL: written and read separately */
     unsigned bit;       /* of a module: TAKES_…, the functions that take it */
     enum key_kind kind;
     size_t offset;      /* in struct module, or in the network's struct */
     int least, neutral;
     const char *const *words;
     int first, count;   /* the text form takes words[first … count-1] */
-    bool one_point;     /* in a preset: only where all modules that take it are alike */
+    bool one_point;     /* in a preset: only if all modules that take it have the same value */
     int text, json;     /* KEY_… */
-    const char *label;  /* its name on the screens; NULL: none chooses it there */
-    const char *says;   /* what the field is, a sentence */
-    /* Of words and flags a sentence for each value; NULL there: it is not offered.  NULL: `says`. */
+    const char *label;  /* label on the screens; NULL: not shown there */
+    const char *says;   /* description of the field, one sentence */
+    /* For words and flags a sentence per value; NULL there: not offered. NULL: the description. */
     const char *const *each;
-    const char *const *shown; /* words as the screens have them; NULL: `words` */
-    /* Where a method is compared with a published one: what is between the value (or `said` for it) and the
-     * place; "": the
-     * value says all.  NULL: "name=value at". */
+    const char *const *shown; /* words as shown on the screens; NULL: `words` */
+    /* For comparison with a published method: the text between the value (or its word) and the place; "":
+     * only the value. NULL: "name=value at". */
     const char *differs;
     const char *const *said;
-    /* Whether it makes a difference on this model (NULL: none is chosen yet).  NULL: it does. */
+    /* Returns whether it has an effect on this model (NULL: none is selected). NULL: it has. */
     bool (*acts)(const struct module *m, const struct arch *a);
-    /* NULL: as the kind says. */
+    /* NULL: by the kind. */
     int (*set)(struct module *m, const char *value, struct err *e);
     void (*print)(const struct module *m, char out[KEY_TEXT]);
 };
@@ -63,41 +60,40 @@ struct key {
 #define KEY_WORDS(list) .kind = KEY_WORD, .words = list, .count = (int)COUNT_OF(list)
 
 const struct key *key_find(const char *name);
-/* The table, for listing; NULL past the end. */
+/* Returns a row of the table; NULL past the end. */
 const struct key *key_at(int i);
-/* Values that are written inside another field's: s in brackets behind comp, the inner width behind source.
- * */
+/* Values that are part of another field's text: s in parentheses after comp, the inner width after source. */
 extern const struct key key_scale, key_mid;
-/* Whether this module has what the key sets (s: only where there may be a scale). */
+/* Returns whether this module has the field of the key (s: only if it can have a scale). */
 bool key_takes(const struct key *k, const struct module *m);
 
-/* `of`: the module, or the network's struct, that the row's offset is in. */
-/* Sets the field from the text form; ERR_USAGE names what is allowed. */
+/* `of`: the module, or the network's struct, to which the row's offset applies. */
+/* Sets the field from its text; ERR_USAGE lists the allowed values. */
 int key_set(const struct key *k, void *of, const char *value, struct err *e);
-/* Writes its value as the text form has it. */
+/* Writes the value in the text form. */
 void key_print(const struct key *k, const void *of, char out[KEY_TEXT]);
-/* Returns its value as an integer: of words the index, of a flag, number or range of layers whether it is
+/* Returns the value as an integer: the index of a word; for a flag, number or range of layers whether it is
  * set. */
 int key_number(const struct key *k, const void *of);
 bool key_same(const struct key *k, const void *a, const void *b);
 void key_copy(const struct key *k, void *to, const void *from);
-/* Returns what the value must be where it is not; NULL: it is allowed. */
+/* Returns the requirement that the value violates ("at least 1"); NULL: it is valid. */
 const char *key_fault(const struct key *k, const void *of);
-/* Returns what a number must be where x is not: "above 0"; NULL: x is allowed. */
+/* Returns the requirement that x violates ("above 0"); NULL: x is valid. */
 const char *key_refuses(const struct key *k, double x);
 /* Sets a word by its index, or a flag. */
 void key_choose(const struct key *k, void *of, int value);
-/* Whether the value is typed rather than chosen from words. */
+/* Returns whether the value is typed rather than selected from words. */
 bool key_is_number(const struct key *k);
 
-/* Appends to an error's message the nearest of the words that are allowed and all of them: "; did you mean
- * gelu? (known: relu, gelu)", `list` being " (known: ".  Returns e->code. */
+/* Appends to an error's message the nearest allowed word and all allowed words: "; did you mean gelu?
+ * (known: relu, gelu)", with `list` " (known: ". Returns e->code. */
 int key_suggest(const char *given, const char *const *words, int count, const char *list, struct err *e);
 /* Returns the index of `value` among `count` words, or -1 with a message that lists them and names the
  * nearest. */
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e);
 
-/* "1-6", "4-", "5" or "all". */
+/* Writes "1-6", "4-", "5" or "all". */
 void key_layers_text(const struct module *m, char out[KEY_TEXT]);
 
 #endif

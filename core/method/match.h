@@ -1,5 +1,4 @@
-/* Which preset a run of modules is, and how it is then written.  Private to the method's
- * text form. */
+/* Recognition of presets in a sequence of modules, and their text. Private to the text form of methods. */
 #ifndef CORE_METHOD_MATCH_H
 #define CORE_METHOD_MATCH_H
 
@@ -9,17 +8,17 @@ struct match {
     const struct preset *preset;
     bool sizes_only; /* differs from the preset in sizes (r, l, s, mlp) and dropout at most */
 };
-/* A method with networks as the call of a published one that has them, with what they are otherwise behind
- * it; NULL when it is none.  Caller frees. */
+/* Returns the text of a method with networks as a call of a published one that has them, followed by its
+ * other settings; NULL if it matches none. The caller frees it. */
 char *match_networks(const struct method *m, struct match *found);
-/* The shortest preset call that parses to exactly these n modules (their order between
- * different taps aside), or NULL.  Caller frees.  `found` may be NULL. */
+/* Returns the shortest preset call that parses to exactly these n modules (apart from the order of modules
+ * at different taps), or NULL. The caller frees it. `found` may be NULL. */
 char *match_run(const struct module *m, int n, struct match *found);
 
-/* "scaled(2)", "learned", "gated"; "512" or "512,relu". */
+/* Write "scaled(2)", "learned", "gated"; "512" or "512,relu". */
 void format_comp(const struct module *m, char out[64]);
 void format_mlp(const struct module *m, char out[64]);
-/* One module's text; `full` false leaves out what the function has anyway. */
+/* Returns the text of one module; `full` false omits default values. */
 char *format_module(const struct module *m, bool full);
 
 #endif

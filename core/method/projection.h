@@ -1,14 +1,14 @@
-/* The projection of projected modules: two random matrices that all of them share and none trains, A r×in and
- * B out×r, of the widest map.  Their values follow from the module's seed as PyTorch's generator and
- * Kaiming's uniform rule give them, to the bit in 32 bits.  Private to core/method. */
+/* The projection of projected modules: two shared, frozen random matrices, A r×in and B out×r, of the widest map. Their
+ * values equal those of PyTorch's generator with Kaiming-uniform initialization and the module's seed, bit for bit
+ * in 32 bits.  Private to core/method. */
 #ifndef CORE_METHOD_PROJECTION_H
 #define CORE_METHOD_PROJECTION_H
 
 #include "core/method/build.h"
 
-/* Adds both where the method has such modules. */
+/* Adds both if the method has such modules. */
 void projection_plan(struct build *b);
-/* The values of one of them. */
+/* Sets the values of one of them. */
 void projection_start(const struct plan *p, const struct plan_tensor *t, real *out);
 
 #endif

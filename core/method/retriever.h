@@ -1,9 +1,9 @@
-/* The retriever: one vector a row, of the encoder's output, for losses that look across the whole batch.
+/* The retriever: one vector per example, from the encoder's output, for contrastive losses over the whole batch.
  *
- *   h = the mean over the row's tokens of the encoder's output (of its layer `tap`),  z = W_2 relu(W_1 h +
+ *   h = the mean over the example's tokens of the encoder's output (of its layer `tap`),  z = W_2 relu(W_1 h +
  * b_1) + b_2
  *
- * or z = h with width 0 (PHA's ablation without a retriever).  Private to core/method, but for retrieve(). */
+ * or z = h with width 0 (PHA's ablation without a retriever).  Private to core/method, except retrieve(). */
 #ifndef CORE_METHOD_RETRIEVER_H
 #define CORE_METHOD_RETRIEVER_H
 
@@ -14,12 +14,12 @@
  * tap=0). */
 extern const struct network retriever_network;
 
-/* Columns of its vectors on this model. */
+/* Returns the width of its vectors on this model. */
 int retriever_width(const struct retriever *r, const struct arch *a);
 
-/* Adds its tensors to a plan: "retriever.W_1" …, kept. */
+/* Adds its tensors to a plan: "retriever.W_1" …, stored. */
 void retriever_plan(struct build *b);
-/* Start: U(−1/√in, 1/√in), biases too, as PyTorch's linear maps. */
+/* Initializes from U(−1/√in, 1/√in), biases too, as PyTorch's linear layers. */
 void retriever_init(struct rng_key key, const struct plan_tensor *t, int in, real *out);
 
 #endif

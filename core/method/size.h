@@ -1,15 +1,15 @@
-/* A method of the size of another: what is compared at equal cost. */
+/* Scales a method to the size of another, to compare methods at equal cost. */
 #ifndef CORE_METHOD_SIZE_H
 #define CORE_METHOD_SIZE_H
 
 #include "core/method/plan.h"
 
 struct size_fit {
-    size_t kept, wanted; /* values that are kept, without the head */
+    size_t kept, wanted; /* stored parameters, without the head */
 };
-/* Sets the sizes of m's modules, in the proportion that they have, so that what is kept of it on the model is
- * nearest to what is kept of `like`; of equally near ones the smaller.  A method without sizes stays as it
- * is.  `tasks`: of the run. ERR_USAGE where one of the two is none on this model. */
+/* Sets the sizes of m's modules, in their proportion, so that the number of stored parameters on the model
+ * is closest to that of `like`, the smaller of equally close ones. A method without sizes is unchanged.
+ * `tasks`: number of tasks of the run. Returns ERR_USAGE if one of the two is invalid on this model. */
 int method_size_like(struct method *m, const struct method *like, const struct arch *a, int tasks,
                      struct size_fit *out, struct err *e);
 

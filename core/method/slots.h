@@ -1,4 +1,4 @@
-/* What a plan's tensors are for, and which model tensors a module takes.  Private to
+/* The roles of a plan's tensors, and the model tensors that a module selects.  Private to
  * core/method. */
 #ifndef CORE_METHOD_SLOTS_H
 #define CORE_METHOD_SLOTS_H
@@ -8,7 +8,7 @@
 /* plan_tensor.role.  Matrices are out×in, as in PyTorch files. */
 enum slot {
     SLOT_MODEL,
-    /* Of functions (fn_NAME.c).  A function has SLOT_OWN + k for what none of these is. */
+    /* Of functions (fn_NAME.c). A function uses SLOT_OWN + k for other tensors. */
     SLOT_DOWN_W,
     SLOT_DOWN_B,
     SLOT_UP_W,
@@ -18,9 +18,9 @@ enum slot {
     SLOT_VALUE, /* of softmax, l×dq */
     SLOT_CHANNEL, /* of scale, 1×width */
     SLOT_NORM_W,
-    SLOT_NORM_B, /* γ and β behind a bottleneck, 1×width */
+    SLOT_NORM_B, /* γ and β after a bottleneck, 1×width */
     SLOT_BEFORE_W,
-    SLOT_BEFORE_B, /* and of what it reads */
+    SLOT_BEFORE_B, /* and of its input */
     SLOT_GATE_W,
     SLOT_GATE_B, /* of gates, gates×width read and gates×1 */
     SLOT_INNER,
@@ -114,7 +114,7 @@ enum slot {
 
 bool tap_is_attention(enum tap t);
 bool tap_is_ffn(enum tap t);
-/* Columns of what a tap reads or writes. */
+/* Returns the width of a tap. */
 int tap_width(const struct arch *a, enum tap tap);
 /* The layers first … end-1 (0-based) of one sublayer of one stack; [-1, 0) is the
  * embedding. */
@@ -122,29 +122,29 @@ struct span {
     int stack, site, first, end;
 };
 enum { SPANS = 3 }; /* a module's: encoder self, decoder self, decoder cross */
-/* Where the module is on this model, in the order of the forward pass; returns how many.
- * Of existing tensors only where a tap is the target. */
+/* Returns the number of spans of the module on this model, and the spans in the order of the forward pass.
+ * For existing tensors only if the target is a tap. */
 int module_spans(const struct module *m, const struct arch *a, struct span out[SPANS]);
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer);
-/* Whether two modules share a layer of a sublayer. */
+/* Returns whether two modules share a layer of a sublayer. */
 bool modules_meet(const struct module *x, const struct module *y, const struct arch *a);
 int arch_layers(const struct arch *a, int stack);
-/* Whether a module of existing tensors takes this one. */
+/* Returns whether a module of existing tensors selects this one. */
 bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t);
-/* The roles of weight and bias of the map whose output is `tap`, ROLE_COUNT if none. */
+/* Return the roles of weight and bias of the map whose output is `tap`, ROLE_COUNT if none. */
 enum tensor_role tap_weight_role(enum tap tap);
 enum tensor_role tap_bias_role(enum tap tap);
-/* The tap that a gate of the input is made of. */
+/* Returns the tap from which an input-dependent gate is computed. */
 enum tap gate_reads(const struct module *m);
-/* Read and write tap are input and output of one linear map. */
+/* Returns whether read and write tap are input and output of one linear map. */
 bool module_is_map(const struct module *m);
 
-/* The tensor of a slot of a module at a layer (any layer for shared ones), or NULL. */
+/* Returns the tensor of a slot of a module at a layer (any layer for shared ones), or NULL. */
 const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int stack,
                                     int site, int layer);
-/* The method's own tensor of a slot (PLAN_NETWORK), or NULL. */
+/* Returns the tensor of a slot of the method as a whole (PLAN_NETWORK), or NULL. */
 const struct plan_tensor *plan_network(const struct plan *p, enum slot slot);
-/* The same of a task's head. */
+/* The same for a task's head. */
 const struct plan_tensor *plan_head(const struct plan *p, int task, enum slot slot);
 
 #endif

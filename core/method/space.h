@@ -1,6 +1,6 @@
 /* The space of methods: a method is a set of modules, each a point on the axes
  * function · position (read and write tap, layers) · insertion · composition, with a
- * source (who makes its weights); later a regime (how it is learned).
+ * source (the origin of its weights); a regime (the training procedure) is separate.
  *
  * Plain data without pointers: copied, compared and stored freely.  Insertion is not
  * stored: sequential means that the read tap is the write tap (or, at the FFN, the
@@ -18,7 +18,7 @@
 #include "core/engine/ops.h"
 #include "core/model/taps.h"
 
-/* One line a function: its constant, and the NAME of its file core/method/fn_NAME.c, which says all else
+/* One line per function: its constant, and the NAME of its file core/method/fn_NAME.c with everything else
  * (functions.h). */
 #define FUNCTIONS(X)                                                                               \
     X(BOTTLENECK, bottleneck) /* φ(x W_d + b_d) W_u + b_u */                                       \
@@ -44,17 +44,16 @@ enum comp {
     COMP_GATED,
     COMP_MULTIPLY,
     COMP_IN_WEIGHT,
-    COMP_CONCAT, /* rows beside the sequence's own */
-    COMP_CHANNEL, /* a learned s for each channel */
-    COMP_GATE,    /* g of each row's own tokens: the mean of σ(x·w + b) */
-    COMP_GATES,   /* one for keys, one for values */
+    COMP_CONCAT, /* rows added to the sequence */
+    COMP_CHANNEL, /* a learned s per channel */
+    COMP_GATE,    /* g per example: the mean over its tokens of σ(x·w + b) */
+    COMP_GATES,   /* one gate for keys, one for values */
     COMP_COUNT
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
-/* Who makes a slot's value (core/method/sources.h): each place its own, one for all layers, a network
- * that is dropped after training, each task its own, the method's generator; maps from one prompt a task,
- * which are shared by the tasks, each task's, or the generator's (core/method/prompt.h); the method's second
- * generator. */
+/* The source of a slot's value (core/method/sources.h): separate per place, shared by all layers, a network that is
+ * dropped after training, separate per task, the method's generator; maps from one prompt per task, which are
+ * shared by the tasks, separate per task, or generated (core/method/prompt.h); the method's second generator. */
 enum source {
     SOURCE_FREE,
     SOURCE_SHARED,
@@ -65,90 +64,90 @@ enum source {
     SOURCE_PROMPT_SEP,
     SOURCE_PROMPT_GLOBAL,
     SOURCE_HYPER2,
-    SOURCE_LSTM, /* as MLP, an LSTM before it: of a prompt's rows */
-    SOURCE_PRODUCT, /* of a prompt's rows: one for all tasks, times each task's own of low rank */
-    SOURCE_KRONECKER, /* sums of Kronecker products of what is trained (core/method/kronecker.h) */
-    SOURCE_FUSION, /* another run's, frozen, joined with others at the same tap by attention
+    SOURCE_LSTM, /* as MLP, with an LSTM before it: for the rows of a prompt */
+    SOURCE_PRODUCT, /* for the rows of a prompt: one for all tasks, times a low-rank product per task */
+    SOURCE_KRONECKER, /* sums of Kronecker products of trained matrices (core/method/kronecker.h) */
+    SOURCE_FUSION, /* from another run, frozen, joined with others at the same tap by attention
                       (core/method/fusion.h) */
     SOURCE_COUNT
 };
-/* A LayerNorm behind a bottleneck: none; on Δh, by the module's source or one for all tasks; on s·Δh; on the
- * sum that s·Δh is added to. */
+/* A LayerNorm after a bottleneck: none; on Δh, by the module's source or shared by all tasks; on s·Δh; on
+ * the sum that s·Δh is added to. */
 enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_SCALED, NORM_SUM, NORM_COUNT };
-/* What Δh is added to: the tap that is written, that and the sublayer's residual stream, or what the module
- * reads. */
+/* The tensor to which Δh is added: the written tap, that and the sublayer's residual stream, or the read
+ * tap. */
 enum residual { RESIDUAL_WRITTEN, RESIDUAL_STREAM, RESIDUAL_READ, RESIDUAL_COUNT };
-/* What follows at the end of the sublayer: the model's residual and norm, or nothing. */
+/* The end of the sublayer: the model's residual and norm, or nothing. */
 enum ending { END_MODEL, END_BARE, END_COUNT };
-/* What a decomposed map's length is of: of W + s W_u W_d and without the bias, or, as the library AdapterHub
- * has it, of W + W_u W_d and over all that the map gives. */
+/* The norm of a decomposed map: of W + s W_u W_d, without the bias, or as in AdapterHub of W + W_u W_d,
+ * over the whole output. */
 enum length { LENGTH_MAP, LENGTH_OUTPUT, LENGTH_COUNT };
 enum init {
-    INIT_DEFAULT,  /* what the function's paper says (docs/methods.md) */
+    INIT_DEFAULT,  /* the function's default (docs/methods.md) */
     INIT_LORA,     /* W_d Kaiming-uniform(√5), W_u 0, biases 0 */
     INIT_BERT,     /* N(0, 0.02), biases 0 */
     INIT_HOULSBY,  /* truncated N(0, 0.01), biases 0 */
     INIT_NORMAL,   /* N(0, 1) */
     INIT_HYPERFORMER, /* N(0, 0.01), biases 0 */
     INIT_TRUNCATED,   /* truncated N(0, 0.02), biases 0 */
-    /* Of a prompt's rows: U(-0.5, 0.5), or rows of the model's word table. */
+    /* For the rows of a prompt: U(-0.5, 0.5), or rows of the model's word embeddings. */
     INIT_UNIFORM,
-    INIT_VOCABULARY,     /* drawn from its 5,000 first words */
-    INIT_VOCABULARY_ALL, /* from all of its ids */
+    INIT_VOCABULARY,     /* random, among its 5,000 first tokens */
+    INIT_VOCABULARY_ALL, /* random, among all tokens */
     INIT_FIRST_IDS,      /* ids 0, 1, … */
-    INIT_LABELS,         /* the classes' names, a row each; then as VOCABULARY */
-    INIT_PROMPT_TEXT,    /* a text of the run's (prompt-text), again and again */
+    INIT_LABELS,         /* the class names, one row each; then as VOCABULARY */
+    INIT_PROMPT_TEXT,    /* a text of the run (prompt-text), repeated */
     INIT_COUNT
 };
-/* Over episodes (core/train/config/regime.h): whether the inner loop adapts a module's tensors, the outer one learns
- * them, or the inner one adapts them from a start that the outer one learns. */
+/* Meta-training (core/train/config/regime.h): whether a module's tensors are adapted by the inner loop,
+ * trained by the outer loop, or adapted from an initialization that the outer loop trains. */
 enum learn { LEARN_BOTH, LEARN_INNER, LEARN_OUTER, LEARN_COUNT };
-/* Which existing tensors a module takes that trains them in their place. */
+/* The existing tensors that a module trains in place. */
 enum target {
     TARGET_NONE,
-    TARGET_TAP,        /* of the linear map whose output is the write tap */
-    TARGET_ALL,        /* every tensor (full) or every additive vector (bias) of the model */
+    TARGET_TAP,        /* those of the linear map whose output is the write tap */
+    TARGET_ALL,        /* all tensors (full) or all bias vectors (bias) of the model */
     TARGET_NORMS,      /* LayerNorm weights and biases */
     TARGET_EMBEDDINGS,
     TARGET_POOLER,
     TARGET_COUNT
 };
 
-/* Of rows that join a sequence: where, which row the classifier then reads, and how many of a model with a
- * decoder are kept: those that act, or as many again that nothing reads, as the library PEFT has it. */
+/* For the rows of a prompt: their position, the row that the classifier reads, and the rows stored for a
+ * model with a decoder: those that are used, or twice as many as in PEFT. */
 enum prompt_place { PLACE_FIRST, PLACE_AFTER_BOS, PLACE_COUNT };
 enum prompt_pool { POOL_CLS, POOL_ROW0, POOL_COUNT };
 enum prompt_rows { ROWS_ACTING, ROWS_PEFT, ROWS_COUNT };
 
 enum { METHOD_MODULES = 72, METHOD_HEAD_TRAINED = 0, METHOD_HEAD_FROZEN = 1 };
-/* Beside enum stack and enum sublayer: no narrowing.  Such a module adapts to the model:
- * on one with an encoder alone it is at the encoder's self-attention or FFN. */
+/* Extensions of enum stack and enum sublayer: no restriction. Such a module adapts to the model: on one
+ * with only an encoder it is at the encoder's self-attention or FFN. */
 enum { STACK_ALL = STACK_DECODER + 1, SITE_ALL = SUB_EMBED + 1 };
 
 struct module {
     enum fn fn;
     enum act act;         /* of a bottleneck */
-    enum tap read, write; /* TAP_NONE where the function has none */
+    enum tap read, write; /* TAP_NONE if the function has none */
     enum target target;
     enum comp comp;
     double
-        scale; /* s of COMP_SCALED and beside the gate of COMP_GATE; start of COMP_LEARNED and COMP_CHANNEL */
+        scale; /* s of COMP_SCALED and COMP_GATE; initial s of COMP_LEARNED and COMP_CHANNEL */
     enum head_form heads;
     enum source source;
-    int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
+    int size;             /* r: bottleneck width or rank; l: prefix length; 0 if there is none */
     int factor; /* of Kronecker products: k of the factors L_i, R_i; 0: the products themselves are trained */
-    bool shift; /* of a prefix: the tokens' positions move on by its length, as the library PEFT has it */
-    int own_rule;         /* 1: each map has its own A_i; 0: all share one set */
+    bool shift; /* of a prefix: the tokens' positions are shifted by its length, as in PEFT */
+    int own_rule;         /* 1: separate A_i per map; 0: all maps share one set */
     int mid; /* of a source with an inner width (source_width): m of an MLP, b of a prompt's maps */
     enum act mid_act;     /* tanh */
     bool biases;          /* of a bottleneck: b_d and b_u exist */
-    enum norm norm;       /* of a bottleneck: behind it */
-    bool norm_before;     /* and one on what it reads */
+    enum norm norm;       /* of a bottleneck: after it */
+    bool norm_before;     /* and one on its input */
     enum residual residual;
     enum ending ending;
     enum length length;   /* of a decomposed map */
     enum init init;
-    int from_run;         /* the run of the history whose values it begins with, init=run(N); 0: none */
+    int from_run;         /* the run that provides its initial parameters, init=run(N); 0: none */
     double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
     int first, last;      /* layers of each stack, 1-based inclusive; last 0: the stack's last */
     int stack;            /* enum stack, or STACK_ALL: every stack that the model has */
@@ -158,16 +157,16 @@ struct module {
     enum prompt_place place; /* of a prompt, as the next */
     enum prompt_pool pool;
     enum prompt_rows rows;
-    int seed;             /* of a projection that is random and frozen */
+    int seed;             /* of the random, frozen projection */
 };
 
-/* A generator, of modules with source hyper, or (the second one) hyper2 (core/method/hyper.h): widths of the
- * embeddings (0: no condition), of the projection (inner 0: its first map alone), whether a norm is behind
- * it, its heads for a stack, for each layer and place or for each place, how it starts, whether its maps have
- * biases. */
+/* A generator, for modules with source hyper or (the second one) hyper2 (core/method/hyper.h): widths of the
+ * embeddings (0: no condition) and of the projection (inner 0: only its first map), whether a norm follows it,
+ * heads per stack, per layer and place or per place, initialization, whether its maps have biases. */
 enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
 enum hyper_start { HYPER_NORMAL, HYPER_FAN, HYPER_HYPERFAN };
-/* A condition of each row's own: none, h (the mean over its tokens), h behind two maps, the retriever's z. */
+/* The condition on the example: none, h (the mean over its tokens), h mapped by two layers, the retriever's
+ * z. */
 enum hyper_instance { ROW_NONE, ROW_POOLED, ROW_MLP, ROW_RETRIEVER, ROW_COUNT };
 struct hyper {
     bool on;
@@ -177,54 +176,54 @@ struct hyper {
     enum hyper_start start;
     bool biases;
     enum hyper_instance instance;
-    int tap;    /* h is of this layer of the encoder; 0: of its output */
-    int passes; /* 2: the encoder runs first for h alone, without what is made */
+    int tap;    /* encoder layer of h; 0: the output */
+    int passes; /* 2: the encoder runs an extra time first, without generated weights, to compute h */
 };
 
-/* A loss between the rows of a whole batch (core/train/run/contrast.h). */
+/* A contrastive loss over a whole batch (core/train/run/contrast.h). */
 enum instance_loss { INSTANCE_NONE, INSTANCE_SUPCON, INSTANCE_NEGATIVES, INSTANCE_COUNT };
-/* And one between a row and the tasks' prototypes, the generator's task embeddings. */
+/* A loss between an example and the prototypes of the tasks, or the generator's task embeddings. */
 enum prototype_loss { PROTOTYPE_NONE, PROTOTYPE_DECOUPLED, PROTOTYPE_SOFTMAX, PROTOTYPE_COUNT };
-/* One vector a row, of the mean of the encoder's output, for such losses (core/method/retriever.h). */
+/* One vector per example, from the mean of the encoder's output, for such losses (core/method/retriever.h). */
 struct retriever {
     bool on;
-    int hidden, width;    /* of its network: hidden 0: one linear map; width 0: no network */
+    int hidden, width;    /* of its network: hidden 0: one linear layer; width 0: no network */
     int tap;              /* h is of this layer of the encoder; 0: of its output */
     enum instance_loss instance;
     enum prototype_loss prototype;
     double weight, temperature; /* λ and τ */
 };
 
-/* A head made from a few labelled rows (core/method/generated.h). */
+/* A head generated from a few labeled examples (core/method/generated.h). */
 enum rates { RATES_MOVING, RATES_ALL };
 struct made_head {
     bool on;
-    int hidden, width;  /* of its maps */
-    enum learn learn;   /* of the maps: outer, or both */
-    enum rates rates;   /* of the inner loop: for what moves alone, or as released */
+    int hidden, width;  /* widths of its networks */
+    enum learn learn;   /* of the networks: outer, or both */
+    enum rates rates;   /* of the inner loop: for adapted tensors only, or as released */
 };
 
-/* The maps between a row's first token and its outputs, where they are not those of the model's family
- * (core/method/classifier.h). */
+/* The layers between an example's first token and its outputs, if they differ from those of the model
+ * family (core/method/classifier.h). */
 struct classifier {
     bool on;
-    int layers;  /* 1: the outputs' map alone; 2: another and an activation before it */
+    int layers;  /* 1: only the output layer; 2: another layer and an activation before it */
     enum act act;
-    bool pooler; /* it reads the model's pooler, not the first token itself */
-    int hidden;  /* width of the first of two maps; 0: the model's */
+    bool pooler; /* it reads the model's pooler instead of the first token */
+    int hidden;  /* width of the first of two layers; 0: the model's */
 };
 
 enum { GENERATORS = 2 };
-/* How many of the values e of all SVDs stay while it trains (core/method/budget.h). */
+/* The number of singular values e of all SVDs that remain during training (core/method/budget.h). */
 struct budget {
     bool on;
-    int target;            /* of each SVD, on the mean */
-    int begin, end, every; /* steps before the first cut, after the last one, and between two */
+    int target;            /* per SVD, on average */
+    int begin, end, every; /* steps before the first pruning, after the last one, and between prunings */
     double beta1, beta2, orthogonal;
 };
 
-/* What joins the modules of source fusion (core/method/fusion.h): which maps there are, what the query is of,
- * whether the residual is added behind V or before it, how V starts, and what ‖I − V‖² counts in the loss. */
+/* The fusion of modules of source fusion (core/method/fusion.h): its maps, the input of the query, whether the
+ * residual is added after V or before it, the initialization of V, and the weight of ‖I − V‖² in the loss. */
 enum fusion_of { FUSION_OF_READ, FUSION_OF_WRITTEN };
 enum fusion_residual { FUSION_AFTER, FUSION_INSIDE };
 enum fusion_start { FUSION_IDENTITY, FUSION_DRAWN };
@@ -237,21 +236,19 @@ struct fusion {
     double weight;
 };
 
-/* What masks the changes of a masked module (core/method/masked.h): gates that are learned, with what an open
- * one counts in the loss, their rate and start, one more for each tensor; or a mask that is fixed, of so many
- * places. */
+/* The mask of a masked module (core/method/masked.h): learned gates, with the weight of open ones in the loss,
+ * their learning rate and initial value, and optionally a gate per tensor; or a fixed mask of a given share. */
 enum mask { MASK_LEARNED, MASK_FIXED };
 struct pruning {
     bool on;
     enum mask mask;
-    double keep; /* of a fixed one: share of all values */
+    double keep; /* of a fixed one: share of all parameters */
     double weight, rate, start;
     bool groups;
 };
 
-/* What joins prompts of other runs to the method's own, for each row (core/method/attempt.h): the width
- * between its maps, what scores are divided by (0: e times the model's width), and whether its norm
- * trains. */
+/* Attention over prompts of other runs, per example (core/method/attempt.h): the inner width, the
+ * temperature of the scores (0: e times the model width), and whether the norm is trained. */
 enum attempt_norm { ATTEMPT_NORM_TRAINED, ATTEMPT_NORM_FROZEN };
 struct attempt {
     bool on;
@@ -266,7 +263,7 @@ struct method {
     int head;             /* METHOD_HEAD_… */
     struct retriever retriever; /* .on false: none */
     struct hyper
-        hyper[GENERATORS]; /* likewise; which of them makes a module its source says (source_generator) */
+        hyper[GENERATORS]; /* likewise; the source of a module determines its generator (source_generator) */
     struct made_head generated;
     struct classifier classifier;
     struct budget budget;
@@ -275,8 +272,8 @@ struct method {
     struct attempt attempt;
 };
 
-/* The words of text and JSON form ("bottleneck", "in-weight", …), by value; the functions return "?" beyond
- * the last. */
+/* The words of the text and JSON forms ("bottleneck", "in-weight", …) by value; the functions return "?"
+ * for other values. */
 extern const char *const comp_names[COMP_COUNT],
     *const source_names[SOURCE_COUNT],
         *const norm_names[NORM_COUNT],
@@ -294,33 +291,33 @@ extern const char *const comp_names[COMP_COUNT],
                                                         *const site_names[SITE_ALL + 1];
 const char *fn_name(enum fn f);
 const char *comp_name(enum comp c);
-/* Whether there is an s; how many gates of the input there are. */
+/* Return whether there is a scale s, and the number of input-dependent gates. */
 bool comp_has_scale(enum comp c);
 int comp_gates(enum comp c);
 const char *source_name(enum source s);
-/* The usual inner width of a source that has one, else 0. */
+/* Returns the default inner width of a source that has one, else 0. */
 int source_width(enum source s);
-/* Makes keys and values of one prompt a task. */
+/* Returns whether the source computes keys and values from one prompt per task. */
 bool source_is_prompt(enum source s);
-/* Which of the method's generators takes part, -1: none. */
+/* Returns the index of the generator that takes part, -1: none. */
 int source_generator(enum source s);
 bool source_is_generated(enum source s);
-/* Whether the values themselves are trained: free, one for all layers, or one a task. */
+/* Returns whether the values themselves are trained: free, shared by all layers, or one per task. */
 bool source_is_trained(enum source s);
-/* Whether one makes the values themselves, not what makes them. */
+/* Returns whether a generator generates the values themselves, not the maps that compute them. */
 bool source_is_hyper(enum source s);
 const char *norm_name(enum norm n); /* "none", "own", … */
 const char *residual_name(enum residual r); /* "written", "stream", "read" */
 const char *ending_name(enum ending e);     /* "model", "bare" */
 const char *heads_name(enum head_form h);
-/* Starts that are for a prompt's rows alone. */
+/* Returns whether the initialization applies only to the rows of a prompt. */
 bool init_is_of_rows(enum init i);
 const char *init_name(enum init i);
-/* "lora", or "run(3)"; and the run of such a text, 0: it is none. */
+/* Write "lora" or "run(3)"; return the run of such a text, 0: none. */
 enum { INIT_TEXT = 32 };
 void module_init_text(const struct module *m, char out[INIT_TEXT]);
 int init_text_run(const char *text);
-/* The runs that modules of the method begin with the values of, each once and ascending; returns how many. */
+/* Returns the number of runs that provide initial parameters of modules, and their ids, ascending. */
 int method_runs(const struct method *m, int run[METHOD_MODULES]);
 const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
@@ -331,80 +328,78 @@ const char *learn_name(enum learn l); /* "both", "inner", "outer" */
 bool module_is_sequential(const struct module *m);
 const char *module_insertion(const struct module *m); /* "sequential", "parallel", "in-weight" */
 
-/* A module of this function with its usual values: where editing starts. */
+/* Returns a module of this function with default settings. */
 struct module module_default(enum fn fn);
-/* Puts the fields that have no meaning for the function to neutral values, so that
- * modules which are the same are equal field by field. */
+/* Resets fields that do not apply to the function, so that equivalent modules are equal field by field. */
 void module_normalise(struct module *m);
 bool module_equal(const struct module *a, const struct module *b);
-/* The first module of a function, or NULL. */
+/* Returns the first module of a function, or NULL. */
 const struct module *method_find(const struct method *m, enum fn fn);
-/* The tap that the linear map with this output reads (a.q: a.in, f.out: f.act, …), or
- * TAP_NONE when the tap is no linear map's output. */
+/* Returns the tap that the linear map with this output reads (a.q: a.in, f.out: f.act, …), or TAP_NONE if
+ * no linear map has this output. */
 enum tap tap_map_input(enum tap output);
-/* Whether there are places of more than one kind at which the module could be: then
- * `site` can narrow it. */
+/* Returns whether the module could be at several kinds of places, so that `site` can restrict it. */
 bool module_takes_site(const struct module *m);
-/* Whether the module is at a sublayer of a stack, on a model that has them. */
+/* Returns whether the module is at a sublayer of a stack, on a model that has them. */
 bool module_is_at(const struct module *m, int stack, int site);
-/* Normalised modules, those of different taps in the order of the forward pass; modules
- * of one tap keep their order where they meet.  Equal for equal points. */
+/* Normalizes modules and sorts those of different taps in the order of the forward pass; modules of one tap
+ * keep their order. Equal for equal points. */
 void method_normalise(struct method *m);
-/* order[n]: the module that method_normalise would put at n. */
+/* Sets order[n] to the index of the module that is at n in the normalized order. */
 void method_order(const struct method *m, int order[METHOD_MODULES]);
 
-/* Text form.  A preset with sizes set in place, "lora(r=8)", "mam(l=16,r=16)", and
- * modules spelled out, joined by '+'; grammar in docs/methods.md.  Unknown keys are
- * refused with the nearest known one.  A text that begins with '{' is taken for the JSON
- * form. */
+/* Parses the text form: presets with sizes, "lora(r=8)", "mam(l=16,r=16)", and explicit modules, joined by
+ * '+'; grammar in docs/methods.md. Errors for unknown keys name the nearest known one. A text that begins
+ * with '{' is parsed as JSON. */
 int method_parse(const char *text, struct method *out, struct err *e);
-/* The shortest text that parses back to the same point: a preset when the point equals
- * one (alone or as a part), modules spelled out otherwise.  Caller frees. */
+/* Returns the shortest text that parses to the same point: a preset if the point equals one (alone or in
+ * part), explicit modules otherwise. The caller frees it. */
 char *method_text(const struct method *m);
-/* Always module by module, no preset names: the canonical text.  Caller frees. */
+/* Returns the canonical text, module by module without preset names. The caller frees it. */
 char *method_canonical(const struct method *m);
-/* JSON form, schema in docs/method.schema.json.  `decoder`: for a model that has one.
- * Without, version 1 is written, which says "encoder" for all there is.  Caller frees. */
+/* Returns the JSON form, schema in docs/method.schema.json. `decoder`: for a model with a decoder;
+ * otherwise version 1 is written, in which the stack is always "encoder". The caller frees it. */
 char *method_json(const struct method *m, bool decoder);
 int method_from_json(const char *json, size_t n, struct method *out, struct err *e);
 
-/* A published method, from assets/presets.  Its sizes may be set by their letters. */
+/* A published method, from assets/presets. Calls can set its sizes. */
 struct preset {
     const char *name;    /* "adapter-pfeiffer" */
     const char *title;   /* "Adapter (Pfeiffer)" */
     const char *paper;   /* "Pfeiffer et al. 2021, AdapterFusion, EACL" */
     const char *sizes;   /* the default sizes as text: "r=48" */
     double lr;           /* a learning rate that trains, with AdamW */
-    const char *note;    /* what is trained besides, what a library does otherwise */
-    const char *released; /* where the published code differs from the paper, or from this; NULL: nothing is
-                             recorded */
+    const char *note;    /* description: placement, additional trained tensors, differences of libraries */
+    const char *released; /* differences of the published code from the paper or from petri; NULL:
+                             none known */
     struct method method;/* at default sizes */
-    int root_alpha; /* LoRA's α over the root of r, unless a call says another; 0: s is what the method has */
-    const char *regime;  /* how it is learned (core/train/config/regime.h), or NULL: as its tasks are */
+    int root_alpha; /* LoRA's α, divided by the root of r, unless a call sets another; 0: s is that of the
+                     * method */
+    const char *regime;  /* training regime (core/train/config/regime.h), or NULL: that of its tasks */
     const char
-        *same_as; /* the preset that names it in texts and records: of the same point, for which this one is
-                   * another word, or (root_alpha) of the point with another scale.  Usually NULL */
+        *same_as; /* the preset that names it in texts and records: this one is another name of the same point,
+                   * or (root_alpha) the point with another scale. Usually NULL */
 };
 /* Returns the s that a call of the preset without one gives a module of this size. */
 double preset_scale(const struct preset *p, const struct module *m);
 int preset_count(void);
 const struct preset *preset_at(int i);
 const struct preset *preset_find(const char *name);
-/* Gives it the head of episodes at its usual sizes. */
+/* Adds the generated head with default sizes. */
 void method_take_generated(struct method *m);
-/* The preset that the point equals up to its sizes, or NULL. */
+/* Returns the preset that equals the point apart from sizes, or NULL. */
 const struct preset *method_preset(const struct method *m);
 bool method_has_generator(const struct method *m);
-/* "I = relu(W_1 [g_i; e_ℓ] + b_1), values = A I + a, g_i = h; for each row": what a generator (0 …
- * GENERATORS-1) computes.  Caller frees; NULL where it is not there. */
+/* Returns the formula of a generator (0 … GENERATORS-1), "I = relu(W_1 [g_i; e_ℓ] + b_1), weights = A I + a, g_i = h;
+ * for each row". The caller frees it; NULL if there is none. */
 char *method_generator_formula(const struct method *m, int generator);
-/* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");
- * caller frees; NULL for an empty method. */
+/* Returns the nearest preset and the differences, one phrase ("mam, but sequential at the ffn"); the caller
+ * frees it; NULL for an empty method. */
 char *method_nearest(const struct method *m);
-/* That preset. */
+/* Returns this preset. */
 const struct preset *method_nearest_preset(const struct method *m);
 const struct preset *method_nearest_preset_but(const struct method *m, const struct preset *but);
-/* The same among the others. */
+/* The same, excluding one preset. */
 char *method_nearest_but(const struct method *m, const struct preset *but);
 
 #endif
