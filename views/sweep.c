@@ -384,14 +384,14 @@ static void init(struct ui *ui) { ui->sweep.look.fit = true; }
 
 static const char *hint(const struct ui *ui, const struct key_entry *k) {
     const struct sweep_view *v = &ui->sweep;
-    bool any = v->open ? v->page.tiles > 0 : v->items > 0;
+    bool any = v->open ? v->page.tiles > 0 : v->items > 0, own = any && !(v->open && v->page.draws);
     switch (k->request) {
     case REQ_SWEEP: return "new";
     case REQ_OPEN: return !any ? NULL : v->open ? "its runs" : k->hint;
-    case REQ_RUN: return any ? "go on" : NULL;
+    case REQ_RUN: return own ? "go on" : NULL;
     case REQ_STOP: return any ? k->hint : NULL;
-    case REQ_MORE: return any ? "extend" : NULL;
-    case REQ_CLONE: return any ? "edit" : NULL;
+    case REQ_MORE: return own ? "extend" : NULL;
+    case REQ_CLONE: return own ? "edit" : NULL;
     case REQ_EARLIER: return v->open && v->part == PART_GRID && v->page.shown_axes > 1 ? "axes" : NULL;
     case REQ_BESIDE: return v->open && v->part == PART_FRONT ? "cost" : NULL;
     case REQ_NEXT: return NULL;

@@ -60,6 +60,7 @@ struct sweep_page {
         failed; /* runs: asked for, done with, waiting or training, failed among those done with */
     double seconds_left;  /* NaN: not known */
     bool working;         /* this process works on it */
+    bool draws;           /* of a few-shot run, which `petri resume` continues; it is not resumed or extended here */
 };
 
 enum sweep_part { PART_GRID, PART_WORTH, PART_FRONT, PART_LINES, PART_COUNT };

@@ -51,7 +51,7 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
     if (p->live) phrase_add(&right, " \u00B7 %d in work", p->live);
     if (p->over < p->wanted && isfinite(p->seconds_left))
         phrase_add(&right, " \u00B7 about %s left", show_seconds(p->seconds_left).text);
-    if (p->over < p->wanted && !p->live && !p->working)
+    if (p->over < p->wanted && !p->live && !p->working && !p->draws)
         phrase_add(&right, " \u00B7 R goes on");
     canvas_title(c, r, phrase("sweep %lld", (long long)p->id).text, right.text);
     if (r.h < 2) return;

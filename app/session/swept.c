@@ -94,6 +94,7 @@ static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
         }
         if (plan->entry[i].valid) page->wanted += plan->spec.seeds;
     }
+    page->draws = plan->draws;
     int lacking = sweep_plan_lacking(plan);
     page->over = page->wanted - lacking;
     page->seconds_left = finished ? sum / finished * lacking / (page->live > 1 ? 2 : 1) : NAN;

@@ -99,6 +99,24 @@ static void hints_fit_80_columns(void **state) {
     assert_non_null(strstr(line, "Space mark  Enter open"));
 }
 
+static void draws_are_not_resumed_on_sweep(void **state) {
+    (void)state;
+    for (int draws = 0; draws < 2; draws++) {
+        struct ui ui;
+        scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_NONE);
+        ui_show(&ui, SCREEN_SWEEP);
+        ui.sweep.open = 1;
+        ui.sweep.page.live = 0;
+        ui.sweep.page.draws = draws;
+        assert_true(scene_shows(&ui, "Enter its runs"));
+        assert_int_equal(scene_shows(&ui, "R goes on"), !draws);
+        assert_int_equal(scene_shows(&ui, "R go on"), !draws);
+        assert_int_equal(scene_shows(&ui, "+ extend"), !draws);
+        assert_int_equal(scene_shows(&ui, "C edit"), !draws);
+        ui_release(&ui);
+    }
+}
+
 static void nothing_is_promised_that_does_not_work(void **state) {
     (void)state;
     char line[400];
@@ -603,6 +621,7 @@ int main(void) {
         cmocka_unit_test(control_letters_are_harmless),
         cmocka_unit_test(hints_fit_80_columns),
         cmocka_unit_test(what_stands_in_is_said_whole),
+        cmocka_unit_test(draws_are_not_resumed_on_sweep),
         cmocka_unit_test(nothing_is_promised_that_does_not_work),
         cmocka_unit_test(help_searches),
         cmocka_unit_test(a_method_is_explained),
