@@ -127,14 +127,14 @@ static void what_cannot_be_fused_is_refused(void **state) {
         const char *method, *part;
     } cases[] = {
         { 3, "fusion(runs=1|9)", "run 9" },
-        { 2, "fusion(runs=1|1)", "named twice" },
-        { 2, "fusion(runs=one)", "numbers of runs" },
-        { 2, "fusion(runs=1)", "two adapters or more" },
+        { 2, "fusion(runs=1|1)", "run 1 is repeated" },
+        { 2, "fusion(runs=one)", "expected run ids" },
+        { 2, "fusion(runs=1)", "at least two adapters" },
         { 2, "fusion(runs=1|3)", "is not an adapter" },
-        { 2, "fusion(runs=1|4)", "they differ in read=" },
-        { 2, "fusion", "has none" },
+        { 2, "fusion(runs=1|4)", "must have the same read=" },
+        { 2, "fusion", "needs adapters of other runs" },
         { 2, "adapter-pfeiffer(source=fusion) + adapter-pfeiffer(source=fusion) + fusion", "other runs'" },
-        { 2, "lora(source=fusion) + fusion", "source=fusion joins adapters" },
+        { 2, "lora(source=fusion) + fusion", "source=fusion applies to adapters" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         stage_refused(cases[i].status, cases[i].part, "train --model '%s' --train '%s' --text text --label label --steps 1 --method '%s' "
@@ -261,8 +261,8 @@ static void prompts_of_runs_are_mixed(void **state) {
         const char *method, *part;
     } cases[] = {
         { "attempt(runs=3)", "must have trained one prompt" },
-        { "attempt(runs=1|1)", "named twice" },
-        { "prompt(l=4) + attempt(runs=1)", "one length" },
+        { "attempt(runs=1|1)", "run 1 is repeated" },
+        { "prompt(l=4) + attempt(runs=1)", "the same length l" },
         { "prompt(l=3) + attempt", "attempt(runs=3|5)" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)

@@ -191,7 +191,7 @@ static void a_class_is_shown_a_prefix(void **state) {
     await("softmax keys", true);
     await("P_k", true);
     type("E");
-    await("what it is", true);
+    await("overview", true);
     type("Escape");
     await("softmax keys", true);
     type("Enter");
