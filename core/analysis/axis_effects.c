@@ -276,7 +276,8 @@ static void pair_effects(struct axis_effects *out, const struct effects_model *m
 
 int axis_effects_fit(const struct effects_model *m, struct axis_effects *out, struct err *e) {
     *out = (struct axis_effects){ .factors = m->factors };
-    if (m->rows < 2) return err_set(e, ERR_INPUT, "effects of %zu rows: two are the least", m->rows);
+    if (m->rows < 2) return err_set(e, ERR_INPUT, "too few runs for effects: %zu; at least 2 are needed",
+                                                  m->rows);
     struct designed d;
     build(&d, m, -1, -1);
     out->df = d.fit.df;

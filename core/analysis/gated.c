@@ -179,8 +179,8 @@ int gated_form_of(const struct model *m, const struct predictor *p, const struct
     row_passes_run(&passes, NULL); /* one after the other: they share what they come to */
     bool seen = rows.pass[0].seen;
     free(rows.pass);
-    int rc = !seen ? err_set(e, ERR_USAGE, "no prefix shares the softmax of layer %d's attention", layer)
-             : !isfinite(out->gap) ? err_set(e, ERR_FAILED, "the attention of layer %d is not finite", layer)
+    int rc = !seen ? err_set(e, ERR_USAGE, "layer %d: no prefix shares the softmax of its attention", layer)
+             : !isfinite(out->gap) ? err_set(e, ERR_FAILED, "layer %d: attention is NaN or infinite", layer)
                                    : 0;
     if (rc) gated_form_release(out);
     return rc;

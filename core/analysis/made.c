@@ -62,5 +62,6 @@ int made_for_rows(const struct model *m, const struct predictor *p, const struct
     if (finite) return 0;
     free(*out);
     *out = NULL;
-    return err_set(e, ERR_FAILED, "%s: what is made for its rows is not finite", d->path ? d->path : "text");
+    return err_set(e, ERR_FAILED, "%s: the weights generated for its examples are NaN or infinite",
+                                  d->path ? d->path : "text");
 }

@@ -46,7 +46,7 @@ static int labelled_init(struct labelled *l, const real *x, int n, int d, const 
         BUG_IF(label[i] >= classes);
         if (label[i] < 0) continue;
         if (to_unit(x + (size_t)i * (size_t)d, d, l->unit + (size_t)l->n * (size_t)d))
-            rc = err_set(e, ERR_INPUT, "row %d: is a zero vector; its cosine with others is undefined",
+            rc = err_set(e, ERR_INPUT, "example %d: zero vector: its cosine similarity is undefined",
                          i + 1);
         l->label[l->n++] = label[i];
         if (l->count[label[i]]++ == 0) l->present++;
@@ -180,7 +180,7 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
         int32_t *index = mem_try((size_t)l.n * (size_t)k, sizeof *index);
         real *unit = mem_try((size_t)l.n * (size_t)d, sizeof *unit);
         if (index && unit) out->value = purity_of(&l, *used = k, index, unit);
-        else rc = err_set(e, ERR_SYSTEM, "no memory for the neighbours of %d points", n);
+        else rc = err_set(e, ERR_SYSTEM, "no memory for the neighbors of %d points", n);
         free(index);
         free(unit);
     }

@@ -47,17 +47,17 @@ static int check_input(const real *x, int n, int d, struct err *e) {
     size_t w = (size_t)d;
     bool differ = false;
     if (n < 4)
-        return err_set(e, ERR_INPUT, "a map needs at least 4 points; there %s %d", n == 1 ? "is" : "are", n);
+        return err_set(e, ERR_INPUT, "a map needs at least 4 points: there %s %d", n == 1 ? "is" : "are", n);
     if (n > TSNE_MOST)
-        return err_set(e, ERR_USAGE, "a map holds at most %d points; sample the %d evenly", TSNE_MOST, n);
+        return err_set(e, ERR_USAGE, "a map has at most %d points: use a sample of the %d", TSNE_MOST, n);
     for (size_t i = 0; i < (size_t)n; i++) {
         for (size_t j = 0; j < w; j++)
             if (!isfinite(x[i * w + j]))
-                return err_set(e, ERR_INPUT, "row %zu, value %zu: is %s; a map needs finite numbers", i + 1,
+                return err_set(e, ERR_INPUT, "example %zu, value %zu: %s is not finite", i + 1,
                                j + 1, isnan(x[i * w + j]) ? "not a number" : "infinite");
         if (!differ) differ = memcmp(x, x + i * w, w * sizeof *x) != 0;
     }
-    if (!differ) return err_set(e, ERR_INPUT, "all %d points are equal: there is nothing to map", n);
+    if (!differ) return err_set(e, ERR_INPUT, "all %d points are equal: no map can be computed", n);
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int check_options(const struct tsne_options *o, struct err *e) {
     if (!(o->exaggeration >= 1) || !isfinite(o->exaggeration))
         return err_set(e, ERR_USAGE, "the exaggeration must be at least 1");
     if (!(o->rate >= 0) || !isfinite(o->rate))
-        return err_set(e, ERR_USAGE, "the learning rate must be positive, or 0 for the automatic one");
+        return err_set(e, ERR_USAGE, "the learning rate must be positive, or 0 to select it automatically");
     return 0;
 }
 

@@ -116,7 +116,8 @@ static int assemble_add_tensor(struct assembly *a, int i, bool tables, const cha
         add_place(a, has_weight_at(a, t, taps[k]) ? FN_FULL : FN_BIAS, taps[k], t);
         return 0;
     }
-    return err_set(e, ERR_INPUT, "%s: values for the model's %s, which no module of a method trains alone",
+    return err_set(e, ERR_INPUT, "%s: has a tensor for the model's %s, which a method cannot train "
+                                 "separately",
                    path, t->name);
 }
 
@@ -158,7 +159,8 @@ static int add_range(struct method *out, const struct module *like, int stack, i
                      int last, int layers, const char *path, struct err *e) {
     if (out->count == METHOD_MODULES)
         return err_set(e, ERR_INPUT,
-                       "%s: its places have too many different settings for one method: more than %d modules",
+                       "%s: the settings differ between too many places: a method would need more than %d "
+                       "modules",
                        path, METHOD_MODULES);
     struct module *m = &out->module[out->count++];
     *m = *like;
@@ -308,7 +310,8 @@ static int check_pieces(const struct assembly *a, const char *path, const struct
     }
     return values == places
                ? 0
-               : err_set(e, ERR_INPUT, "%s: %zu tensors of modules, where the method they make has %zu", path,
+               : err_set(e, ERR_INPUT, "%s: %zu tensors of modules, but the method that they form has %zu",
+                                       path,
                          values, places);
 }
 
@@ -322,9 +325,9 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
                                                : value_of(a, p, t, &size);
         if (!v && (t->kind == PLAN_OWN || is_map(t)))
-            return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);
+            return err_set(e, ERR_INPUT, "%s: no values for %s", path, t->name);
         if (v && size != t->count)
-            return err_set(e, ERR_INPUT, "%s: %zu values for %s, where the model has %" PRId64 " × %" PRId64,
+            return err_set(e, ERR_INPUT, "%s: %zu values for %s, but the model has %" PRId64 " × %" PRId64,
                            path, size, t->name, t->rows, t->cols);
         if (v) memcpy(params + t->offset, v, t->count * sizeof *v);
     }

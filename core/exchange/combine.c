@@ -62,7 +62,7 @@ static int add_module(struct combining *c, int part, int module, struct err *e) 
         one.module[0] = *m;
         char *text = method_canonical(&one);
         int rc = refuse(c, part, text,
-                        "is no change of low rank of one map (LoRA), which alone can be joined", e);
+                        "is not a low-rank change of one map (LoRA), and only these can be merged", e);
         free(text);
         return rc;
     }
@@ -78,10 +78,10 @@ static int read_part(struct combining *c, int part, struct err *e) {
     const struct combine_part *from = &c->x->part[part];
     const struct model *own = predictor_model(from->predictor);
     if (strcmp(own->sha256, c->m->sha256) || strcmp(own->facts, c->m->facts))
-        return refuse(c, part, own->name, "is another model than that of the others", e);
+        return refuse(c, part, own->name, "is based on another model than the others", e);
     int rc = predictor_make_plain(from->predictor, e);
     const struct method *m = &predictor_plan(from->predictor)->method;
-    if (!rc && !m->count) rc = refuse(c, part, "head", "there is no module to join", e);
+    if (!rc && !m->count) rc = refuse(c, part, "head", "has no module to merge", e);
     for (int i = 0; i < m->count && !rc; i++) rc = add_module(c, part, i, e);
     return rc;
 }
@@ -116,14 +116,14 @@ static int check_heads(const struct combining *c, struct err *e) {
     const struct predictor *first = c->x->part[0].predictor;
     for (int i = 1; i < c->x->parts && c->x->head < 0; i++) {
         const struct predictor *p = c->x->part[i].predictor;
-        const char *what = !same_labels(first, p) ? "its classes are others than those of"
+        const char *what = !same_labels(first, p) ? "has other classes than"
                            : !network_equal(&classifier_network, &predictor_plan(first)->method,
                                             &predictor_plan(p)->method) ||
                                    !same_values(first, p)
-                               ? "its head has other values than that of"
+                               ? "has another head than"
                                : NULL;
         if (what)
-            return err_set(e, ERR_USAGE, "%s: %s %s; --head RUN says whose is taken", c->x->part[i].name,
+            return err_set(e, ERR_USAGE, "%s: %s %s; select one with --head RUN", c->x->part[i].name,
                            what, c->x->part[0].name);
     }
     return 0;
@@ -242,11 +242,10 @@ static int check_place(const struct combining *c, const struct change *const *at
         char *place = xprintf("%s in layer %d", tap_name(at[i]->write), at[i]->layer + 1);
         const char *why = NULL;
         if (at[i]->part == at[i - 1]->part)
-            why = "has several modules there, and their matrices cannot be averaged one by one; --how concat "
-                  "can join them";
+            why = "has several modules there, whose matrices cannot be averaged separately; use --how concat";
         else if (at[i]->rank != at[0]->rank)
-            why = "has another rank there, and matrices of other sizes have no average; --how concat can "
-                  "join them";
+            why = "has another rank there, and matrices of different sizes cannot be averaged; use --how "
+                  "concat";
         if (why) refuse(c, at[i]->part, place, why, e);
         free(place);
         if (why) return e->code;
@@ -303,7 +302,7 @@ static int build(struct combining *c, struct err *e) {
     char **label = xcalloc((size_t)predictor_labels(from) + 1, sizeof *label);
     take_head(c, from);
     config_copy(&c->out->config, head->config);
-    int rc = assembly_method(&c->to, "the joined adapter", &c->out->config.method, e);
+    int rc = assembly_method(&c->to, "the merged adapter", &c->out->config.method, e);
     c->out->config.method.head = predictor_plan(from)->method.head;
     for (int i = 0; i < predictor_labels(from); i++) label[i] = (char *)(uintptr_t)predictor_label(from, i);
     const struct predictor_parts parts = { .m = c->m, .c = &c->out->config, .gold = predictor_gold(from),
@@ -312,7 +311,7 @@ static int build(struct combining *c, struct err *e) {
     if (!rc && !c->out->predictor) rc = e->code;
     free(label);
     return rc ? rc
-              : assembly_fill(&c->to, "the joined adapter", predictor_plan(c->out->predictor),
+              : assembly_fill(&c->to, "the merged adapter", predictor_plan(c->out->predictor),
                               predictor_values(c->out->predictor), e);
 }
 

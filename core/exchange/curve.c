@@ -58,7 +58,8 @@ void curve_read(const char *folder, struct curve *out, struct notes *read, struc
     const json_t *list = json_object_get(state, "log_history");
     size_t i;
     if (e.code) notes_add(ignored, "%s: %s", curve_file, e.text);
-    else if (state && !json_is_array(list)) notes_add(ignored, "%s: \"log_history\" is no list", curve_file);
+    else if (state && !json_is_array(list)) notes_add(ignored, "%s: \"log_history\" is not a list",
+                                                               curve_file);
     json_array_foreach(list, i, told) {
         const json_t *step = json_object_get(told, "step");
         if (!json_is_integer(step) || json_integer_value(step) < 0) continue;

@@ -7,7 +7,7 @@
 
 int export_folder(const char *path, struct err *e) {
     if (file_exists(path) && !file_is_empty_folder(path))
-        return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", path);
+        return err_set(e, ERR_USAGE, "%s: exists and is not empty; use a new folder", path);
     return file_make_folder(path, e);
 }
 

@@ -62,7 +62,7 @@ char *import_adapter_folder(const char *path, struct notes *aside, struct err *e
     char *list = list_folders(&below, n);
     if (found && n) notes_add(aside, "the adapters in %s", list);
     else if (!found && n)
-        err_set(e, ERR_INPUT, "%s: holds several folders of adapters; name one of them: %s", path, list);
+        err_set(e, ERR_INPUT, "%s: contains several folders of adapters; use one of them: %s", path, list);
     free(list);
     notes_release(&below);
     return found;

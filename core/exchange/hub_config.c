@@ -70,14 +70,17 @@ static int take_config(struct hub *h, const json_t *c, struct err *e) {
     const char *name = !of || json_is_null(of) ? "" : json_string_value(of);
     size_t i = 0;
     if (!json_is_object(c))
-        return reading_refuse_key(h->path, "config", c, "not an object: older libraries name one here", e);
+        return reading_refuse_key(h->path, "config", c, "not an object: a name, as written by older "
+                                                        "versions of the library, is not supported", e);
     while (i < COUNT_OF(kinds) && (!name || strcmp(kinds[i].architecture, name))) i++;
     if (i == COUNT_OF(kinds))
         return reading_refuse_key(
             h->path, "architecture", of,
-            "petri reads bottlenecks, lora, prefix_tuning, prompt_tuning and their union", e);
+            "not supported: petri reads bottlenecks, lora, prefix_tuning, prompt_tuning and unions of them",
+            e);
     const json_t **to = (const json_t **)(void *)((char *)h + kinds[i].offset);
-    if (*to) return reading_refuse_key(h->path, "configs", of, "a union of two of one kind", e);
+    if (*to) return reading_refuse_key(h->path, "configs", of, "two configs of the same architecture in a "
+                                                               "union", e);
     *to = c;
     return reading_check_keys(h->path, c, kinds[i].usual, read_too, e);
 }
@@ -88,7 +91,7 @@ static int take_configs(struct hub *h, struct err *e) {
     size_t i;
     if (!name || strcmp(name, "union")) return take_config(h, c, e);
     if (!json_is_array(list) || json_array_size(list) > HUB_PARTS)
-        return err_set(e, ERR_INPUT, "%s: \"configs\" is no list of configs", h->path);
+        return err_set(e, ERR_INPUT, "%s: \"configs\" must be a list of configs", h->path);
     json_array_foreach(list, i, v) {
         int rc = take_config(h, v, e);
         if (rc) return rc;
@@ -101,7 +104,7 @@ int hub_open(const char *folder, struct hub *out, struct err *e) {
     out->config = reading_config(folder, ADAPTER_CONFIG, &out->path, &out->text, e);
     int rc = out->config ? 0 : e->code;
     if (!rc && (!json_get_string(out->config, out->path, "name", &out->name, e) || !*out->name))
-        rc = err_set(e, ERR_INPUT, "%s: \"name\" is not there", out->path);
+        rc = err_set(e, ERR_INPUT, "%s: missing \"name\"", out->path);
     if (!rc && !json_get_string(out->config, out->path, "version", &out->version, e)) rc = e->code;
     if (!rc) rc = take_configs(out, e);
     if (rc) hub_close(out);
@@ -160,7 +163,7 @@ static int take_order(const struct hub *h, const json_t *c, const struct arch *a
     if (!json_is_string(residual)) return 0;
     if (strcmp(json_string_value(residual), "post_add") || !before || a->pre_norm)
         return reading_refuse_key(h->path, "residual_before_ln", residual,
-                                  "the library has post_add where it reads behind a norm", e);
+                                  "the library uses post_add when it reads after a norm", e);
     out->residual = RESIDUAL_STREAM;
     return 0;
 }
@@ -183,7 +186,7 @@ static int take_products(const struct hub *h, const json_t *c, struct module *ou
     if (!json_get_int(c, h->path, "phm_rank", &k, e) && e->code) return e->code;
     if (n < 1 || n > 1 << 10 || k < 1 || k > 1 << 10)
         return reading_refuse_key(h->path, "phm_dim", json_object_get(c, "phm_dim"),
-                                  "no size of Kronecker products", e);
+                                  "not a valid size of Kronecker products", e);
     const json_t *factors = json_object_get(c, "factorized_phm_W"),
                  *rule = json_object_get(c, "shared_phm_rule"), *bias = json_object_get(c, "phm_bias");
     out->source = SOURCE_KRONECKER;
@@ -193,7 +196,8 @@ static int take_products(const struct hub *h, const json_t *c, struct module *ou
     out->biases = !json_is_false(bias);
     if (hub_shares_factors(c) && !out->biases)
         return reading_refuse_key(h->path, "phm_bias", bias,
-                                  "with shared_W_phm no tensor says where such adapters are", e);
+                                  "with shared_W_phm and without biases, no tensor shows where the adapters "
+                                  "are", e);
     return 0;
 }
 
@@ -225,11 +229,12 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     *out = module_default(FN_BOTTLENECK);
     if (hub_activation(h, json_string_value(json_object_get(c, "non_linearity")), &out->act))
         return reading_refuse_key(h->path, "non_linearity", json_object_get(c, "non_linearity"),
-                                  "petri has no such activation", e);
+                                  "not an activation that petri supports", e);
     if (scaling && !json_is_number(scaling) &&
         (!learned || (strcmp(learned, "learned") && !scales_channels(c))))
         return reading_refuse_key(h->path, "scaling", scaling,
-                                  "petri scales by a number, given or learned, or by one of each channel", e);
+                                  "petri supports a number, a learned scale, or a learned scale per channel",
+                                  e);
     out->write = attention ? TAP_A_OUT : TAP_F_OUT;
     out->read = out->write;
     /* the stream before the sublayer, which a post-norm block reads as it is */
@@ -240,8 +245,8 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     if (take_products(h, c, out, e)) return e->code;
     if (hub_scale_is_folded(c) && out->source == SOURCE_KRONECKER)
         return reading_refuse_key(h->path, "scaling", scaling,
-                                  "petri learns no scale of Kronecker products beside a gate, nor one of "
-                                  "channels below a norm",
+                                  "petri does not support a learned scale of Kronecker products with a "
+                                  "gate, or a scale per channel inside a norm",
                                   e);
     out->scale = json_is_number(scaling) ? json_number_value(scaling) : 1;
     out->comp = hub_config_comp(c, out->scale);
@@ -268,7 +273,7 @@ int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double 
     *out = a / rank;
     if (!is_unscaled(h->version) || a == rank) return 0;
     if (!assumed->count)
-        notes_add(assumed, "%s trained LoRA without its scale: \u03b1 is taken as r", h->version);
+        notes_add(assumed, "%s trained LoRA without its scale: α is assumed to be r", h->version);
     *out = 1;
     return 0;
 }

@@ -50,10 +50,11 @@ static bool is_yes(const json_t *c, const char *key) {
 
 static int take_config(struct hub_fused *x, struct err *e) {
     const json_t *c = json_object_get(x->config, "config"), *warm = json_object_get(c, "temperature");
-    if (!json_is_object(c)) return err_set(e, ERR_INPUT, "%s: \"config\" is no object", x->path);
+    if (!json_is_object(c)) return err_set(e, ERR_INPUT, "%s: \"config\" must be an object", x->path);
     if (!reading_is_nothing(warm))
         return reading_refuse_key(x->path, "temperature", warm,
-                                  "the library cools it with each call and does not save how far it is", e);
+                                  "the library lowers the temperature with each call and does not save it",
+                                  e);
     if (reading_check_keys(x->path, c, hub_usual_fusion, nothing_more, e)) return e->code;
     x->whole.in.to.fusion = (struct fusion){
         .on = true, .query = is_yes(c, "query"), .key = is_yes(c, "key"), .value = is_yes(c, "value"),
@@ -104,20 +105,20 @@ static int locate_all(struct hub_fused *x, const char *folder, const char *const
     for (const char *at = x->name; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t n = strcspn(at, ",");
         if (x->parts == FUSED_MOST)
-            return err_set(e, ERR_INPUT, "%s: it fuses more than %d adapters", x->path, FUSED_MOST);
+            return err_set(e, ERR_INPUT, "%s: more than %d fused adapters", x->path, FUSED_MOST);
         x->folder[x->parts] = locate(folder, given, count, at, n);
         if (!x->folder[x->parts++])
             return err_set(
                 e, ERR_NOT_FOUND,
-                "%s: its adapter \"%.*s\" is neither in a folder of it nor beside it; --adapter DIR names "
-                "where it is",
+                "%s: adapter \"%.*s\" not found in this folder or next to it; specify its folder with "
+                "--adapter DIR",
                 x->path, (int)n, at);
     }
     for (int i = 0; i < count; i++) {
         bool used = false;
         for (int k = 0; k < x->parts; k++) used |= !strcmp(x->folder[k], given[i]);
         if (!used)
-            return err_set(e, ERR_USAGE, "--adapter %s: is none of those that are fused (%s)", given[i],
+            return err_set(e, ERR_USAGE, "--adapter %s: not one of the fused adapters (%s)", given[i],
                            x->name);
     }
     return 0;
@@ -131,14 +132,14 @@ static int take_part(struct hub_fused *x, int part, struct err *e) {
     for (size_t i = 0; i < r->in.to.pieces; i++) {
         struct placed *p = &r->in.to.piece[i];
         if (p->module.fn != FN_BOTTLENECK || p->module.source != SOURCE_FREE)
-            return err_set(e, ERR_INPUT, "%s: fused adapters are bottlenecks, without Kronecker products",
+            return err_set(e, ERR_INPUT, "%s: only bottlenecks without Kronecker products can be fused",
                            r->hub.path);
         if (p->module.read == TAP_F_IN || p->module.read == TAP_A_IN || p->module.read == TAP_F_RES ||
             p->module.read == TAP_A_RES)
             return err_set(
                 e, ERR_INPUT,
-                "%s: \"is_parallel\" is true: the library adds the stream before the sublayer twice where it "
-                "fuses such adapters, which petri does not",
+                "%s: \"is_parallel\" is true: for fused parallel adapters the library adds the residual "
+                "stream twice, which petri does not support",
                 r->hub.path);
         p->module.source = SOURCE_FUSION;
         p->module.from_run = part + 1;
@@ -163,7 +164,7 @@ static int take_map(struct hub_fused *x, struct bag_tensor *t, struct err *e) {
     if (!map) return reading_refuse(&r->in, t, "the model has no such place", e);
     const struct file_part *p = hub_fusion_parts;
     while (p->name && strcmp(p->name, rest)) p++;
-    if (!p->name) return reading_refuse(&r->in, t, "is no part of a fusion", e);
+    if (!p->name) return reading_refuse(&r->in, t, "is not part of a fusion", e);
     if (reading_shape(&r->in, t, p->rows ? d : 0, d, e)) return e->code;
     t->used = true;
     assembly_value(&r->in.to,
@@ -204,7 +205,7 @@ static int hub_fusion_folder(struct hub_fused *x, const char *folder, const char
     x->config = reading_config(folder, hub_fusion_file, &x->path, &x->text, e);
     if (!x->config) return e->code;
     if (!json_get_string(x->config, x->path, "name", &x->name, e))
-        return e->code ? e->code : err_set(e, ERR_INPUT, "%s: \"name\" is not there", x->path);
+        return e->code ? e->code : err_set(e, ERR_INPUT, "%s: missing \"name\"", x->path);
     if (!json_get_string(x->config, x->path, "version", &x->whole.hub.version, e) && e->code) return e->code;
     if (*x->whole.hub.version) out->version = xstrdup(x->whole.hub.version);
     int rc = take_config(x, e);

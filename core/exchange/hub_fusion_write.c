@@ -60,8 +60,8 @@ static int check_rest(const struct hub_fusion *x, struct err *e) {
     for (int i = 0; i < m->count; i++)
         if (x->parts.of[i] < 0)
             return err_set(e, ERR_USAGE,
-                           "cannot be written for AdapterHub: module %d stands beside the fused adapters, "
-                           "which the library has no form for; --to petri keeps it whole",
+                           "cannot be written for AdapterHub: module %d is not fused, and the library "
+                           "cannot combine such modules with a fusion; use --to petri",
                            i + 1);
     return 0;
 }

@@ -42,7 +42,7 @@ static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struc
                       *b = hub_low_shared(r, "lora_B");
     size_t rank = a ? a->shape[0] : 0, out = (size_t)t->rows;
     if (!inner || !a || !b || !rank)
-        return reading_refuse(&r->in, outer, "there is no vera_D beside it, or no shared lora_A and lora_B",
+        return reading_refuse(&r->in, outer, "its vera_D is missing, or the shared lora_A and lora_B",
                               e);
     if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, out, rank, e) ||
         reading_shape(&r->in, inner, rank, rank, e) || reading_shape(&r->in, outer, out, out, e))
@@ -54,8 +54,7 @@ static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struc
     if (!r->told_vera)
         notes_add(
             &r->in.out->assumed,
-            "VeRA's square matrices are multiplied with its projection once: a change of rank %zu, free from "
-            "then on",
+            "VeRA's square matrices were multiplied by its projection: a trainable change of rank %zu",
             rank);
     r->told_vera = inner->used = outer->used = true;
     piece_add(p, SLOT_DOWN_W, a->values, a->count);
@@ -71,7 +70,7 @@ static int scale_by_alpha(struct hub_reader *r, struct bag_tensor *b, struct err
     if (!json_get_double(r->hub.lora, r->hub.path, "alpha", &alpha, e) && e->code) return e->code;
     for (size_t i = 0; i < b->count && alpha != 1; i++) b->values[i] *= (real)alpha;
     if (alpha != 1 && !r->told_alpha)
-        notes_add(&r->in.out->assumed, "the scales are taken times alpha, %g", alpha);
+        notes_add(&r->in.out->assumed, "the scales were multiplied by alpha, %g", alpha);
     r->told_alpha = r->told_alpha || alpha != 1;
     return 0;
 }
@@ -84,18 +83,18 @@ int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, co
          scale = is_scale(r);
     if (!r->hub.lora) return reading_refuse(&r->in, b, "the config has no lora", e);
     if (tap == TAP_NONE)
-        return reading_refuse(&r->in, b, "the model has no such map, or no method changes it", e);
+        return reading_refuse(&r->in, b, "the model has no such map, or a method cannot change it", e);
     if (gated && (scale || dora))
         return reading_refuse_key(r->hub.path, "use_gating", json_true(),
-                                  scale ? "petri has no gates of scales"
-                                        : "petri has no gates of decomposed maps",
+                                  scale ? "petri does not support gated scales"
+                                        : "petri does not support gated decomposed maps",
                                   e);
     struct module m = module_default(scale ? FN_SCALE : dora ? FN_DECOMPOSED : FN_LINEAR);
     m.write = tap;
     if (!scale) {
         const struct bag_tensor *shared = vera ? hub_low_shared(r, "lora_A") : NULL;
         size_t rank = vera ? shared ? shared->shape[0] : 1 : b->rank == 2 ? b->shape[1] : 0;
-        if (!rank || rank > 1 << 16) return reading_refuse(&r->in, b, "it has no rank", e);
+        if (!rank || rank > 1 << 16) return reading_refuse(&r->in, b, "its rank is 0", e);
         m.read = tap_map_input(tap);
         m.size = (int)rank;
         if (hub_lora_scale(&r->hub, m.size, &r->in.out->assumed, &m.scale, e)) return e->code;

@@ -54,7 +54,7 @@ struct bag_tensor *hub_shared(struct hub_reader *r, const char *which) {
 static int shape3(struct hub_reader *r, const struct bag_tensor *t, size_t a, size_t b, size_t c,
                   struct err *e) {
     if (t && t->rank == 3 && t->shape[0] == a && t->shape[1] == b && t->shape[2] == c) return 0;
-    return reading_refuse(&r->in, t, "is no part of Kronecker products as the config says them", e);
+    return reading_refuse(&r->in, t, "is not part of the Kronecker products that the config describes", e);
 }
 
 /* The set of A_i that all have. */
@@ -63,7 +63,7 @@ static int take_rule(struct hub_reader *r, const struct module *m, struct err *e
     size_t n = (size_t)m->mid;
     if (!rule)
         return err_set(e, ERR_INPUT,
-                       "%s: the rule of its Kronecker products (phm_rule) is not in it, as in files of "
+                       "%s: the rule of its Kronecker products (phm_rule) is missing, as in files of "
                        "adapter-transformers: it cannot be restored",
                        r->in.bag.path);
     if (shape3(r, rule, n, n, n, e)) return e->code;
@@ -88,8 +88,8 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
     BUG_IF(!*w || !*b || !*s);
     size_t n = (*s)->count, cols = (size_t)p->module.size;
     if (n != 1 && n != d)
-        return reading_refuse(&r->in, *s, "is neither one scale nor one of each channel", e);
-    if ((*b)->count != d) return reading_refuse(&r->in, *b, "is no bias of such a map", e);
+        return reading_refuse(&r->in, *s, "must be one scale, or one per channel", e);
+    if ((*b)->count != d) return reading_refuse(&r->in, *b, "is not a bias of such a map", e);
     if (reading_shape(&r->in, *w, d, cols, e)) return e->code;
     real *up = reading_room(&r->in, d * cols), *bias = up ? reading_room(&r->in, d) : NULL;
     if (!bias) return err_set(e, ERR_SYSTEM, "no memory for a bottleneck's scaled map");
@@ -99,8 +99,8 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
         bias[i] = x * (*b)->values[i];
     }
     if (!r->told_scale)
-        notes_add(&r->in.out->assumed, "a bottleneck's trained scale, beside a gate or below a norm, is part "
-                                       "of W_u and b_u from then on");
+        notes_add(&r->in.out->assumed, "the learned scale of a bottleneck with a gate or inside a norm was "
+                                       "merged into W_u and b_u");
     r->told_scale = (*s)->used = (*w)->used = (*b)->used = true;
     piece_add(p, SLOT_UP_W, up, d * cols);
     piece_add(p, SLOT_UP_B, bias, d);
@@ -128,7 +128,7 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
                   : w->rank == 2 ? w->shape[0]
                                  : 0,
            d = (size_t)r->in.m->arch.width;
-    if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "it has no width", e);
+    if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "its width is 0", e);
     m.size = (int)size;
     struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->sublayer, at->layer);
     if (products && !m.own_rule && !r->in.to.values && take_rule(r, &m, e)) return e->code;
@@ -146,7 +146,7 @@ static int hub_read_labels(struct hub_reader *r, const json_t *c, struct err *e)
     json_object_foreach((json_t *)ids, name, v) {
         json_int_t i = json_is_integer(v) ? json_integer_value(v) : -1;
         if (i < 0 || i >= r->in.classes || r->in.label[i])
-            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name %d outputs",
+            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name all %d outputs",
                            r->head.path, r->in.classes);
         r->in.label[i] = xstrdup(name);
     }
@@ -171,7 +171,7 @@ static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const ch
         rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.dense.weight" : "head.dense.bias", e);
     else if (rest && text_starts(rest, last))
         rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.weight" : "head.bias", e);
-    else rc = reading_refuse(&r->in, t, "is no part of a classification head", e);
+    else rc = reading_refuse(&r->in, t, "is not part of a classification head", e);
     return rc;
 }
 
@@ -185,16 +185,17 @@ static int check_head(struct hub_reader *r, const char *path, const json_t *c, i
                               .pooler = json_is_true(json_object_get(c, "use_pooler")) };
     json_int_t n = 1;
     if (json_is_string(type) && strcmp(json_string_value(type), "classification"))
-        return reading_refuse_key(path, "head_type", type, "petri reads heads of classification", e);
+        return reading_refuse_key(path, "head_type", type, "petri reads only classification heads", e);
     if (!json_get_int(c, path, "layers", &n, e) && e->code) return e->code;
     if (n < 1 || n > 2)
         return reading_refuse_key(path, "layers", json_object_get(c, "layers"),
-                                  "petri reads heads of one and two layers", e);
+                                  "petri reads heads of one or two layers", e);
     if (n == 2 && json_is_string(act) && hub_activation(&r->hub, json_string_value(act), &own.act))
-        return reading_refuse_key(path, "activation_function", act, "petri has no such activation", e);
+        return reading_refuse_key(path, "activation_function", act, "not an activation that petri supports",
+                                                                    e);
     if (own.pooler && !a->pooler)
         return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"),
-                                  "this family's model has no pooler here", e);
+                                  "models of this family have no pooler in petri", e);
     *layers = n;
     own.layers = (int)n;
     const struct method m = { .classifier = own };
@@ -227,7 +228,7 @@ static void fill_bias(struct hub_reader *r, const json_t *c) {
     static const real none[1 << 10];
     if (!json_is_false(json_object_get(c, "bias")) || r->in.classes > (int)COUNT_OF(none)) return;
     assembly_head(&r->in.to, "head.bias", none, (size_t)r->in.classes);
-    notes_add(&r->in.out->assumed, "the head's bias, which it has not, is 0 and trained from then on");
+    notes_add(&r->in.out->assumed, "the checkpoint has no head bias; it is initialized to 0 and trained");
 }
 
 int hub_reader_head(struct hub_reader *r, const char *folder, const char *otherwise, struct err *e) {
@@ -300,7 +301,8 @@ static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *
     if (left->rank != 3 || !n || n > 1 << 10 || shape3(r, left, n, n, 1, e) || !right ||
         shape3(r, right, n, 1, n, e))
         return reading_refuse(
-            &r->in, left, "is no factor of a rule of Kronecker products, or the other is not beside it", e);
+            &r->in, left, "is not a factor of a rule of Kronecker products, or the other factor is missing",
+                          e);
     real *rule = mem_try(n * n * n, sizeof *rule);
     if (!rule) return err_set(e, ERR_SYSTEM, "no memory for a rule of Kronecker products");
     for (size_t i = 0; i < n * n * n; i++)
@@ -323,12 +325,13 @@ static int take_switches(struct hub_reader *r, struct err *e) {
             return e->code;
     struct notes *to = &r->in.out->assumed;
     if (factors)
-        notes_add(to, "the rule of its Kronecker products, saved as two factors, is multiplied out once, "
-                      "free from then on");
-    if (hub_shares_factors(c)) notes_add(to, "the factors that all its maps share become each map's own");
+        notes_add(to, "the rule of its Kronecker products, stored as two factors, was multiplied out and is "
+                      "trained as one matrix");
+    if (hub_shares_factors(c)) notes_add(to, "factors shared by all maps were copied to each map and are "
+                                             "trained separately");
     if (json_is_true(json_object_get(c, "phm_layer")) && json_is_false(json_object_get(c, "learn_phm")))
         notes_add(
-            to, "the rule of its Kronecker products, held still there (learn_phm), is trained from then on");
+            to, "the rule of its Kronecker products, frozen in the library (learn_phm), is trained");
     return 0;
 }
 
@@ -339,7 +342,7 @@ static void note_inverse(struct hub_reader *r) {
                  *old = json_object_get(r->hub.bottleneck, "invertible_adapter");
     if (json_is_object(old)) inverse = json_object_get(old, "block_type");
     if (json_is_string(inverse))
-        notes_add(&r->in.out->ignored, "%s: %s, without tensors",
+        notes_add(&r->in.out->ignored, "%s: %s, no tensors",
                   json_is_object(old) ? "invertible_adapter" : "inv_adapter", json_string_value(inverse));
 }
 

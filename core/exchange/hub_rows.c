@@ -65,17 +65,18 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
                             l < 1 << 16 && w[0]->count == mid * d && w[2]->count == mid * n &&
                             w[3]->count == n;
     if (!whole)
-        err_set(e, ERR_INPUT, "%s: its prefix (%s) is not whole, or of another model", r->in.bag.path, key);
+        err_set(e, ERR_INPUT, "%s: prefix (%s): incomplete, or of another model", r->in.bag.path, key);
     else if (!flat && (!act || strcmp(act, "tanh")))
-        err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri makes it with tanh",
-                r->hub.path, act ? act : "not there");
+        err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri supports only tanh",
+                r->hub.path, act ? act : "missing");
     if (e->code) return NULL;
     real *made = reading_room(&r->in, l * n);
     if (!made) err_set(e, ERR_SYSTEM, "no memory for a prefix");
     else if (flat) memcpy(made, flat->values, l * n * sizeof *made);
     else run_mlp(words->values, l, d, w, mid, n, made);
     if (!flat && !r->told_network)
-        notes_add(&r->in.out->assumed, "the prefix is made once by its network, and free from then on");
+        notes_add(&r->in.out->assumed, "the prefix was computed once from its network; its keys and values "
+                                       "are trained directly");
     r->told_network = r->told_network || !flat;
     *length = l;
     return made;
@@ -92,7 +93,8 @@ static int take_gate(struct hub_reader *r, struct placed *p, const struct hub_at
     const struct bag_tensor *w = bag_find_end(&r->in.bag, end);
     free(name);
     free(end);
-    if (!w) return err_set(e, ERR_INPUT, "%s: layer %d has no gate of its prefix", r->in.bag.path, layer + 1);
+    if (!w) return err_set(e, ERR_INPUT, "%s: layer %d: the gate of its prefix is missing",
+                                         r->in.bag.path, layer + 1);
     char *place = xstrndup(w->name, strlen(w->name) - strlen("weight"));
     int rc = hub_find_parts(r, hub_gate_parts, place, &p->module, w, found, e);
     free(place);
@@ -145,14 +147,15 @@ int hub_take_prefix(struct hub_reader *r, struct err *e) {
     if (a->buckets)
         return reading_refuse_key(
             r->hub.path, "architecture", json_object_get(r->hub.prefix, "architecture"),
-            "on T5 the library moves the relative positions by a prefix's length, which petri does not", e);
+            "on T5 the library shifts the relative positions by the prefix length, which petri does not "
+            "support", e);
     if (a->decoder_layers && json_array_size(out))
         return reading_refuse_key(r->hub.path, "leave_out", out,
-                                  "of a model with a decoder petri reads prefixes of all layers", e);
+                                  "on a model with a decoder petri reads only prefixes of all layers", e);
     int rc = 0;
     for (const struct hub_attention *at = hub_attentions(a); at->key && !rc; at++)
         rc = take_prefix_at(r, at, &found, e);
-    return rc || found ? rc : err_set(e, ERR_INPUT, "%s: has no tensors of a prefix", r->in.bag.path);
+    return rc || found ? rc : err_set(e, ERR_INPUT, "%s: no tensors of a prefix", r->in.bag.path);
 }
 
 /* ---- a prompt, which stands behind the embedding ---- */
@@ -165,10 +168,10 @@ int hub_take_prompt(struct hub_reader *r, struct err *e) {
     free(end);
     if (json_is_string(combine) && !after && strcmp(json_string_value(combine), "prefix"))
         return reading_refuse_key(r->hub.path, "combine", combine,
-                                  "petri has prompts before a text and behind its first token", e);
-    if (!t) return err_set(e, ERR_INPUT, "%s: has no prompt_embedding", r->in.bag.path);
+                                  "petri supports prompts before the text or after its first token", e);
+    if (!t) return err_set(e, ERR_INPUT, "%s: missing prompt_embedding", r->in.bag.path);
     if (t->rank != 2 || !t->shape[0] || t->shape[0] > 1 << 16 || t->shape[1] != (size_t)r->in.m->arch.width)
-        return reading_refuse(&r->in, t, "its shape is not rows × the model's width", e);
+        return reading_refuse(&r->in, t, "its shape must be rows × model width", e);
     struct module m = module_default(FN_PROMPT);
     m.size = (int)t->shape[0];
     m.write = TAP_EMBED;

@@ -36,50 +36,52 @@ bool hub_is_behind_norm(const struct module *m) { return m->read == TAP_F_NORM |
 static const char *bottleneck_trouble(const struct module *m, const struct arch *a) {
     bool sequential = m->read == m->write || hub_is_behind_norm(m), scaled = m->comp != COMP_ADD;
     if (m->write != TAP_A_OUT && m->write != TAP_F_OUT)
-        return "the library has bottlenecks behind attention and FFN";
-    if (!sequential && !hub_is_parallel(m)) return "the library has no adapter that reads there";
+        return "the library has bottlenecks only after attention and FFN";
+    if (!sequential && !hub_is_parallel(m)) return "no adapter of the library reads there";
     if (a->pre_norm && (m->read == TAP_A_IN || m->read == TAP_F_IN))
-        return "the library's parallel adapter reads the stream before the norm: read=f.res, read=a.res";
+        return "the library's parallel adapter reads the residual stream before the norm: use read=f.res or "
+               "read=a.res";
     if (m->heads != HEADS_SHARED || (!m->biases && m->source != SOURCE_KRONECKER))
-        return "it works head by head or has no biases";
+        return "the library's bottlenecks have biases and do not work per head";
     if (m->norm == NORM_SHARED || (m->norm == NORM_OWN && scaled))
-        return "its norm is before the scale, which the library has behind it";
+        return "the library applies the norm after the scale";
     if (m->residual != RESIDUAL_WRITTEN && !hub_is_behind_norm(m))
-        return "the library adds to what an adapter reads behind a norm alone";
+        return "the library adds to the adapter's input only after a norm";
     if (m->residual == RESIDUAL_STREAM && a->pre_norm)
-        return "the library has no such residual without a norm";
+        return "the library has such a residual only with a norm";
     if (m->norm == NORM_SUM && !sequential)
-        return "the library norms no sum of an adapter beside its sublayer";
+        return "the library does not normalize the sum of a parallel adapter and its sublayer";
     return m->act == ACT_NONE ? "it has no activation" : NULL;
 }
 
 static const char *low_trouble(const struct module *m, const struct arch *a) {
-    if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
-    if (m->write == TAP_A_OUT) return "the library changes q, k, v and the FFN's maps, not W_o";
+    if (!module_is_map(m)) return "it spans more than one map, and LoRA is parallel to exactly one";
+    if (m->write == TAP_A_OUT) return "the library supports q, k, v and the FFN's maps, not W_o";
     if (m->write == TAP_F_PRE && a->gated)
-        return "of a gated FFN the library changes the other map, W_1's second branch";
+        return "in a gated FFN the library changes the other map, the second branch of W_1";
     if (m->fn == FN_DECOMPOSED && m->length != LENGTH_OUTPUT)
-        return "the library's length is over the bias too (length=output); --to peft has length=map";
+        return "the library's norm includes the bias (length=output); --to peft supports length=map";
     return m->comp != COMP_ADD && m->comp != COMP_SCALED && m->comp != COMP_GATE ? "its scale is learned"
                                                                                  : NULL;
 }
 
 static const char *prompt_trouble(const struct module *m, const struct arch *a) {
-    if (a->decoder_layers) return "the library has prompts of encoders";
-    if (m->source != SOURCE_FREE) return "its rows are made by a network";
+    if (a->decoder_layers) return "the library has prompts only in encoders";
+    if (m->source != SOURCE_FREE) return "a network generates its rows";
     if (m->write != TAP_EMBED)
-        return "the library's rows join behind the embedding's norm (write=embed); --to peft has "
-               "write=embed.words";
+        return "the library inserts the rows after the norm of the embedding (write=embed); --to peft "
+               "supports write=embed.words";
     return m->place == PLACE_FIRST && m->pool != POOL_ROW0
-               ? "the library's classifier reads row 0, the prompt's (pool=row0)"
+               ? "in the library the classifier reads row 0 of the prompt (pool=row0)"
                : NULL;
 }
 
 static const char *prefix_trouble(const struct module *m, const struct arch *a) {
-    if (m->shift) return "the library's prefix does not move the text's positions; --to peft has shift=yes";
-    if (a->buckets) return "on T5 the library moves the relative positions by a prefix's length";
+    if (m->shift) return "the library's prefix does not shift the positions of the text; --to peft supports "
+                         "shift=yes";
+    if (a->buckets) return "on T5 the library shifts the relative positions by the prefix length";
     return m->comp != COMP_GATED && !comp_gates(m->comp)
-               ? "the library's prefix is gated: it is in the attention's own softmax"
+               ? "the library's prefix is always gated, in the joint softmax of the attention"
                : NULL;
 }
 
@@ -90,25 +92,26 @@ static bool is_part(const struct hub_out *o, int module) {
 
 static const char *trouble(const struct module *m, const struct arch *a, bool fused) {
     if (fused && m->source == SOURCE_FUSION && hub_is_parallel(m))
-        return "the library adds the stream twice where it fuses such adapters";
+        return "the library adds the residual stream twice when it fuses such adapters";
     if (fused && m->source == SOURCE_FUSION) return bottleneck_trouble(m, a);
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED && m->source != SOURCE_KRONECKER)
-        return "its weights are made by a network";
+        return "a network generates its weights";
     switch (m->fn) {
     case FN_BOTTLENECK: return bottleneck_trouble(m, a);
     case FN_LINEAR: case FN_DECOMPOSED: return low_trouble(m, a);
     case FN_SCALE:
-        if (m->write == TAP_F_PRE && a->gated) return "of a gated FFN the library scales the other branch";
+        if (m->write == TAP_F_PRE && a->gated) return "in a gated FFN the library scales the other branch";
         return m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_A_Q || m->write == TAP_F_PRE ||
                        m->write == TAP_F_OUT
                    ? NULL
-                   : "the library scales q, k, v and what W_1, before the activation, and W_2 give";
+                   : "the library scales q, k, v, the output of W_1 before the activation, and the output "
+                     "of W_2";
     case FN_SOFTMAX: return prefix_trouble(m, a);
     case FN_PROMPT: return prompt_trouble(m, a);
     default:
         return module_in_weight(m) && m->target == TARGET_POOLER && a->pooler
                    ? NULL
-                   : "the library has no form for it; --to petri keeps it whole";
+                   : "the library has no equivalent; use --to petri";
     }
 }
 
@@ -140,7 +143,7 @@ static int *first_of(struct hub_out *o, enum fn fn) {
 static const char *unlike(const struct module *m, const struct module *first) {
     bool low = m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED;
     if (m->fn == FN_BOTTLENECK && !same_config(m, first))
-        return "its settings are others than those of the first bottleneck";
+        return "its settings differ from those of the first bottleneck";
     if (m->fn == FN_SOFTMAX && (first->size != m->size || first->comp != m->comp))
         return "the library has one prefix, of one length";
     if (low &&
@@ -175,7 +178,7 @@ static int note_module(struct hub_out *o, int module, struct err *e) {
 /* A config that has bottlenecks at several sites has them in the same layers: one that is not among the
  * tensors would be made up. */
 static int check_layers(const struct hub_out *o, struct err *e) {
-    static const char *const sites[] = { "behind attention", "behind cross-attention", "behind the FFN" };
+    static const char *const sites[] = { "after attention", "after cross-attention", "after the FFN" };
     for (int a = 0; a < HUB_SITES; a++)
         for (int b = a + 1; b < HUB_SITES; b++)
             for (int i = 0; i < hub_layers(o) && hub_has_bottlenecks(o, a) && hub_has_bottlenecks(o, b);
@@ -185,7 +188,7 @@ static int check_layers(const struct hub_out *o, struct err *e) {
                 if (o->width[a][i] == o->width[b][i]) continue;
                 return err_set(e, ERR_USAGE,
                                "cannot be written for AdapterHub: layer %d has bottlenecks of width %d %s "
-                               "and %d %s (0: none), where the library has one width for both",
+                               "and %d %s (0: none), but the library has one width for both",
                                i + 1, o->width[a][i], sites[a], o->width[b][i], sites[b]);
             }
     return 0;
@@ -199,12 +202,12 @@ static int check_prefix(const struct hub_out *o, struct err *e) {
             for (int i = 0; i < arch_layers(&o->m->arch, stack); i++)
                 if (!o->keys[stack][cross][i] != !o->keys[stack][cross][0])
                     return err_set(e, ERR_USAGE,
-                                   "cannot be written for AdapterHub: of a model with a decoder the "
+                                   "cannot be written for AdapterHub: on a model with a decoder the "
                                    "library's prefix is in all layers");
     if (!o->keys[STACK_DECODER][0][0])
         return err_set(e, ERR_USAGE,
-                       "cannot be written for AdapterHub: the library's prefix is always at the decoder's "
-                       "self-attention, where this has none");
+                       "cannot be written for AdapterHub: the library always has a prefix at the decoder's "
+                       "self-attention, and this method has none");
     return 0;
 }
 
@@ -214,16 +217,16 @@ static int hub_write_check(struct hub_out *o, struct err *e) {
                        HUB_LAYERS);
     if (o->job->parts && o->m->arch.decoder_layers)
         return err_set(e, ERR_USAGE,
-                       "cannot be written for AdapterHub: fusions only of encoders (BERT, RoBERTa) so far");
+                       "cannot be written for AdapterHub: a fusion needs an encoder (BERT, RoBERTa)");
     if (o->plan->by_row)
-        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: weights are generated per example");
     for (int i = 0; i < o->plan->method.count; i++)
         if (is_part(o, i) && note_module(o, i, e)) return e->code;
     if (check_layers(o, e) || check_prefix(o, e)) return e->code;
     if (o->low >= 0 && o->scale >= 0)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
     if (o->bottleneck < 0 && o->low < 0 && o->scale < 0 && o->prefix < 0 && o->prompt < 0)
-        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: there is no adapter in it");
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: the method has no adapter");
     return 0;
 }
 
@@ -360,11 +363,11 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
     if (classifier_width(c, &o->m->arch) != (int)d)
         return err_set(
             e, ERR_USAGE,
-            "cannot be written for AdapterHub: its heads have inner maps of the model's width, %zu; this "
-            "one's is %d",
+            "cannot be written for AdapterHub: the inner layers of its heads have the model width, %zu; "
+            "this head has %d",
             d, classifier_width(c, &o->m->arch));
     if ((two && (!dense(o, false) || !dense(o, true))) || !w || !b)
-        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: no classification head");
     struct adapter_writing to = { 0 };
     if (two) writing_add(&to, xprintf("heads.%s.1.bias", o->job->name), 0, d, dense(o, true));
     if (two) writing_add(&to, xprintf("heads.%s.1.weight", o->job->name), d, d, dense(o, false));

@@ -15,7 +15,7 @@ int pattern_matches(const char *pattern, enum pattern_way way, const char *name,
     pcre2_code *code = pcre2_compile((PCRE2_SPTR)whole, PCRE2_ZERO_TERMINATED,
                                      PCRE2_ANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_UTF, &number, &at, NULL);
     free(whole);
-    if (!code) return err_set(e, ERR_INPUT, "\"%.100s\" is no regular expression", pattern);
+    if (!code) return err_set(e, ERR_INPUT, "\"%.100s\" is not a valid regular expression", pattern);
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
     pcre2_match_data *found = pcre2_match_data_create(1, NULL);
     if (!limits || !found) BUG("no memory");

@@ -30,7 +30,8 @@ static int check_start(const struct peft *p, struct err *e) {
     for (size_t i = 0; i < COUNT_OF(harmless); i++)
         if (!strcmp(json_string_value(v), harmless[i])) return 0;
     return reading_refuse_key(p->path, "init_lora_weights", v,
-                              "such a start changes the base model's weights, which are not here", e);
+                              "such an initialization changes the base model's weights, which are not in "
+                              "the folder", e);
 }
 
 static int find_type(struct peft *p, struct err *e) {
@@ -43,7 +44,7 @@ static int find_type(struct peft *p, struct err *e) {
     struct buf known = BUF_INIT;
     for (int i = 0; i < PEFT_TYPES; i++) buf_printf(&known, "%s%s", i ? ", " : "", type_names[i]);
     int rc = err_set(e, ERR_INPUT, "%s: \"peft_type\" is %.60s; petri reads %s", p->path,
-                     name ? name : "not there", buf_text(&known));
+                     name ? name : "missing", buf_text(&known));
     buf_release(&known);
     return rc;
 }
@@ -63,19 +64,19 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
     static const struct {
         const char *name, *of_encoder, *of_decoder; /* why not; NULL: it is read */
     } task[] = {
-        { "SEQ_CLS", NULL, "a classifier, where the model generates text" },
-        { "SEQ_2_SEQ_LM", "for generating text, which the model does not", NULL },
+        { "SEQ_CLS", NULL, "a classification adapter, and the model generates text" },
+        { "SEQ_2_SEQ_LM", "a text generation adapter, and the model does not generate text", NULL },
         { "FEATURE_EXTRACTION", NULL, NULL },
-        { "TOKEN_CLS", "its head labels each token, not a text", "its head labels each token, not a text" },
-        { "QUESTION_ANS", "its head finds where an answer is in a text",
-          "its head finds where an answer is in a text" },
+        { "TOKEN_CLS", "its head labels tokens, not texts", "its head labels tokens, not texts" },
+        { "QUESTION_ANS", "its head extracts answers from a text",
+          "its head extracts answers from a text" },
         { "CAUSAL_LM", "for a language model without an encoder", "for a language model without an encoder" },
     };
     const json_t *v = json_object_get(p->config, "task_type"),
                  *class = json_object_get(json_object_get(p->config, "auto_mapping"), "base_model_class");
     const char *name = json_string_value(v), *why = "not a task type of PEFT";
     if (json_is_string(class) && arch_class_is_other(json_string_value(class)))
-        return reading_refuse_key(p->path, "base_model_class", class, "its head does not label texts", e);
+        return reading_refuse_key(p->path, "base_model_class", class, "its head does not classify texts", e);
     if (!v || json_is_null(v)) return 0;
     for (size_t i = 0; name && i < COUNT_OF(task); i++)
         if (!strcmp(name, task[i].name)) why = arch_generates(a) ? task[i].of_decoder : task[i].of_encoder;
@@ -123,7 +124,7 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
     *out = alpha / peft_over(p->type, rank, p->values.root);
     return isfinite(*out)
                ? 0
-               : err_set(e, ERR_INPUT, "%s: the scale of %s is not a finite number", p->path, module);
+               : err_set(e, ERR_INPUT, "%s: the scale of %s is NaN or infinite", p->path, module);
 }
 
 /* ---- the config beside the tensors ---- */
@@ -218,7 +219,7 @@ static int left_out(const struct peft *p, const char *module, const char **by, s
 }
 
 static int refuse_left_out(const struct peft *p, const char *key, const char *module, struct err *e) {
-    char *why = xprintf("leaves out %s, which has tensors: PEFT does not load them", module);
+    char *why = xprintf("excludes %s, which has tensors: PEFT does not load them", module);
     int rc = reading_refuse_key(p->path, key, json_object_get(p->config, key), why, e);
     free(why);
     return rc;
@@ -243,12 +244,12 @@ int peft_compare(const struct peft *p, const char *const *module, const int *ran
         if (rc) return rc;
         if (!of) of = json_object_get(p->config, "r");
         if (p->type == PEFT_LORA && json_is_integer(of) && json_integer_value(of) != rank[i])
-            notes_add(said, "%s: the config's rank is %lld, its tensors' %d, which is used", module[i],
+            notes_add(said, "%s: the config's rank is %lld, its tensors have %d, which is used", module[i],
                       (long long)json_integer_value(of), rank[i]);
     }
     if (json_is_array(list))
         json_array_foreach(list, at,
                            v) if (json_is_string(v) && !has_target(json_string_value(v), module, modules))
-            notes_add(said, "target_modules names %s, for which there are no tensors", json_string_value(v));
+            notes_add(said, "target_modules names %s, which has no tensors", json_string_value(v));
     return 0;
 }

@@ -125,12 +125,12 @@ int peft_check_keys(const struct peft *p, struct err *e) {
         if (reading_is_nothing(v)) continue;
         /* Python takes 1 for true, which is not followed blindly. */
         if (k && k->kind == PEFT_FLAG && !json_is_true(v))
-            return reading_refuse_key(p->path, name, v, "neither true nor false", e);
+            return reading_refuse_key(p->path, name, v, "must be true or false", e);
         if (k && k->use != PEFT_REFUSED) continue;
         char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
         bool usual = k && k->usual && value && !strcmp(value, k->usual);
         free(value);
-        if (!usual) return reading_refuse_key(p->path, name, v, "petri does not know how to compute that", e);
+        if (!usual) return reading_refuse_key(p->path, name, v, "not supported", e);
     }
     return 0;
 }
@@ -148,7 +148,7 @@ int peft_read_values(struct peft *p, struct err *e) {
         if (json_get_int(p->config, p->path, k->name, &whole, e)) {
             if (whole < 0 || whole > SIZE_LIMIT)
                 return reading_refuse_key(p->path, k->name, json_object_get(p->config, k->name),
-                                          "petri's go from 0 to 1000000", e);
+                                          "must be from 0 to 1000000 in petri", e);
             *(int *)at = (int)whole;
         }
         if (e->code) return e->code;

@@ -93,7 +93,7 @@ int peft_plain_names(struct bag *b, struct notes *said, struct err *e) {
         if (first && (size != length || strncmp(own, first, size)))
             return err_set(
                 e, ERR_INPUT,
-                "%s: holds tensors of several adapters, \"%.*s\" and \"%.*s\"; save them one by one "
+                "%s: contains tensors of several adapters, \"%.*s\" and \"%.*s\"; save them separately "
                 "(save_pretrained with selected_adapters)",
                 b->path, (int)length, first, (int)size, own);
         if (!first) {
@@ -113,7 +113,7 @@ int peft_plain_names(struct bag *b, struct notes *said, struct err *e) {
             free(plain);
         }
     }
-    notes_add(said, "the tensors' names have the adapter's, \"%s\", which is left out", name);
+    notes_add(said, "the adapter name \"%s\" was removed from tensor names", name);
     free(name);
     return 0;
 }

@@ -17,7 +17,7 @@ bool peft_is_prompt(enum peft_type type) {
 /* What stands beside the prompt: a head, or tensors of the model's own. */
 static int take_other(struct adapter_reading *in, struct bag_tensor *t, struct err *e) {
     if (t->used) return 0;
-    if (!text_starts(t->name, "base_model.")) return reading_refuse(in, t, "no tensor of a prompt", e);
+    if (!text_starts(t->name, "base_model.")) return reading_refuse(in, t, "not a tensor of a prompt", e);
     const char *name = t->name + strlen("base_model.");
     if (reading_copy(in, t)) return 0;
     const char *head = reading_head_name(name);
@@ -30,7 +30,7 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     int rows = t->rank == 2 && t->shape[0] && t->shape[0] < 1 << 20 ? (int)t->shape[0] : 0,
         d = in->m->arch.width;
     if (!rows || t->shape[1] != (size_t)d)
-        return reading_refuse(in, t, "its shape is not rows × the model's width", e);
+        return reading_refuse(in, t, "its shape must be rows × model width", e);
     bool decoder = in->m->arch.decoder_layers > 0;
     int said = p->values.rows ? p->values.rows : decoder && rows % 2 == 0 ? rows / 2 : rows;
     bool twice = decoder && rows == 2 * said;
@@ -47,21 +47,21 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
     struct bag_tensor *u = bag_find(&in->bag, "prefix_task_cols"),
                       *v = bag_find(&in->bag, "prefix_task_rows");
     if (!u || !v)
-        return err_set(e, ERR_INPUT, "%s: has no prefix_task_cols and prefix_task_rows", in->bag.path);
+        return err_set(e, ERR_INPUT, "%s: missing prefix_task_cols and prefix_task_rows", in->bag.path);
     size_t l = rows->shape[0], d = rows->shape[1];
     if (in->m->arch.decoder_layers)
         return reading_refuse(
             in, u,
-            "of a model with a decoder the library puts such prompts into the decoder too, which petri does "
-            "not",
+            "on a model with a decoder the library also adds such prompts to the decoder, which petri does "
+            "not support",
             e);
     if (u->rank == 3 && u->shape[0] != 1)
-        return reading_refuse(in, u, "is of several tasks; petri reads that of one", e);
+        return reading_refuse(in, u, "has several tasks; petri reads one", e);
     if (u->rank != 3 || u->shape[1] != l || !u->shape[2] || u->shape[2] > 1 << 16)
-        return reading_refuse(in, u, "its shape is not 1 × rows × rank", e);
+        return reading_refuse(in, u, "its shape must be 1 × rows × rank", e);
     size_t rank = u->shape[2];
     if (v->rank != 3 || v->shape[0] != 1 || v->shape[1] != rank || v->shape[2] != d)
-        return reading_refuse(in, v, "its shape is not 1 × rank × the model's width", e);
+        return reading_refuse(in, v, "its shape must be 1 × rank × model width", e);
     u->used = v->used = true;
     for (size_t i = 0; i < l; i++)
         for (size_t j = 0; j < d; j++) {
@@ -71,7 +71,8 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
             rows->values[i * d + j] = (real)(sum * (double)rows->values[i * d + j]);
         }
     notes_add(&in->out->assumed,
-              "the prompt is made once of what all tasks have and this one's product, and free from then on");
+              "the prompt was computed once from the shared prompt and the task's product; its rows are "
+              "trained directly");
     return 0;
 }
 
@@ -93,12 +94,12 @@ static int take_prefix(struct adapter_reading *in, const struct peft *p, struct 
            l = rows->rank == 2 ? rows->shape[0] : 0;
     if (a->decoder_layers || !a->positions)
         return reading_refuse(in, rows,
-                              "of a model with a decoder: the library's decoder layers read every second "
-                              "layer's part of such a prefix and move what it attends to, which petri does "
-                              "not have",
+                              "on a model with a decoder the library's decoder layers read every second "
+                              "layer's part of such a prefix and shift what it attends to, which petri does "
+                              "not support",
                               e);
     if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
-        return reading_refuse(in, rows, "its shape is not rows × (2 · layers · the attention's width)", e);
+        return reading_refuse(in, rows, "its shape must be rows × (2 · layers · attention width)", e);
     real *made = reading_room(in, rows->count);
     if (!made) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
     prefix_reorder(rows->values, l, parts, d, true, made);
@@ -112,7 +113,8 @@ static int take_prefix(struct adapter_reading *in, const struct peft *p, struct 
     }
     if (p->values.projected)
         notes_add(&in->out->assumed,
-                  "the network behind the prefix is not in such a file: its keys and values are free");
+                  "such a file does not contain the network of the prefix: its keys and values are trained "
+                  "directly");
     rows->used = true;
     return 0;
 }
@@ -125,7 +127,7 @@ static int take_others(struct adapter_reading *in, struct err *e) {
 
 int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct err *e) {
     struct bag_tensor *rows = bag_find(&in->bag, "prompt_embeddings");
-    if (!rows) return err_set(e, ERR_INPUT, "%s: has no prompt_embeddings", in->bag.path);
+    if (!rows) return err_set(e, ERR_INPUT, "%s: missing prompt_embeddings", in->bag.path);
     if (p->type == PEFT_PREFIX)
         return take_prefix(in, p, rows, e) ? e->code : take_others(in, e);
     struct module m = module_default(FN_PROMPT);
@@ -138,7 +140,7 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     piece_add(at, SLOT_OWN, rows->values, rows->count);
     if (p->type == PEFT_P_TUNING)
         notes_add(&in->out->assumed,
-                  "the network behind the prompt is not in such a file: its rows are free");
+                  "such a file does not contain the network of the prompt: its rows are trained directly");
     return take_others(in, e);
 }
 
@@ -154,28 +156,30 @@ static const char *prefix_why_not(const struct method *method, const struct arch
     const struct module *m = &method->module[0];
     if (a->decoder_layers)
         return "the library's decoder layers read every second layer's part of a prefix, which petri does "
-               "not";
+               "not support";
     if (m->comp != COMP_GATED)
-        return "PEFT's prefix is in the attention's own softmax, without gates of the input";
+        return "PEFT's prefix is in the joint softmax of the attention, without input-dependent gates";
     if (m->first != 1 || (m->last && m->last != a->encoder_layers)) return "PEFT's prefix is in all layers";
     return m->shift ? NULL
-                    : "PEFT's prefix moves the text's positions (shift=yes); --to hub has one that does not";
+                    : "PEFT's prefix shifts the positions of the text (shift=yes); --to hub supports the "
+                      "other";
 }
 
 const char *peft_prompt_why_not(const struct method *method, const struct arch *a) {
     const struct module *m = &method->module[peft_prompt_of(method)];
     bool prefix = m->fn == FN_SOFTMAX;
     if (method->count > 1)
-        return prefix ? "PEFT has a prefix by itself, not beside other modules"
-                      : "PEFT has a prompt by itself, not beside other modules";
+        return prefix ? "PEFT cannot combine a prefix with other modules"
+                      : "PEFT cannot combine a prompt with other modules";
     if (m->source != SOURCE_FREE)
-        return prefix ? "its keys and values are not each layer's own" : "its rows are made by a network";
+        return prefix ? "its keys and values are not separate per layer" : "a network generates its rows";
     if (prefix) return prefix_why_not(method, a);
     if (m->write != TAP_EMBED_WORDS)
-        return "PEFT's rows join the word embeddings (write=embed.words); --to hub has write=embed";
-    if (m->place != PLACE_FIRST) return "PEFT's rows stand before the text (place=first)";
+        return "PEFT inserts the rows before the norm of the embedding (write=embed.words); --to hub "
+               "supports write=embed";
+    if (m->place != PLACE_FIRST) return "PEFT inserts the rows before the text (place=first)";
     if (m->pool != POOL_ROW0 && !a->decoder_layers)
-        return "PEFT's classifier reads row 0, the prompt's (pool=row0)";
+        return "in PEFT the classifier reads row 0 of the prompt (pool=row0)";
     return NULL;
 }
 

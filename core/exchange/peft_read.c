@@ -47,7 +47,7 @@ static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor
         double sum = 0;
         for (size_t j = 0; j < cols; j++) sum += (double)w[i * cols + j] * (double)w[i * cols + j];
         if (!(sum > 0))
-            return reading_refuse(&r->in, length, "the map that it is the length of has a row of zeros", e);
+            return reading_refuse(&r->in, length, "a row of the decomposed map is zero", e);
         for (size_t j = 0; j < cols; j++)
             w[i * cols + j] = (real)((double)w[i * cols + j] * (double)length->values[i] / sqrt(sum));
     }
@@ -61,7 +61,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
                        const struct bag_tensor *b, double s, struct bag_tensor *length, struct err *e) {
     int i = (int)(t - r->in.m->tensor), rank = (int)a->shape[0];
     if (r->in.m->arch.pooler_absent || r->folded)
-        return reading_refuse(&r->in, a, "the model's folder has no pooler for it to change", e);
+        return reading_refuse(&r->in, a, "the model folder has no pooler that it could change", e);
     size_t n = (size_t)t->rows * (size_t)t->cols;
     real *w = r->folded = reading_room(&r->in, n);
     if (!w) return err_set(e, ERR_SYSTEM, "no memory for the pooler");
@@ -70,7 +70,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
               t->cols);
     if (length && set_lengths(r, w, (size_t)t->cols, length, e)) return e->code;
     r->in.to.weight[i] = w;
-    notes_add(&r->in.out->assumed, "the %s of the pooler is folded into its map, which a run trains whole",
+    notes_add(&r->in.out->assumed, "the %s of the pooler was merged into its map, which is trained in full",
               length ? "DoRA" : "LoRA");
     return 0;
 }
@@ -109,7 +109,7 @@ static int find_parts(struct reader *r, const struct peft_form *f, const char *m
         const struct file_part *p = &f->part[i];
         out[i] = beside(r, module, p->name);
         if (!out[i]) {
-            char *why = xprintf("%s%sthere is no %s beside it", p->key ? p->key : "",
+            char *why = xprintf("%s%s%s is missing", p->key ? p->key : "",
                                 p->key ? " is true, but " : "", p->name);
             int rc = reading_refuse(&r->in, out[0], why, e);
             free(why);
@@ -139,20 +139,21 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
     const int stack = lookup ? peft_words_of(r->in.m, module, &t) : t ? t->stack : 0;
     struct module m = module_default(f->fn);
     struct bag_tensor *part[FORM_PARTS] = { first };
-    if (stack == -2) return reading_refuse(&r->in, first, "petri has LoRA of the word embeddings alone", e);
+    if (stack == -2) return reading_refuse(&r->in, first, "petri supports LoRA of an embedding only for the "
+                                                          "word embeddings", e);
     if (stack == -1) {
         struct bag_tensor *other = beside(r, module, f->part[1].name);
         first->used = true;
         if (other) other->used = true;
         notes_add(&r->in.out->ignored,
-                  "%s: no layer looks words up there, so the library changes nothing by it", first->name);
+                  "%s: ignored, as in the library: no layer reads this embedding", first->name);
         return 0;
     }
     if (!t) return reading_refuse(&r->in, first, "the model has no such map", e);
     if (lookup && v->dora)
-        return reading_refuse(&r->in, first, "DoRA of an embedding, which petri does not have", e);
+        return reading_refuse(&r->in, first, "petri does not support DoRA of an embedding", e);
     if (f->fn == FN_LINEAR && beside(r, module, "lora_magnitude_vector"))
-        return reading_refuse(&r->in, first, "a lora_magnitude_vector is beside it, but use_dora is not true",
+        return reading_refuse(&r->in, first, "it has a lora_magnitude_vector, but use_dora is not true",
                               e);
     const size_t rows = (size_t)t->rows, cols = (size_t)t->cols, rank = first->shape[0];
     const size_t size[PART_SIZES] = { [SIZE_ONE] = 1,
@@ -164,7 +165,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
     bool pruned = f->fn == FN_SVD && !rank && first->rank == 2;
     if (ranked && !pruned &&
         (!rank || rank > (drawn ? 1 << 20 : rows + cols) || (lookup && r->looked_up[stack])))
-        return reading_refuse(&r->in, first, "its rank is not one that a map may have", e);
+        return reading_refuse(&r->in, first, "invalid rank for a map or embedding of this size", e);
     if (find_parts(r, f, module, size, part, e)) return e->code;
     if (pruned) return 0;
     if (ranked) m.size = (int)rank;
@@ -178,7 +179,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
         m.scale *= sqrt(r->in.m->arch.width); /* the library scales what is added as what is looked up */
     enum tap tap = lookup ? m.write : peft_form_write(f, reading_tap(t));
     if (tap == TAP_NONE)
-        return reading_refuse(&r->in, first, "petri has no place for a change of this map", e);
+        return reading_refuse(&r->in, first, "petri does not support a change of this map", e);
     m.write = tap;
     if (module_takes(&m, TAKES_READ)) m.read = tap_map_input(tap);
     if (module_takes(&m, TAKES_DROPOUT) && v->dropout > 0 && v->dropout < 1) m.dropout = v->dropout;
@@ -229,11 +230,11 @@ static int take_projection(struct reader *r, struct err *e) {
     if (r->peft.type != PEFT_VERA) return 0;
     if (!t[0] && !t[1])
         notes_add(&r->in.out->assumed,
-                  "the projection, which is not in the folder, is the one of projection_prng_key");
+                  "the projection is not in the folder and was generated from projection_prng_key");
     else if (!t[0] || !t[1])
-        return reading_refuse(&r->in, t[t[0] == NULL], "the other half of the projection is not there", e);
+        return reading_refuse(&r->in, t[t[0] == NULL], "the other matrix of the projection is missing", e);
     for (int i = 0; i < 2 && t[i]; i++) {
-        if (t[i]->rank != 2) return reading_refuse(&r->in, t[i], "it is no matrix", e);
+        if (t[i]->rank != 2) return reading_refuse(&r->in, t[i], "must be a matrix", e);
         t[i]->used = true;
         assembly_value(&r->in.to, &(struct method_value){ slots[i], t[i]->values, t[i]->count, 0, 0, 0, 0 });
     }
@@ -268,20 +269,20 @@ static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *na
     for (size_t i = 0; i < t->count; i++)
         if (t->values[i] != own[i]) return false;
     t->used = true;
-    notes_add(&r->in.out->ignored, "%s: the model's own", t->name);
+    notes_add(&r->in.out->ignored, "%s: equal to the model's tensor", t->name);
     return true;
 }
 
 static int take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
-        { ".lora_B.bias", "a bias behind LoRA (lora_bias), which petri does not have" },
+        { ".lora_B.bias", "petri does not support a bias of LoRA (lora_bias)" },
         { ".trainable_tokens_delta",
-          "tokens that are trained (trainable_token_indices), which petri does not have" },
+          "petri does not support trained tokens (trainable_token_indices)" },
     };
     const char *name = t->name;
     if (t->used || (r->peft.type == PEFT_VERA && text_starts(name, "base_model.vera_"))) return 0;
     if (!text_starts(name, "base_model.model."))
-        return reading_refuse(&r->in, t, "its name does not begin with base_model.model.", e);
+        return reading_refuse(&r->in, t, "its name does not start with base_model.model.", e);
     name += strlen("base_model.model.");
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         if (text_ends(name, refused[i][0])) return reading_refuse(&r->in, t, refused[i][1], e);
@@ -319,7 +320,7 @@ static int take_classes(struct reader *r, const char *folder, struct err *e) {
            *names = json_object_get(all, "id2label");
     int rc = file_exists(path) && !all ? e->code : 0, n = r->in.classes;
     if (all && json_object_size(names) != (size_t)n)
-        rc = err_set(e, ERR_INPUT, "%s: \"id2label\" names %zu classes, the head has %d", path,
+        rc = err_set(e, ERR_INPUT, "%s: \"id2label\" names %zu classes, but the head has %d", path,
                      json_object_size(names), n);
     if (all && !rc) r->in.label = xcalloc((size_t)n + 1, sizeof *r->in.label);
     for (int i = 0; all && !rc && i < n; i++) {
@@ -358,7 +359,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     if (!rc && !prompt && !r->modules)
-        rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);
+        rc = err_set(e, ERR_INPUT, "%s: no adapter tensors", r->in.bag.path);
     if (!rc && !prompt) rc = peft_compare(&r->peft, r->module, r->rank, r->modules, &r->in.out->assumed, e);
     if (!rc && r->in.classes > 1) rc = take_classes(r, folder, e);
     if (!rc)

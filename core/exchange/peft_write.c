@@ -55,14 +55,14 @@ static const struct peft_form *form_of(const struct module *m, bool any) {
 }
 
 static const char *why_not(const struct module *m) {
-    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
-    if (m->fn == FN_SCALE) return form_of(m, false) ? NULL : "IA3 scales what a map gives or reads";
+    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "a network generates its weights";
+    if (m->fn == FN_SCALE) return form_of(m, false) ? NULL : "IA3 scales the input or output of a map";
     if (m->fn == FN_LOOKUP || (module_in_weight(m) && m->fn != FN_MASKED)) return NULL;
-    if (!form_of(m, true)) return "PEFT has no form for it; --to petri keeps it whole";
+    if (!form_of(m, true)) return "PEFT has no equivalent; use --to petri";
     if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE)
-        return "its scale is one for each channel, or of the input";
-    if (m->length != LENGTH_MAP) return "its length is over the bias too (length=output), which --to hub has";
-    return module_is_map(m) ? NULL : "it spans more than one map, where LoRA is beside exactly one";
+        return "its scale is per channel or depends on the input";
+    if (m->length != LENGTH_MAP) return "its norm includes the bias (length=output), which --to hub supports";
+    return module_is_map(m) ? NULL : "it spans more than one map, and LoRA is parallel to exactly one";
 }
 
 static bool is_of_norms(const struct module *m) {
@@ -80,7 +80,7 @@ static bool norms_alone(const struct plan *p) {
 static int check_written_prompt(struct out *o, int module, struct err *e) {
     const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch);
     if (!why && !classifier_is_usual(&o->plan->method, &o->m->arch))
-        why = "the classifier is not the one that the model's class has";
+        why = "the classifier differs from that of the model's class";
     if (why) return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", module + 1,
                             function_of(&o->plan->method.module[module])->name, why);
     o->type = o->plan->method.module[module].fn == FN_SOFTMAX ? PEFT_PREFIX : PEFT_PROMPT;
@@ -105,18 +105,18 @@ static int peft_write_check(struct out *o, struct err *e) {
         if (f->type == PEFT_LORA) dora[f->fn == FN_DECOMPOSED] = true;
     }
     if (o->plan->by_row)
-        return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
+        return err_set(e, ERR_USAGE, "cannot be written for PEFT: weights are generated per example");
     if (!classifier_is_usual(&o->plan->method, &o->m->arch))
         return err_set(
             e, ERR_USAGE,
-            "cannot be written for PEFT: the classifier is not the one that the model's class has");
+            "cannot be written for PEFT: the classifier differs from that of the model's class");
     if ((types & (types - 1)) || (dora[0] && dora[1]))
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: %s in one adapter; export two runs",
                        types >> PEFT_IA3 & 1 ? "LoRA and scales" : "two forms of low-rank changes");
     if (!types && !norms_alone(o->plan))
         return err_set(
             e, ERR_USAGE,
-            "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain model is --to hf");
+            "cannot be written for PEFT: no LoRA and no scale in the method; use --to hf for a merged model");
     if (!types) o->type = PEFT_LN;
     o->values.dora = dora[1];
     return 0;
@@ -343,8 +343,8 @@ static int check_alphas(const struct out *o, struct err *e) {
         if (fabs(o->wrapped[i].alpha - o->wrapped[0].alpha) > 1e-6 * fabs(o->wrapped[0].alpha))
             return err_set(
                 e, ERR_USAGE,
-                "cannot be written for PEFT: its AdaLoRA has one alpha for all places, and %s has %g where "
-                "%s has %g",
+                "cannot be written for PEFT: AdaLoRA has one alpha for all places, but %s has %g and %s has "
+                "%g",
                 o->wrapped[i].module, o->wrapped[i].alpha, o->wrapped[0].module, o->wrapped[0].alpha);
     return 0;
 }

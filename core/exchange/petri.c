@@ -46,7 +46,7 @@ int import_petri_config(const char *file, struct run_config *out, struct err *e)
     if (config_task_count(out) == 1) return 0;
     config_release(out);
     return err_set(e, ERR_INPUT,
-                   "%s: of several tasks; `petri export RUN --task T --to petri` writes one of them", file);
+                   "%s: several tasks; export one with `petri export RUN --task T --to petri`", file);
 }
 
 int import_petri(const char *file, struct model *m, struct imported *out, struct err *e) {
@@ -63,7 +63,7 @@ int import_petri(const char *file, struct model *m, struct imported *out, struct
     }
     out->config.method = predictor_plan(out->predictor)->method;
     forget_history(&out->config);
-    if (!out->config.task) notes_add(&out->assumed, "the file names no task");
+    if (!out->config.task) notes_add(&out->assumed, "the file does not name a task");
     return 0;
 }
 

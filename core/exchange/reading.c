@@ -64,9 +64,9 @@ int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, s
     if (t->rank == 2 && t->shape[0] == rows && t->shape[1] == cols) return 0;
     if (!rows && t->rank == 1 && t->shape[0] == cols) return 0;
     if (!rows)
-        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not a vector of %zu, as the model's map wants",
+        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": must be a vector of %zu, as in the model",
                        r->bag.path, t->name, cols);
-    return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not %zu × %zu, as the model's map wants",
+    return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": must be %zu × %zu, as in the model",
                    r->bag.path, t->name, rows, cols);
 }
 
@@ -115,10 +115,11 @@ const char *writing_head(const char *as, bool two) {
 }
 
 int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as, struct err *e) {
-    if (arch_generates(&r->m->arch)) return reading_refuse(r, t, "a head, where the model writes text", e);
+    if (arch_generates(&r->m->arch)) return reading_refuse(r, t, "a classification head, and the model "
+                                                                 "generates text", e);
     if (!strcmp(as, "head.weight")) {
         if (t->rank != 2 || t->shape[1] != (size_t)r->m->arch.width || !t->shape[0] || t->shape[0] > 1 << 20)
-            return reading_refuse(r, t, "its shape is not classes × the model's width", e);
+            return reading_refuse(r, t, "its shape must be classes × model width", e);
         r->classes = (int)t->shape[0];
     }
     assembly_head(&r->to, as, t->values, t->count);
@@ -133,7 +134,7 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
     bool pooler = tensor_is_pooler(at);
     if (t->count != (size_t)at->rows * (size_t)at->cols || t->rank != (at->vector ? 1 : 2) ||
         (!at->vector && t->shape[0] != (size_t)at->rows))
-        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" has another shape than the model's %d × %d",
+        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": its shape differs from the model's, %d × %d",
                        r->bag.path, t->name, at->rows, at->cols);
     t->used = true;
     if (pooler && r->m->arch.pooler_absent)
@@ -208,7 +209,7 @@ int reading_check_keys(const char *path, const json_t *config, const char *known
     int rc = 0;
     json_object_foreach((json_t *)config, key, v)
         if (!rc && !reading_is_nothing(v) && !json_object_get(usual, key) && !is_listed(more, key))
-            rc = reading_refuse_key(path, key, v, "petri does not know how to compute that", e);
+            rc = reading_refuse_key(path, key, v, "not supported", e);
     json_decref(usual);
     return rc;
 }
@@ -233,7 +234,7 @@ static int check_head(const struct adapter_reading *r, struct err *e) {
         bool needed = i < 2 || (i < 4 ? dense : a->pooler_absent && !c);
         if (needed && !has_head(r, parts[i]))
             return err_set(e, ERR_INPUT,
-                           "%s: its head is not whole: %s is neither there nor in the model's folder",
+                           "%s: incomplete head: %s is neither in the file nor in the model folder",
                            r->bag.path, parts[i] + strlen("head."));
     }
     return 0;
@@ -249,20 +250,20 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
     if (writes) return assembly_method(&r->to, r->bag.path, &c->method, e);
     if (!r->classes && (!r->m->head_w || r->vectors || head_other(&r->m->arch, r->m->head_rows))) {
         notes_add(&r->out->assumed,
-                  "it has no head: `petri train --from` makes one, and embed, map and similarity need none");
+                  "no head: `petri train --from` adds one; embed, map and similarity need none");
         return assembly_method(&r->to, r->bag.path, &c->method, e);
     }
     if (!r->classes) {
         r->classes = r->m->head_rows;
-        notes_add(&r->out->assumed, "the head is the model folder's own");
+        notes_add(&r->out->assumed, "the head of the model folder is used");
     }
     if (check_head(r, e)) return e->code;
     const char *other = r->single ? NULL : head_other(&r->m->arch, r->classes);
     if (other)
         return err_set(
             e, ERR_INPUT,
-            "%s: by %s/config.json its head %s, which a run of petri does not; use a model folder without "
-            "\"problem_type\" if it was trained otherwise",
+            "%s: according to %s/config.json its head %s, which petri does not support; if this is wrong, "
+            "remove \"problem_type\" from the model's config",
             r->bag.path, r->m->folder, other);
     *label = xcalloc((size_t)r->classes + 1, sizeof **label);
     bool named = !r->label && r->m->arch.labels == r->classes;
@@ -275,8 +276,8 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
         notes_add(&r->out->assumed,
                   named
                       ? "the classes are those of the model's config"
-                      : "nothing names the classes: they are LABEL_0, LABEL_1, \u2026 until --classes does");
-    else notes_add(&r->out->assumed, "one output: a score");
+                      : "classes without names: LABEL_0, LABEL_1, …; name them with --classes");
+    else notes_add(&r->out->assumed, "one output: regression score");
     r->out->named = r->classes > 1 ? r->out->assumed.count : 0;
     return assembly_method(&r->to, r->bag.path, &c->method, e);
 }

@@ -127,7 +127,7 @@ static void an_old_adapter_is_read(void **state) {
     if (!(d < 1e-5)) fail_msg("%g from the library's", d);
     json_t *aside = stage_at(run, "imported.ignored");
     assert_int_equal(json_array_size(aside), 1);
-    assert_string_equal(json_string_value(json_array_get(aside, 0)), "invertible_adapter: nice, without tensors");
+    assert_string_equal(json_string_value(json_array_get(aside, 0)), "invertible_adapter: nice, no tensors");
     json_decref(run);
 }
 
@@ -317,7 +317,7 @@ static void a_trained_run_goes_there_and_back(void **state) {
         free(more);
     }
     json_t *run = stage_train(&stage, 0, "--steps 2 --method 'adapter-pfeiffer(r=2)'");
-    stage_refused(2, "module 1 (bottleneck): PEFT has no form for it", "export %d --to peft '%s/no' --db '%s'",
+    stage_refused(2, "module 1 (bottleneck): PEFT has no equivalent", "export %d --to peft '%s/no' --db '%s'",
                   (int)json_integer_value(stage_at(run, "id")), stage.folder, stage.db);
     json_decref(run);
 }
@@ -328,16 +328,16 @@ static void what_a_library_has_no_place_for_is_refused(void **state) {
     static const struct {
         const char *method, *to, *part;
     } cases[] = {
-        { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules are at one place" },
-        { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules are at one place" },
-        { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules are at one place" },
-        { "lora(at=o,r=2)", "hub", "the library changes q, k, v and the FFN's maps, not W_o" },
-        { "prefix(l=2)", "peft", "PEFT's prefix moves the text's positions" },
-        { "dora(r=2)", "hub", "the library's length is over the bias too" },
-        { "dora(r=2,length=output)", "peft", "its length is over the bias too" },
-        { "prompt(l=2; pool=row0)", "hub", "the library's rows join behind the embedding's norm" },
+        { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules at one place" },
+        { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules at one place" },
+        { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules at one place" },
+        { "lora(at=o,r=2)", "hub", "the library supports q, k, v and the FFN's maps, not W_o" },
+        { "prefix(l=2)", "peft", "PEFT's prefix shifts the positions of the text" },
+        { "dora(r=2)", "hub", "the library's norm includes the bias" },
+        { "dora(r=2,length=output)", "peft", "its norm includes the bias" },
+        { "prompt(l=2; pool=row0)", "hub", "the library inserts the rows after the norm of the embedding" },
         { "bottleneck(r=2; write=a.out, layers=1) + bottleneck(r=2; write=f.out, layers=2)", "hub",
-          "layer 1 has bottlenecks of width 2 behind attention and 0 behind the FFN" },
+          "layer 1 has bottlenecks of width 2 after attention and 0 after the FFN" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *more = xprintf("--steps 1 --method '%s'", cases[i].method), *out = xprintf("%s/none-%zu", stage.folder, i);
@@ -391,7 +391,7 @@ static void what_is_not_computed_is_refused(void **state) {
         const char *name, *from, *to, *part;
     } cases[] = {
         { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"LOHA\"", "\"peft_type\" is LOHA" },
-        { "lora", "\"use_dora\": false", "\"use_dora\": true", "there is no lora_magnitude_vector beside it" },
+        { "lora", "\"use_dora\": false", "\"use_dora\": true", "lora_magnitude_vector is missing" },
         { "lora", "\"fan_in_fan_out\": false", "\"fan_in_fan_out\": true", "\"fan_in_fan_out\" is true" },
         { "lora", "\"lora_bias\": false", "\"lora_bias\": true", "\"lora_bias\" is true" },
         { "lora", "\"layer_replication\": null", "\"layer_replication\": [[0,2]]", "\"layer_replication\" is [[0,2]]" },
@@ -402,20 +402,20 @@ static void what_is_not_computed_is_refused(void **state) {
         { "lora", "\"lora_dropout\": 0.1", "\"lora_dropout\": \"0.1\"", "\"lora_dropout\" must be a number" },
         { "hub-lora", "\"version\": \"adapters.1.3.0\"", "\"version\": 1", "\"version\" must be" },
         { "hub-lora", "\"alpha\": 6", "\"alpha\": \"6\"", "\"alpha\" must be a number" },
-        { "lora", "\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(\": 3}", "is no regular expression" },
-        { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "has no place in the model" },
-        { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "has no place in the model" },
+        { "lora", "\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(\": 3}", "is not a valid regular expression" },
+        { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "not part of the model" },
+        { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "not part of the model" },
         { "hub-compacter", "\"shared_W_phm\": false", "\"shared_W_phm\": true",
-          "its other tensors are not beside it" },
+          "the other tensors of its module are missing" },
         { "hub-products-shared", "\"phm_bias\": true", "\"phm_bias\": false", "\"phm_bias\" is false" },
         { "hub-channel", "\"scaling\": \"channel\"", "\"scaling\": \"row\"", "\"scaling\" is \"row\"" },
-        { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "the config's use_gating says otherwise" },
-        { "hub-gate", "\"use_gating\": true", "\"use_gating\": false", "the config's use_gating says otherwise" },
-        { "hub-ia3", "\"use_gating\": false", "\"use_gating\": true", "petri has no gates of scales" },
+        { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "contradicts use_gating of the config" },
+        { "hub-gate", "\"use_gating\": true", "\"use_gating\": false", "contradicts use_gating of the config" },
+        { "hub-ia3", "\"use_gating\": false", "\"use_gating\": true", "petri does not support gated scales" },
         { "hub-houlsby", "\"residual_before_ln\": true", "\"residual_before_ln\": \"post_add\"", "\"residual_before_ln\" is" },
         { "hub-pfeiffer", "\"non_linearity\": \"relu\"", "\"non_linearity\": \"selu\"", "\"non_linearity\" is \"selu\"" },
         { "hub-lora", "\"architecture\": \"lora\"", "\"architecture\": \"reft\"", "\"architecture\" is \"reft\"" },
-        { "hub-lora", "\"use_dora\": false", "\"use_dora\": true", "the config's use_dora says otherwise" },
+        { "hub-lora", "\"use_dora\": false", "\"use_dora\": true", "contradicts use_dora of the config" },
         { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\"", "\"bias\" is \"none\"" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -425,7 +425,7 @@ static void what_is_not_computed_is_refused(void **state) {
     }
     char *folder = adapter_folder("lora");
     stage_refused(3, "--model DIR names it", "import '%s' --db '%s/no.db'", folder, stage.folder);
-    stage_refused(5, "as the model's map wants", "import '%s' --model '%s' --db '%s/no.db'", folder, stage.model, stage.folder);
+    stage_refused(5, "as in the model", "import '%s' --model '%s' --db '%s/no.db'", folder, stage.model, stage.folder);
     free(folder);
 }
 
@@ -435,7 +435,7 @@ static void the_tensors_say_places_and_ranks(void **state) {
     char *folder = adapter_copy(stage.folder, "lora", "\"r\": 2", "\"r\": 4");
     json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/other.db'", folder, base, stage.folder);
     char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
-    assert_non_null(strstr(said, "the config's rank is 4, its tensors' 2, which is used"));
+    assert_non_null(strstr(said, "the config's rank is 4, its tensors have 2, which is used"));
     assert_string_equal(stage_text(run, "method"), "lora(r=2,s=2.5,dropout=0.1)");
     free(said);
     free(folder);

@@ -50,8 +50,8 @@ static void adapters_for_other_tasks_are_refused(void **state) {
     static const struct {
         const char *from, *to, *part;
     } cases[] = {
-        { "\"SEQ_CLS\"", "\"TOKEN_CLS\"", "\"task_type\" is \"TOKEN_CLS\": its head labels each token" },
-        { "\"SEQ_CLS\"", "\"QUESTION_ANS\"", "\"task_type\" is \"QUESTION_ANS\": its head finds where an answer is" },
+        { "\"SEQ_CLS\"", "\"TOKEN_CLS\"", "\"task_type\" is \"TOKEN_CLS\": its head labels tokens" },
+        { "\"SEQ_CLS\"", "\"QUESTION_ANS\"", "\"task_type\" is \"QUESTION_ANS\": its head extracts answers" },
         { "\"SEQ_CLS\"", "\"CAUSAL_LM\"", "\"task_type\" is \"CAUSAL_LM\"" },
         { "\"SEQ_CLS\"", "\"SEQ_2_SEQ_LM\"", "\"task_type\" is \"SEQ_2_SEQ_LM\"" },
         { "\"SEQ_CLS\"", "\"TAGGING\"", "\"task_type\" is \"TAGGING\": not a task type of PEFT" },
@@ -65,7 +65,7 @@ static void adapters_for_other_tasks_are_refused(void **state) {
         free(folder);
     }
     char *t5 = test_path("tests/reference/families/t5-odd"), *folder = same();
-    stage_refused(5, "\"task_type\" is \"SEQ_CLS\": a classifier", "import '%s' --model '%s' --db '%s'", folder, t5, stage.db);
+    stage_refused(5, "\"task_type\" is \"SEQ_CLS\": a classification adapter", "import '%s' --model '%s' --db '%s'", folder, t5, stage.db);
     free(t5);
     free(folder);
 }
@@ -181,7 +181,7 @@ static void an_adapter_without_a_head_gives_vectors_and_a_start(void **state) {
     edit_release(&t);
     json_t *run = stage_json("import '%s' --model '%s' --json --db '%s'", folder, base, db);
     char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
-    assert_non_null(strstr(said, "it has no head"));
+    assert_non_null(strstr(said, "no head: "));
     assert_string_equal(stage_text(run, "method"), "lora(r=2,s=2.5,dropout=0.1)");
     free(stage_out(0, "import '%s' --model '%s' --db '%s'", whole, base, db));
     char *vectors[2];
@@ -255,7 +255,7 @@ static void classes_are_named_at_import_and_later(void **state) {
     json_decref(stage_train(&stage, 0, "--steps 1"));
     stage_refused(2, "was trained here", "name last --classes a,b --db '%s'", stage.db);
     test_put(out, "petri.json", "{\"id2label\": {\"0\": \"a\", \"1\": \"b\"}}");
-    stage_refused(5, "\"id2label\" names 2 classes, the head has 3", "import '%s' --model '%s' --db '%s/names.db'", out, model,
+    stage_refused(5, "\"id2label\" names 2 classes, but the head has 3", "import '%s' --model '%s' --db '%s/names.db'", out, model,
                   stage.folder);
     free(model);
     free(folder);
@@ -301,12 +301,12 @@ static void an_adapters_name_inside_its_tensors_is_left_out(void **state) {
            *run = stage_json("import '%s' --model '%s' --json --db '%s'", folder, base, db);
     assert_string_equal(stage_text(run, "weights_sha256"), stage_text(was, "weights_sha256"));
     char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
-    assert_non_null(strstr(said, "\\\"my-task\\\", which is left out"));
+    assert_non_null(strstr(said, "\\\"my-task\\\" was removed"));
     char *other = test_with(t.tensor[0].name, ".my-task.", ".second.");
     edit_rename(&t, 0, other);
     edit_save_part(&t, 0, t.tensors, folder, WEIGHTS);
     edit_release(&t);
-    stage_refused(5, "holds tensors of several adapters, \"second\" and \"my-task\"", "import '%s' --model '%s' --db '%s'", folder,
+    stage_refused(5, "contains tensors of several adapters, \"second\" and \"my-task\"", "import '%s' --model '%s' --db '%s'", folder,
                   base, db);
     free(other);
     free(said);
@@ -329,7 +329,7 @@ static void adapters_beside_each_other_are_named(void **state) {
     assert_string_equal(json_string_value(json_array_get(stage_at(run, "imported.ignored"), 0)), "the adapters in checkpoint-9");
     json_decref(run);
     free(folder_copy(source, top, "other"));
-    stage_refused(5, "name one of them: other, checkpoint-9, checkpoint-10", "import '%s' --model '%s' --db '%s'", top, base, db);
+    stage_refused(5, "use one of them: other, checkpoint-9, checkpoint-10", "import '%s' --model '%s' --db '%s'", top, base, db);
     char *inner = folder_copy(source, stage.folder, "with-others");
     free(folder_copy(source, inner, "second"));
     run = stage_json("import '%s' --model '%s' --json --db '%s'", inner, base, db);

@@ -170,8 +170,8 @@ static void a_fusion_of_adapterhub_goes_there_and_back(void **state) {
     char *fused = file_join(stage.folder, "dynamic"), *apart = file_join(stage.folder, "apart");
     char *command = xprintf("mkdir '%s' && mv '%s/a' '%s/elsewhere'", apart, fused, apart);
     assert_int_equal(system(command), 0);
-    stage_refused(3, "its adapter \"a\" is neither", "import '%s' --model '%s' --db '%s'", fused, base, db);
-    stage_refused(2, "is none of those that are fused",
+    stage_refused(3, "adapter \"a\" not found", "import '%s' --model '%s' --db '%s'", fused, base, db);
+    stage_refused(2, "not one of the fused adapters",
                   "import '%s' --model '%s' --adapter '%s/elsewhere' --adapter '%s/static/c' --db '%s'", fused, base, apart, stage.folder,
                   db);
     json_t *named = stage_json("import '%s' --model '%s' --adapter '%s/elsewhere' --json --db '%s'", fused, base, apart, db);

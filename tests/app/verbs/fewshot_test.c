@@ -173,7 +173,7 @@ static void draws_by_an_inner_rule_are_kept(int id, const char *toy) {
     free(file);
     char *out = file_join(stage.folder, "adapted"), *text = stage_out(0, "export %d --db '%s' --to petri '%s'", adapted, stage.db, out);
     free(text);
-    stage_refused(2, "inner maps of the model's width, 8; this one's is 384", "export %d --db '%s' --to hub '%s/hub'", adapted, stage.db,
+    stage_refused(2, "inner layers of its heads have the model width, 8; this head has 384", "export %d --db '%s' --to hub '%s/hub'", adapted, stage.db,
                   stage.folder);
     told = stage_json("import '%s' --model '%s' --db '%s' --json", out, stage.model, stage.db);
     json_decref(told);
