@@ -14,23 +14,23 @@
 struct args;
 struct run_config;
 
-/* What an option's value becomes in its member. */
+/* How the value of an option is stored in its member. */
 enum option_fills {
-    FILLS_SHARED, /* with a member FILLS_FLAG or, where there is a placeholder, FILLS_TEXT; else what several
-                     verbs have, by name */
+    FILLS_SHARED, /* with a member FILLS_FLAG or, with a placeholder, FILLS_TEXT; else the shared row of
+                     this name */
     FILLS_FLAG, /* bool: given, other than as --NAME=off */
     FILLS_TEXT, /* const char *; NULL: not given */
-    FILLS_TEXTS, /* struct option_texts: it may be given again and again */
+    FILLS_TEXTS, /* struct option_texts: may be repeated */
     FILLS_INTEGER, /* int64_t within low…high, or a word: "L|retriever" */
     FILLS_NUMBER, /* double within low…high */
     FILLS_WORD, /* int: first + the place of the word in the placeholder */
-    FILLS_CONFIG, /* a run's (core/train/config/option.h) or a sweep's, which args_config and sweep_set take;
+    FILLS_CONFIG, /* of a run (core/train/config/option.h) or a sweep, set by args_config or sweep_set;
                      the member gets its text */
 };
 
 enum { OPTION_TEXTS = 96 };
 enum { OVER_CLS, OVER_MEAN, OVER_USUAL = -1 };
-#define OPTION_MOST 9e15 /* `high` of what has no other bound */
+#define OPTION_MOST 9e15 /* `high` without another bound */
 struct option_texts {
     int count;
     const char *at[OPTION_TEXTS];
@@ -38,14 +38,14 @@ struct option_texts {
 
 struct option_spec {
     const char *name;  /* without dashes; NULL ends the table */
-    const char *value; /* placeholder, which lists the words in small letters; NULL for a flag, and where
-                          another row says it */
-    const char *help;  /* what is not in the row of a run's option is taken from there */
+    const char *value; /* placeholder, which lists words in lower case; NULL for a flag, and where
+                          another row has it */
+    const char *help;  /* missing fields of a run's option are taken from its row there */
     enum option_group group; /* of a run's option: as there */
     size_t member;           /* its offset in struct args; 0: none */
     enum option_fills fills;
     double low, high;
-    double usual; /* the member's value when it is not given; in the help where it is one that may be given */
+    double usual; /* default of the member; in the help where it is a valid value */
     int first;    /* value of the first word */
     bool above;   /* low itself is excluded */
     const char *const *aliases; /* as in struct option; ALIASES_OF_RUN: those of the run's option of this name */
@@ -54,30 +54,30 @@ struct option_spec {
                              positional argument */
     const char *needs;    /* likewise what it requires; "screen=runs|compare": with one of these values */
     int required;         /* of the rows with the same number one must be given; 0: optional */
-    bool reads, changes;  /* a line with it only prints, or may change the history, whatever the verb does */
+    bool reads, changes;  /* a line with it only prints, or may change the database, whatever the verb does */
 };
 #define ALIASES(...) .aliases = (const char *const[]) { __VA_ARGS__, NULL }
 extern const char *const args_aliases_of_run[];
 #define ALIASES_OF_RUN .aliases = args_aliases_of_run
 struct verb {
     const char *name;
-    const char *synopsis; /* what follows the name: "RUN --text TEXT | --file FILE" */
+    const char *synopsis; /* after the name: "RUN --text TEXT | --file FILE" */
     const char *help;     /* one line */
     const struct option_spec *options; /* ends with a NULL name */
     int least, most;      /* positional arguments; most -1: any number */
     /* Does the work; returns a process exit code through err_exit_code, or 0. */
     int (*run)(const struct args *a, struct err *e);
-    enum line_kind kind; /* what a line of it does inside the screens */
+    enum line_kind kind; /* effect of a line inside the screens */
     const char *why;     /* of LINE_ELSEWHERE */
 };
-/* With FILLS_CONFIG, `name` may be several options of a run with blanks between, or this: all that the table
- * has not yet. */
+/* With FILLS_CONFIG, `name` may be several options of a run separated by blanks, or this: all others that the
+ * table does not have. */
 #define ARGS_REST "*"
 /* Returns the verb's table with a row for each option, its placeholder, help and group complete; `usual` has
  * the defaults of a run's options.  Caller frees. */
 struct option_spec *args_table(const struct verb *v, const struct run_config *usual);
 
-/* Names the member of a row. */
+/* The member of a row. */
 #define AT(name) .member = offsetof(struct args, name)
 
 enum { ARGS_OPTIONS = 96 };
@@ -92,7 +92,7 @@ struct args {
         const char *value; /* "" for a flag */
     } option[ARGS_OPTIONS];
 
-    /* What several verbs take; texts are NULL, and numbers as their rows say, where they are not given. */
+    /* Options of several verbs; where they are missing texts are NULL and numbers the defaults of their rows. */
     bool help, json, csv, markdown, list, overwrite, header, no_header, official_dev, ansi, svg, ascii,
         no_color;
     const char *db, *model, *task, *name, *note, *cell, *run, *from, *method, *classes, *regime, *out, *size;
@@ -102,7 +102,7 @@ struct args {
     int kind, pool, cost, final, half;
     int64_t workers, rows, layer, seed, max_len, tasks;
     double margin;
-    union { /* the verb's own */
+    union { /* options of one verb */
         struct pretrain_options {
             struct option_texts text;
             const char *dev;
@@ -206,35 +206,35 @@ struct args {
     };
 };
 
-/* Where the verb is in argv: the first word that is no option nor an option's value; -1: none. */
+/* Returns the index of the verb in argv, the first word that is neither an option nor its value; -1: none. */
 int args_verb_at(int argc, char *const *argv);
 /* Returns the verb's option, or one that every verb has, with this name or alias; NULL for none. */
 const struct option_spec *args_find_option(const struct verb *v, const char *name);
-/* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or what its
- * value must be. An option given twice is refused, but where it may be given again and again. */
+/* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or the values that
+ * it accepts.  An option given twice is refused unless it may be repeated. */
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e);
-/* How the placeholder of an option ends that may be given again and again. */
-#define ARGS_AGAIN " (again and again)"
-/* Refuses a value of an option outside low…high, as args_parse does, for bounds that are known only later. */
+/* The end of the placeholder of an option that may be repeated. */
+#define ARGS_AGAIN " (repeatable)"
+/* Refuses a value of an option outside low…high, as args_parse does, for bounds that are not known before. */
 int args_within(const char *name, int64_t value, int64_t low, int64_t high, struct err *e);
-/* Sets the options of a run that were given, in their order. */
+/* Sets the given options of a run, in their order. */
 int args_config(const struct args *a, struct run_config *c, struct err *e);
 /* Returns the positional arguments as one text, "task=reviews lora"; the caller frees. */
 char *args_words(const struct args *a);
-/* The value of a given option as a text, "on" for a flag. */
+/* Returns the value of a given option as text, "on" for a flag. */
 const char *args_typed(const struct args *a, int given);
 
-/* The verbs, and one by name. */
+/* Return a verb by index and by name. */
 const struct verb *verb_at(size_t i); /* NULL past the end */
-/* petri without a verb: its options. */
+/* Returns petri without a verb, for its options. */
 const struct verb *verb_alone(void);
 const struct verb *verb_find(const char *name);
-/* ERR_USAGE: there is no such verb; names the nearest. */
+/* Sets ERR_USAGE for an unknown verb, with the nearest known one. */
 int verb_unknown(const char *word, struct err *e);
-/* The options that every verb has; ends with a NULL name. */
+/* Returns the options of every verb; ends with a NULL name. */
 const struct option_spec *args_common(void);
-/* `petri --help` and `petri VERB --help`, to standard output. */
+/* Print `petri --help` and `petri VERB --help` to standard output. */
 void args_help(void);
 void args_help_verb(const struct verb *v);
 

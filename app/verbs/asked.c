@@ -55,7 +55,7 @@ int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64
     return own ? probe_open_run(p, s, run, task, hint, said, e) : probe_open_all(p, s, run, hint, said, e);
 }
 
-/* Of a run with all its tasks the sources are those by name. */
+/* Selects the tasks of a multi-task run that the sources name. */
 static int choose_own(struct asked *q, const struct opened *run, struct err *e) {
     q->draw.task = q->own;
     q->draw.tasks = q->sources;
@@ -72,7 +72,7 @@ int asked_rows(struct asked *q, struct probe *p, struct err *e) {
     bool none = !q->sources && !run->run, own = run->all && run->several;
     int rc = own ? choose_own(q, run, e) : 0;
     if (none && !own) verb_tell_own(NULL, standard.where);
-    if (!rc && q->unseens && !own) rc = err_set(e, ERR_USAGE, "--unseen goes with a run of several tasks");
+    if (!rc && q->unseens && !own) rc = err_set(e, ERR_USAGE, "--unseen: requires a multi-task run");
     if (!rc)
         rc = probe_rows(p, none ? &standard : q->source,
                         none           ? 1

@@ -17,7 +17,8 @@ static int form_of_name(const char *path, enum render_form *form, struct err *e)
         if (text_ends(path, render_end(*form))) return 0;
     }
     return err_set(e, ERR_USAGE,
-                   "--out %s: its end says the form: .txt, .ans (text with colours), .svg or .png", path);
+                   "--out %s: unknown format; use a name that ends in .txt, .ans (ANSI colors), .svg or .png",
+                       path);
 }
 
 int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
@@ -28,13 +29,13 @@ int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
     if (!path) return 0;
     int rc = form_of_name(path, form, e);
     if (!rc && (ansi || svg) && *form != asked)
-        rc = err_set(e, ERR_USAGE, "--out %s: its end says another form than --%s", path,
+        rc = err_set(e, ERR_USAGE, "--out %s: the extension does not match --%s; change one of them", path,
                      svg ? "svg" : "ansi");
     if (!rc && *form == RENDER_PNG && png_ready(e)) rc = err_prefix(e, "--out %s", path);
     return rc;
 }
 
-/* A picture is made before its file is opened, so that there is none where that fails. */
+/* Converts to PNG before the file is opened, so that no file remains after an error. */
 static int write_drawn(const struct outfile_guard *g, const char *path, const struct buf *drawn,
                        struct err *e) {
     struct buf png = BUF_INIT;

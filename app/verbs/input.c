@@ -25,13 +25,13 @@ static void input_add_row(struct dataset *d, size_t *room, const char *a, size_t
 /* --text and --text-b. */
 static void row_of_text(struct dataset *d, const char *a, const char *b) {
     size_t room = 0;
-    *d = (struct dataset){ .path = xstrdup("the text given"), .pair = b != NULL };
+    *d = (struct dataset){ .path = xstrdup("--text"), .pair = b != NULL };
     input_add_row(d, &room, a, strlen(a));
     d->row[0].b = b;
     d->row[0].b_size = b ? strlen(b) : 0;
 }
 
-/* A file with one text a line; "-" is standard input. */
+/* Reads a file with one text per line; "-" is standard input. */
 static int rows_of_lines(struct dataset *d, const char *path, struct buf *text, struct err *e) {
     bool input = !strcmp(path, "-");
     const char *name = input ? "standard input" : path;
@@ -47,7 +47,7 @@ static int rows_of_lines(struct dataset *d, const char *path, struct buf *text, 
         char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
         char *last = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
-        *last = '\0'; /* at the end of the file, where a NUL stands, nothing changes */
+        *last = '\0'; /* at the end of the file there is a NUL already */
         input_add_row(d, &room, at, (size_t)(last - at));
         at = stop + 1;
     }
@@ -60,7 +60,7 @@ void input_release(struct input *in) {
     *in = (struct input){ 0 };
 }
 
-/* A JSON Lines file of a known task is known by its keys where no column is named. */
+/* Reads a table.  Without a column, a JSON Lines file of a known task is recognized by its keys. */
 static int rows_of_table(struct dataset *d, const char *file, const struct table_reader *how,
                          const char *second, struct err *e) {
     int rc = how->column || second ? 0 : task_rows_by_keys(d, file, e);
@@ -76,7 +76,7 @@ static int rows_of_table(struct dataset *d, const char *file, const struct table
     return rc;
 }
 
-/* What the command line says of how a table is read, put over *how; whether it says anything. */
+/* Overrides *how with the options that describe a table; returns whether any is given. */
 static bool read_reader(const struct args *a, struct table_reader *how) {
     enum data_header header = verb_header(a);
     const char *column = a->column, *delimiter = a->delimiter;
@@ -91,19 +91,19 @@ static void tell_lines(const struct dataset *d, const struct report_lines *l, co
     struct buf lines = BUF_INIT;
     char *path = text_visible(d->path, strlen(d->path));
     report_lines_text(l, &lines);
-    fprintf(stderr, "petri: %s: %zu of %zu rows %s%s\n", path, l->rows, d->rows, what, buf_text(&lines));
+    fprintf(stderr, "petri: %s: %zu of %zu texts %s%s\n", path, l->rows, d->rows, what, buf_text(&lines));
     buf_release(&lines);
     free(path);
 }
 
-/* Rows that get no answer are named, on the error channel, and those whose bytes are not as they seem. */
+/* Reports dropped lines, and texts with invalid bytes, on standard error. */
 static void input_tell_rows(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    tell_lines(d, &r->not_utf8, "hold bytes that are not UTF-8; each is read as U+FFFD");
-    tell_lines(d, &r->nul, "hold a NUL byte");
+    tell_lines(d, &r->not_utf8, "contain invalid UTF-8, read as U+FFFD");
+    tell_lines(d, &r->nul, "contain a NUL byte");
     if (!r->skipped) return;
     struct buf b = BUF_INIT;
-    buf_printf(&b, "%s: %zu row%s left out:\n", d->path, r->skipped, r->skipped == 1 ? "" : "s");
+    buf_printf(&b, "%s: %zu line%s dropped:\n", d->path, r->skipped, r->skipped == 1 ? "" : "s");
     for (int i = 0; i < r->first_count; i++)
         buf_printf(&b, "  line %zu: %s\n", r->first[i].line, r->first[i].why);
     if (r->skipped > (size_t)r->first_count)
@@ -116,22 +116,23 @@ void input_tell_cut(const struct dataset *d) {
     const struct import_report *r = &d->report;
     if (!r->cut_rows) return;
     size_t lost = r->cut_tokens_a + r->cut_tokens_b;
-    fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens: %zu token%s left out\n", r->cut_rows,
-            d->rows, d->max_len, lost, lost == 1 ? " is" : "s are");
+    fprintf(stderr, "petri: %zu of %zu texts truncated to %zu tokens: %zu token%s dropped\n", r->cut_rows,
+            d->rows, d->max_len, lost, lost == 1 ? "" : "s");
     if (r->vanished)
-        fprintf(stderr, "petri: of %zu of them a whole text is left out\n", r->vanished);
+        fprintf(stderr, "petri: %zu of them lost a whole text\n", r->vanished);
 }
 
 int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e) {
     const char *text = a->text, *second = a->text_b, *file = a->file;
     int rc = 0;
     *in = (struct input){ 0 };
-    bool said = read_reader(a, &usual);
+    bool given = read_reader(a, &usual);
     if (text) {
         row_of_text(&in->data, text, second);
-    } else if (!strcmp(file, "-") && (said || second)) {
-        rc = err_set(e, ERR_USAGE, "--file - is one text a line; a table with columns is read from a file");
-    } else if (said || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
+    } else if (!strcmp(file, "-") && (given || second)) {
+        rc = err_set(e, ERR_USAGE,
+            "--file -: standard input must have one text per line; read tables from a file");
+    } else if (given || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
                text_ends(file, ".jsonl")) {
         rc = rows_of_table(&in->data, file, &usual, second, e);
     } else {

@@ -1,4 +1,4 @@
-/* Texts given to a verb: --text and --text-b, or --file with one text a line ("-": standard input) or
+/* Input texts of a verb: --text and --text-b, or --file with one text per line ("-": standard input) or
  * a table. */
 #ifndef APP_VERBS_INPUT_H
 #define APP_VERBS_INPUT_H
@@ -8,18 +8,18 @@
 #include "core/data/dataset.h"
 
 struct input {
-    struct dataset data; /* rows without labels, not encoded; in the file's order */
-    struct buf whole;    /* what the rows of plain lines point into */
+    struct dataset data; /* unlabeled texts, not encoded, in the order of the file */
+    struct buf whole;    /* the bytes to which texts of plain lines point */
 };
 
-/* `usual` stands for what --column, --header, --no-header and --delimiter do not say; any of them, or the
- * file's name, makes it a table.
- * Rows that cannot be read are named on standard error, and how many are not UTF-8.  ERR_USAGE unless exactly
- * one of --text and --file is given.  On failure nothing is left. */
+/* Reads the texts.  `usual`: defaults of --column, --header, --no-header and --delimiter; any of them, or the
+ * file extension, makes the file a table.
+ * Reports unreadable lines and invalid UTF-8 on standard error.  ERR_USAGE unless exactly one of --text and
+ * --file is given.  On failure nothing is allocated. */
 int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e);
 void input_release(struct input *in);
 
-/* After encoding: says on standard error how many rows lost tokens to the longest length. */
+/* Reports on standard error how many texts were truncated by the encoding. */
 void input_tell_cut(const struct dataset *d);
 
 #endif

@@ -33,7 +33,8 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
         rc = o->predictor ? 0 : e->code;
         if (!rc) out_report(buf_text(&o->model->caution));
     } else {
-        rc = err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+        rc = err_set(e, ERR_USAGE, "petri %s: requires RUN or --model; usage: petri %s %s", a->verb->name,
+                     a->verb->name, a->verb->synopsis);
     }
     if (!rc) rc = predictor_needs_head(o->predictor, e);
     if (rc) {
@@ -42,8 +43,7 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
     }
     if (predictor_fills(o->predictor)) {
         rc = err_set(e, ERR_USAGE,
-                     "run %lld guesses masked words and labels none: petri predict %lld --fill \"a text with "
-                     "a [MASK]\"",
+                     "run %lld: predicts masked words, not labels; use petri predict %lld --fill \"a text with a [MASK]\"",
                      (long long)o->run, (long long)o->run);
         opened_release(o);
         return rc;

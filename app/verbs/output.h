@@ -1,4 +1,4 @@
-/* What verbs print: aligned tables and JSON, never a control character from data. */
+/* Output of verbs: aligned tables and JSON, without control characters from data. */
 #ifndef APP_VERBS_OUTPUT_H
 #define APP_VERBS_OUTPUT_H
 
@@ -12,23 +12,24 @@
 /* Prints n rows of `size` bytes each in a form, JSON with a newline (core/base/report.h). */
 void out_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n, size_t size);
 
-/* The same as --json, --csv or --markdown says, else as text: true then, and what is said of the table may
- * follow. */
+/* Prints the rows in the form of --json, --csv or --markdown, else as text.  Returns true for text, after which
+ * a caption may follow. */
 bool verb_rows(const struct args *a, const struct report_column *c, const void *rows, size_t n, size_t size);
 
 /* Prints the buffer and a newline, and releases it. */
 void out_line(struct buf *b);
-/* Text from data, made visible, to standard output; and n bytes that may hold NULs. */
+/* Prints text from data to standard output, with control characters made visible; or n bytes, which may contain
+ * NULs. */
 void out_text(const char *s);
 void out_bytes(const char *s, size_t n);
 
-/* A paragraph to standard output, broken at blanks so that no line is wider than `width` columns (but for a
- * single word), every line indented; the text must be fit to be shown. */
+/* Prints a paragraph to standard output, wrapped at blanks to `width` columns (except for a wider single
+ * word), with every line indented; the text must not contain control characters. */
 void out_wrapped(const char *s, int indent, int width);
 
-/* A report of several lines to standard error, each made visible. */
+/* Prints a report of several lines to standard error, with control characters made visible. */
 void out_report(const char *text);
-/* The same to standard output. */
+/* Prints the same to standard output. */
 void out_lines(const char *text);
 
 #endif

@@ -20,7 +20,7 @@
 
 /* ---- what a line does ---- */
 
-/* An option may say it in place of the verb; a sweep's number or status prints. */
+/* Returns the kind of a line; options may override the kind of the verb.  The id or status of a sweep prints. */
 static enum line_kind kind_of(const struct args *a) {
     bool reads = a->help, changes = false;
     int64_t id;
@@ -52,7 +52,7 @@ static int palette_mean(const char *line, const char *database, struct line_mean
     out->words = n;
     const struct verb *v = n ? verb_find(out->word[0]) : NULL;
     char **room = xcalloc(n + 1, sizeof *room);
-    int rc = !n ? err_set(e, ERR_USAGE, "nothing was typed") : !v ? verb_unknown(out->word[0], e) : 0;
+    int rc = !n ? err_set(e, ERR_USAGE, "empty command") : !v ? verb_unknown(out->word[0], e) : 0;
     if (!rc) rc = args_parse(&a, v, (int)n - 1, out->word + 1, room, e);
     if (!rc) {
         out->kind = kind_of(&a);
@@ -60,7 +60,7 @@ static int palette_mean(const char *line, const char *database, struct line_mean
         bool other = a.db != NULL;
         if (other && out->kind == LINE_TRAINS)
             rc = err_set(e, ERR_USAGE,
-                         "what trains here is kept in the screens' own database: leave --db out");
+                         "--db: the screens train into the open database; remove --db");
         if (!rc && !other && database) {
             out->word[out->words++] = xstrdup("--db");
             out->word[out->words++] = xstrdup(database);
@@ -71,9 +71,9 @@ static int palette_mean(const char *line, const char *database, struct line_mean
     return rc;
 }
 
-/* What the line asks for, as `from` where it says nothing else: the usual rate is that of the method that is
- * given; differs: what is not as there.  config_release(&r->config), not after a failure; room: of
- * args_parse, the caller's. */
+/* Reads the request of a line; `from` has the defaults, and the default learning rate is that of the given
+ * method.  differs: the options that differ.  The caller calls config_release(&r->config), except after a
+ * failure; room: of args_parse, the caller's. */
 static int palette_request(const struct line_meaning *m, const struct run_config *from, char **room,
                            struct job_request *r, uint64_t seed[VERB_SEEDS], int *runs, struct buf *differs,
                            struct err *e) {
@@ -82,7 +82,7 @@ static int palette_request(const struct line_meaning *m, const struct run_config
     int rc = args_parse(&a, verb_find("train"), (int)m->words - 1, m->word + 1, room, e);
     if (!rc && (a.workers || a.json))
         rc = err_set(e, ERR_USAGE,
-                     "--workers and --json are of the command line: the screens have their workers already");
+                     "--workers, --json: not available inside the screens");
     if (rc) return rc;
     config_copy(&base, from);
     if (base.lr == config_default_lr(&base.method, NULL)) base.lr = 0;
@@ -130,7 +130,7 @@ static void offer_options(struct ui *ui, const struct verb *v) {
         }
 }
 
-/* The published ones, and the user's own. */
+/* Offers published and saved methods. */
 static void offer_methods_of(struct ui *ui, unsigned kinds) {
     struct own_methods own = { 0 };
     struct err ignored = ERR_INIT;
@@ -146,11 +146,11 @@ static void offer_methods_of(struct ui *ui, unsigned kinds) {
 static void offer_assets(struct ui *ui, const char *kind, const char *marker) {
     char **name;
     size_t n = assets_names(kind, marker, &name);
-    for (size_t i = 0; i < n; i++) palette_offer(&ui->palette, name[i], "here");
+    for (size_t i = 0; i < n; i++) palette_offer(&ui->palette, name[i], "available");
     assets_free(name, n);
 }
 
-/* What lies in the folder that the word so far names. */
+/* Offers the files in the folder of the typed word. */
 static void offer_files(struct ui *ui) {
     enum { MOST = 2000 };
     const char *typed = ui->palette.typed, *slash = strrchr(typed, '/');
@@ -180,22 +180,22 @@ static void offer_asset_files(struct ui *ui, const char *kind, const char *end, 
 static void offer_metrics(struct ui *ui) {
     static const char *const kept[] = { "lr", "grad_norm" };
     for (int i = 0; i < METRIC_COUNT; i++)
-        palette_offer(&ui->palette, metric_name((enum metric_id)i), "a metric");
-    for (size_t i = 0; i < COUNT_OF(kept); i++) palette_offer(&ui->palette, kept[i], "a point of each step");
+        palette_offer(&ui->palette, metric_name((enum metric_id)i), "metric");
+    for (size_t i = 0; i < COUNT_OF(kept); i++) palette_offer(&ui->palette, kept[i], "recorded at each step");
 }
 
-/* Tags that runs have. */
+/* Offers the tags of runs. */
 static void offer_tags(struct ui *ui) {
     for (int i = 0; i < ui->runs.rows; i++) {
         char *copy = xcopy(ui->runs.row[i].tags), *rest = copy, *tag;
         while ((tag = text_item(&rest))) {
-            if (*tag && !strchr(tag, ' ')) palette_offer(&ui->palette, tag, "a tag of runs");
+            if (*tag && !strchr(tag, ' ')) palette_offer(&ui->palette, tag, "tag");
         }
         free(copy);
     }
 }
 
-/* "theme=", then "theme=light". */
+/* Offers "theme=", then "theme=light". */
 static void offer_setting_words(struct ui *ui) {
     for (int i = 0; i < SETTING_COUNT; i++) {
         const char *name = setting_name((enum setting)i);
@@ -215,7 +215,7 @@ static void offer_setting_words(struct ui *ui) {
     }
 }
 
-/* Behind the last comma of a list its next part is sought. */
+/* Completes the part after the last comma of a list. */
 static void begin_part(struct palette *p) {
     const char *comma = strrchr(p->typed, ',');
     if (!comma) return;
@@ -235,8 +235,8 @@ static void palette_offer_values(struct ui *ui, const struct values *v, const ch
     if (v->kinds & (VALUE_METHOD | VALUE_OWN_METHOD)) offer_methods_of(ui, v->kinds);
     if (v->kinds & VALUE_MODEL) offer_assets(ui, "models", "config.json");
     if (v->kinds & VALUE_TASK) offer_assets(ui, "tasks", "train.tsv");
-    if (v->kinds & VALUE_LESSON) offer_asset_files(ui, "lessons", ".lesson", "a lesson");
-    if (v->kinds & VALUE_EXPERIMENT) offer_asset_files(ui, "experiments", ".json", "an experiment");
+    if (v->kinds & VALUE_LESSON) offer_asset_files(ui, "lessons", ".lesson", "lesson");
+    if (v->kinds & VALUE_EXPERIMENT) offer_asset_files(ui, "experiments", ".json", "experiment");
     if (v->kinds & VALUE_VERB) offer_verbs(ui);
     if (v->kinds & VALUE_SETTING) offer_setting_words(ui);
     if (v->kinds & VALUE_RUN) ui_offer_runs(ui);
@@ -255,7 +255,7 @@ static void offer_value_of(struct ui *ui, const struct option_spec *o) {
     values_release(&v);
 }
 
-/* ":set": their names, then what the one takes. */
+/* Completes ":set": names, then values. */
 static void offer_settings(struct ui *ui, const char *name) {
     enum setting k = name ? setting_find(name) : SETTING_COUNT;
     for (int i = 0; !name && i < SETTING_COUNT; i++)
@@ -265,14 +265,14 @@ static void offer_settings(struct ui *ui, const char *name) {
         ui, &(struct option_spec){ .name = name, .value = setting_values(k), .help = setting_help(k) });
 }
 
-/* What the screens' own commands of these names take besides. */
+/* Returns further kinds of arguments of the screens' commands of these names. */
 static unsigned own_kinds(const char *word) {
     if (!strcmp(word, "models")) return VALUE_MODEL | VALUE_FILE;
     if (!strcmp(word, "tasks") || !strcmp(word, "unseen")) return VALUE_TASK | VALUE_FILE;
     return !strcmp(word, "compare") ? VALUE_FILTER : !strcmp(word, "method") ? VALUE_OWN_METHOD : 0;
 }
 
-/* What stands beside the options. */
+/* Offers positional arguments. */
 static void offer_positional(struct ui *ui, const struct verb *v, const char *word) {
     struct values of = { 0 };
     if (v) values_of_verb(v, &of);
@@ -281,7 +281,7 @@ static void offer_positional(struct ui *ui, const struct verb *v, const char *wo
     values_release(&of);
 }
 
-/* The value behind --NAME of a line, or NULL. */
+/* Returns the value of --NAME in a line, or NULL. */
 static const char *line_option(const struct line_meaning *m, const char *name) {
     size_t n = strlen(name);
     for (size_t i = 1; i < m->words; i++) {
@@ -293,12 +293,12 @@ static const char *line_option(const struct line_meaning *m, const char *name) {
     return NULL;
 }
 
-/* What it trains: another run's options, or what Compose holds, and in what it differs. */
-static void say_what_it_trains(struct ui *ui, const struct line_meaning *m) {
+/* Describes the training: the options of another run, or those of Compose and the differences. */
+static void describe_training(struct ui *ui, const struct line_meaning *m) {
     const char *like = line_option(m, "like") ? line_option(m, "like") : line_option(m, "from");
     struct palette *p = &ui->palette;
     if (like) {
-        snprintf(p->does, sizeof p->does, "trains as a job here: as run %.60s", like);
+        snprintf(p->does, sizeof p->does, "starts a job here: as run %.60s", like);
         return;
     }
     struct run_config c;
@@ -310,16 +310,16 @@ static void say_what_it_trains(struct ui *ui, const struct line_meaning *m) {
     char **room = xcalloc(m->words + 1, sizeof *room);
     compose_config(&ui->compose, &c);
     if (!palette_request(m, &c, room, &r, seed, &runs, &differs, &unread)) config_release(&r.config);
-    snprintf(p->does, sizeof p->does, "trains as a job here: as on Compose%s%.200s",
-             differs.size ? " but for " : "", buf_text(&differs));
+    snprintf(p->does, sizeof p->does, "starts a job here: as on Compose%s%.200s",
+             differs.size ? " except " : "", buf_text(&differs));
     config_release(&c);
     buf_release(&differs);
     free(room);
 }
 
-static void say_what_it_does(struct ui *ui, const char *line) {
+static void describe_line(struct ui *ui, const char *line) {
     static const char *const words[] = { "prints on a page", "prints on a page", "",
-                                         "not inside the screens" };
+                                         "not available inside the screens" };
     struct palette *p = &ui->palette;
     struct err e = ERR_INIT;
     struct line_meaning m;
@@ -330,7 +330,7 @@ static void say_what_it_does(struct ui *ui, const char *line) {
     int rc = palette_mean(line, NULL, &m, &e);
     p->refused = rc || m.kind == LINE_ELSEWHERE;
     if (rc) snprintf(p->does, sizeof p->does, "%s", e.text);
-    else if (m.kind == LINE_TRAINS) say_what_it_trains(ui, &m);
+    else if (m.kind == LINE_TRAINS) describe_training(ui, &m);
     else snprintf(p->does, sizeof p->does, "%s: %s", words[m.kind], m.why ? m.why : v->help);
     if (!rc) line_meaning_release(&m);
 }
@@ -353,7 +353,7 @@ static void palette_words(void *self, struct ui *ui, const char *line) {
     }
     for (size_t i = 0; i < n; i++) free(word[i]);
     free(word);
-    say_what_it_does(ui, line);
+    describe_line(ui, line);
 }
 
 const struct session_verbs palette_verbs = { .offer = palette_words,

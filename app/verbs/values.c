@@ -35,7 +35,7 @@ static unsigned values_kind(const char *token) {
     return 0;
 }
 
-/* What an option's name says of its value. */
+/* Kinds of values by the name of the option. */
 static const struct {
     const char *name, *value; /* value NULL: whatever its placeholder */
     unsigned kind;
@@ -52,7 +52,7 @@ static const struct {
     { "forget", "NAME", VALUE_OWN_METHOD },
 };
 
-/* Numbers, texts, columns of a file, names of one's own. */
+/* Numbers, texts, columns of a file, new names. */
 static bool values_free(const char *token) {
     static const char *const words[] = { "NAME",    "TEXT", "COLUMN", "LABEL", "LIST", "TOKEN", "ARGS",
                                          "MINUTES", "CHAR", "WHAT",   "L",     "D",    "P",     "W",
@@ -63,7 +63,7 @@ static bool values_free(const char *token) {
     return isdigit((unsigned char)*token);
 }
 
-/* "best,last", "multi(…)", "smlmt:FILE", "runs=N": each part up to where it goes on by itself. */
+/* "best,last", "multi(…)", "smlmt:FILE", "runs=N": adds each part up to its opening character. */
 static bool values_word(const char *token, struct buf *words) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     size_t n = islower((unsigned char)*token) ? strspn(token, letters) : 0;
@@ -95,11 +95,11 @@ void values_of_option(const struct option_spec *o, struct values *out) {
     out->list = strchr(o->value, ',') && !(out->kinds & VALUE_METHOD);
 }
 
-/* Of "RUN --to csv|json [PATH]" what stands beside the options: RUN and PATH. */
+/* Finds the positional arguments of "RUN --to csv|json [PATH]": RUN and PATH. */
 void values_of_verb(const struct verb *v, struct values *out) {
     *out = (struct values){ 0 };
     char *copy = xstrdup(v->synopsis), *rest = copy, *word;
-    bool value = false; /* an option's, not the verb's */
+    bool value = false; /* of an option, not of the verb */
     while ((word = strsep(&rest, " "))) {
         bool ends = text_ends(word, "]"), skip = value;
         while (*word == '[') word++;

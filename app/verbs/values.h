@@ -1,6 +1,5 @@
-/* What may stand as an option's value, or beside the options: told from its placeholder or the verb's
- * synopsis, so that the
- * ':' line and the shells complete the same, and a new option is completed without more. */
+/* The possible values of options and positional arguments, derived from placeholders and the synopsis of the
+ * verb, so that the ':' line and the shells complete the same without further declarations. */
 #ifndef APP_VERBS_VALUES_H
 #define APP_VERBS_VALUES_H
 
@@ -25,20 +24,20 @@ enum value_kind {
     VALUE_VERB = 1 << 13,
     VALUE_LESSON = 1 << 14,
     VALUE_EXPERIMENT = 1 << 15,
-    VALUE_FREE = 1 << 16, /* a number or text of one's own */
+    VALUE_FREE = 1 << 16, /* any number or text */
 };
 
 struct values {
-    unsigned kinds;   /* enum value_kind; 0 with words alone, or of a placeholder that nothing is known of */
-    bool list;        /* several, with commas between */
-    struct buf words; /* with blanks between; one that ends with '(', ':' or '=' goes on */
+    unsigned kinds;   /* enum value_kind; 0 with words only, or for an unknown placeholder */
+    bool list;        /* several values separated by commas */
+    struct buf words; /* separated by blanks; one that ends with '(', ':' or '=' continues */
 };
-/* values_release. */
+/* Fill *out, which the caller frees with values_release. */
 void values_of_option(const struct option_spec *o, struct values *out);
 void values_of_verb(const struct verb *v, struct values *out);
 void values_release(struct values *v);
 
-/* Presets, verbs, metrics and screens of a value's kinds, which any shell can be told, behind its words. */
+/* Appends the words, and the presets, verbs and metrics of the value's kinds. */
 void values_known(const struct values *v, struct buf *out);
 
 #endif

@@ -1,7 +1,5 @@
-/* The verbs' entry points (the table is in verbs.c).  Each prints its result to standard
- * output, progress to standard error, and returns 0 or a negative error code.
- *
- * verb_*.c are the verbs. */
+/* Entry points of the verbs (table: verbs.c; files: verb_*.c).  Each prints its result to standard
+ * output and progress to standard error, and returns 0 or a negative error code. */
 #ifndef APP_VERBS_VERBS_H
 #define APP_VERBS_VERBS_H
 
@@ -11,55 +9,55 @@
 #include "core/data/task.h"
 #include "store/store.h"
 
-/* --model, or the usual one; that petri's own stands in is told. */
+/* Returns --model or the default model; reports the use of the bundled model. */
 const char *verb_model(const struct args *a);
-/* The same, and --task or the usual one, without a word: for screens, whose first page says it. */
+/* Return the same, and --task or the default task, without a report, for screens, whose first page has it. */
 const char *verb_shown_model(const struct args *a);
 const char *verb_shown_task(const struct args *a);
-/* Tells, on standard error and once, which of both (NULL: none) are petri's own for want of what is
+/* Reports once on standard error which of both (NULL: none) are bundled with petri, used until the defaults are
  * fetched. */
 void verb_tell_own(const char *model, const char *task);
-/* --db, or the default database; where HOME is not set, says once where that is.  NULL and *e when there
- * is no place for it.  Caller frees. */
+/* Returns --db or the path of the default database, which the caller frees; reports it once where HOME is not
+ * set.  NULL and *e where no path is available. */
 char *verb_database(const struct args *a, struct err *e);
-/* Opens it. */
+/* Opens that database. */
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
-/* The names of --classes: a list with commas, a file with one a line, or a task's classes.  *names (with its
- * strings the caller's) and *n; NULL and 0 without the option. */
+/* Reads the names of --classes: a list with commas, a file with one per line, or the classes of a task.  The
+ * caller frees *names with verb_classes_free; NULL and 0 without the option. */
 int verb_classes(const struct args *a, char ***names, int *n, struct err *e);
 void verb_classes_free(char **names, int n);
-/* The run, and what its tasks came to where it has several, as a JSON object. */
+/* Appends the run, with the results of its tasks where it has several, as a JSON object. */
 int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e);
-/* The same on a line of standard output. */
+/* Prints the same as a line. */
 int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
-/* A run that was just made: with --json as verb_run_json, else "run N: METHOD on MODEL, ENDING" on a line. */
+/* Prints a new run: with --json as verb_run_json, else "run N: METHOD on MODEL, ENDING" on a line. */
 int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
 /* Prints that a Hugging Face folder was written; `worst`: the largest logit difference from the run, or NaN. */
 void verb_tell_folder(const struct args *a, int64_t run, const char *folder, double worst);
-/* Closes it; rc, or, when that is 0, what went wrong in closing. */
+/* Closes the database; returns rc or, if that is 0, the error of closing. */
 int verb_close(struct store *s, int rc, struct err *e);
-/* The name that --name gives a run, NULL: none; ERR_USAGE where a run cannot be called so. */
+/* Reads --name, NULL: none; ERR_USAGE where it is not a valid name of a run. */
 int verb_run_name(const struct args *a, const char **name, struct err *e);
-/* --header or --no-header. */
+/* Returns the choice of --header and --no-header. */
 enum data_header verb_header(const struct args *a);
-/* --task and the columns; files are the caller's. */
+/* Returns --task and the columns; the caller fills in files. */
 struct task_source verb_source(const struct args *a);
 /* Returns --workers, or the number of cores. */
 int verb_workers(const struct args *a);
-/* A crew of so many; NULL for one worker, which is the thread that calls.  crew_free. */
+/* Makes a crew of that many, freed with crew_free; NULL for one worker, which is the calling thread. */
 void verb_crew(const struct args *a, struct crew **out);
-/* From here on an interrupt or SIGTERM ends nothing by itself: verb_interrupted tells of it. */
+/* Makes interrupts and SIGTERM set a flag, which verb_interrupted returns. */
 void verb_catch_signals(void);
 bool verb_interrupted(void);
-/* The same for verbs that train: a closed terminal or pipe ends no run. */
+/* Does the same for verbs that train, and ignores a closed terminal or pipe. */
 void verb_train_signals(void);
-/* Of the screens: the file's settings, and the options' in their place; what is wrong with the file is told
- * in *said and left out. */
+/* Reads the settings of the screens: the file's, overridden by options; problems of the file are reported in
+ * the buffer and ignored. */
 struct settings;
 int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s,
                         struct buf *said, struct err *e);
 
-/* verb_screen.c: no verb at all.  argv without the program's name. */
+/* Runs petri without a verb (verb_screen.c).  argv without the name of the program. */
 int verb_screen(int argc, char **argv, struct err *e);
 
 /* The verbs. */
@@ -77,18 +75,18 @@ verb_run verb_compare, verb_replicate, verb_learn, verb_plot, verb_doctor, verb_
 struct arch;
 struct method;
 struct plan;
-/* A method's text as it was said, with what is of runs of the verb's database written out (fused.h, spot.h),
- * caller frees, NULL with *e; and what it means. */
+/* Returns the text of a method with its references to runs expanded (fused.h, spot.h), which the caller frees;
+ * NULL with *e.  The second function parses it. */
 char *verb_method(const struct args *a, const char *text, struct err *e);
 int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e);
-/* The plan of as many tasks as --tasks says, with heads as --classes says; plan_free. */
+/* Makes the plan for the number of --tasks, with heads of --classes; freed with plan_free. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e);
-/* Goes on with a run of few shots (shots.h), in an open store; prints what it comes to. */
+/* Resumes a few-shot run (shots.h) in an open store and prints its results. */
 int verb_resume_shots(const struct args *a, struct store *s, int64_t run, struct err *e);
-/* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made
+/* Is the `write` of a store_sink: files and pipes get the bytes unchanged, a terminal with control characters made
  * visible. */
 int verb_to_stdout(void *self, const char *bytes, size_t n);
-/* As --json, --csv or Markdown, with --margin and --cost. */
+/* Prints a comparison as JSON, CSV or Markdown, with --margin and --cost. */
 void verb_compared_print(const struct args *a, const struct side_by_side *c);
 
 #endif

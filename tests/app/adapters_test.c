@@ -137,7 +137,7 @@ static void an_imported_run_is_used_as_any_other(void **state) {
     char *task = stage_task(&stage, "toys", 0);
     free(stage_out(0, "embed --run 1 --task '%s' --rows 20 --db '%s/used.db'", task, stage.folder));
     free(task);
-    stage_refused(2, "had no dev rows", "eval 1 --db '%s/used.db'", stage.folder);
+    stage_refused(2, "run 1: has no validation set", "eval 1 --db '%s/used.db'", stage.folder);
     char *file = file_join(stage.folder, "carried.safetensors");
     free(stage_out(0, "export 1 --to petri '%s' --db '%s/used.db'", file, stage.folder));
     free(stage_out(0, "import '%s' --model '%s' --db '%s/used.db'", file, base, stage.folder));
@@ -424,7 +424,7 @@ static void what_is_not_computed_is_refused(void **state) {
         free(folder);
     }
     char *folder = adapter_folder("lora");
-    stage_refused(3, "--model DIR names it", "import '%s' --db '%s/no.db'", folder, stage.folder);
+    stage_refused(3, "specify it with --model DIR", "import '%s' --db '%s/no.db'", folder, stage.folder);
     stage_refused(5, "as in the model", "import '%s' --model '%s' --db '%s/no.db'", folder, stage.model, stage.folder);
     free(folder);
 }

@@ -250,7 +250,7 @@ static void classes_are_named_at_import_and_later(void **state) {
     free(stage_out(0, "eval bare --file '%s' --db '%s/names.db'", rows, stage.folder));
     stage_refused(2, "2 names of classes, where the head has 3", "name bare --classes a,b --db '%s/names.db'", stage.folder);
     stage_refused(2, "different and not empty", "name bare --classes a,b,a --db '%s/names.db'", stage.folder);
-    stage_refused(3, "neither a list (a,b) nor a file or task", "import '%s' --model '%s' --classes nothing --db '%s/names.db'", folder,
+    stage_refused(3, "--classes: not a list (a,b), a file or a task", "import '%s' --model '%s' --classes nothing --db '%s/names.db'", folder,
                   model, stage.folder);
     json_decref(stage_train(&stage, 0, "--steps 1"));
     stage_refused(2, "was trained here", "name last --classes a,b --db '%s'", stage.db);

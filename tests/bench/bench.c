@@ -57,7 +57,7 @@ void bench_median(struct bench_times *t) {
     t->median = 0.5 * (sorted[(t->steps - 1) / 2] + sorted[t->steps / 2]);
 }
 
-/* The run of the work, told to `sink`. */
+/* Starts the run of the workload; events go to `sink`. */
 static struct run *bench_begin(const struct bench_work *w, int64_t steps, struct event_sink sink,
                                struct err *e) {
     struct run_config c;

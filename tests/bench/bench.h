@@ -1,5 +1,5 @@
-/* Measuring petri on this machine: whole training steps on made data, and the same work
- * that the reference libraries do in tests/reference/. */
+/* Speed of petri on this machine: training steps on synthetic data, and the workloads
+ * of the reference libraries in tests/reference/. */
 #ifndef TESTS_BENCH_BENCH_H
 #define TESTS_BENCH_BENCH_H
 
@@ -13,27 +13,27 @@ struct bench_times {
     double second[BENCH_STEPS]; /* wall seconds of each step after the warm-up */
     double median;
     double tokens;              /* tokens of a step, mean over those steps */
-    double gemm_seconds;        /* replay of the last step's own matrix products; 0: not asked */
+    double gemm_seconds;        /* replay of the matrix products of the last step; 0: not requested */
 };
 
 struct bench_work {
     struct model *model;
     struct run_tasks tasks;
-    const char *method, *sampling; /* the latter of several tasks */
+    const char *method, *sampling; /* the latter for several tasks */
     enum join_way join;
     int batch, warm, steps;        /* steps: at most BENCH_STEPS */
-    int shards;                    /* 0: the usual ones */
+    int shards;                    /* 0: the default */
     bool products;                 /* without workers: the last step's are recorded and replayed */
 };
-/* The run's description but for its steps; config_release, also on failure. */
+/* Sets the config of the run except its steps; the caller calls config_release, also after a failure. */
 int bench_config(const struct bench_work *w, struct run_config *c, struct err *e);
 /* Trains for `warm` + `steps` steps.  workers 0: on the calling thread. */
 int bench_train(const struct bench_work *w, int workers, struct bench_times *out, struct err *e);
 /* Sets the median of those steps. */
 void bench_median(struct bench_times *t);
-/* Sum of GF/s of `callers` threads that call sgemm on their own at once. */
+/* Returns the sum of GF/s of `callers` threads that call sgemm concurrently. */
 double bench_sgemm(int callers, double seconds);
-/* t-SNE iterations a second on `points` made points, set-up left out; about `seconds` long. */
+/* Returns t-SNE iterations per second on `points` synthetic points, without set-up; takes about `seconds`. */
 double bench_tsne(int points, int workers, double seconds);
 
 #endif

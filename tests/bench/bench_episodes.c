@@ -12,7 +12,7 @@
 
 enum { EPISODES = 16, SUPPORT = 20, QUERY = 10, INNER = 4, LENGTH = 32, CLASSES = 2, ROWS = SUPPORT + QUERY };
 
-/* A worker's own things. */
+/* State of a worker. */
 struct bench_seat {
     bool open;
     struct worker w;
@@ -119,7 +119,7 @@ int bench_episodes(int workers, int warm, int steps, struct bench_times *out, st
         crew_do(crew, &(struct crew_work){ x, EPISODES, one_episode, NULL, NULL });
         if (i >= warm) out->second[out->steps++] = clock_seconds() - begin;
         x->number += EPISODES;
-        if (x->no_memory) rc = err_set(e, ERR_SYSTEM, "no memory for an episode");
+        if (x->no_memory) rc = err_set(e, ERR_SYSTEM, "out of memory for an episode");
     }
     for (int i = 0; i < EPISODES; i++) out->tokens += x->tokens[i];
     bench_median(out);
@@ -129,7 +129,7 @@ int bench_episodes(int workers, int warm, int steps, struct bench_times *out, st
     return rc;
 }
 
-/* A plain step of so many rows: the same modules and norms, with an ordinary head. */
+/* A plain step of that batch size: the same modules and norms, with an ordinary head. */
 static int bench_episodes_plain_step(struct model *m, int rows, double *seconds, struct err *e) {
     struct task t, *const all[] = { &t };
     struct bench_times times;
@@ -156,7 +156,7 @@ int bench_episodes_ratio(struct bench_ratio *step, double *scaling, struct err *
     if (!rc) rc = bench_episodes_plain_step(m, QUERY, &query, e);
     bench_model_free(m);
     if (rc) return rc;
-    *step = (struct bench_ratio){ "outer_step", "16 first-order episodes, of their passes as plain steps",
+    *step = (struct bench_ratio){ "outer_step", "16 first-order episodes relative to their passes as plain steps",
                                   alone.median / (EPISODES * ((INNER + 1.5) * batch + query)), 1.15 };
     *scaling = alone.median / both.median;
     return 0;

@@ -40,7 +40,7 @@ static int made_run(struct store *s, int i, int steps, int64_t *id, struct err *
     if (!rc) rc = store_evaluation(s, &v);
     struct store_change end = { .run = *id, .step = steps, .state = STORE_FINISHED, .seconds = 60 };
     if (!rc) rc = store_change(s, &end);
-    return rc ? err_set(e, rc, "the made history cannot be written") : store_disown(s, *id, e);
+    return rc ? err_set(e, rc, "the synthetic history cannot be written") : store_disown(s, *id, e);
 }
 
 static double seconds_since(double from) { return clock_thread_seconds() - from; }
@@ -116,7 +116,7 @@ int bench_history(int runs, int points, struct bench_history_time out[BENCH_HIST
         { "runs_open", "all runs: opened and listed", 0 }, { "runs_sort", "sorted by the best value", 0 },
         { "runs_filter", "filtered by three terms", 0 },      { "runs_group", "grouped by method, with means", 0 },
         { "runs_draw", "drawn, 200x60", 0 },                  { "points_open", "the long run: read", 0 },
-        { "points_draw", "and drawn, 200x60", 0 },
+        { "points_draw", "the long run: drawn, 200x60", 0 },
     };
     memcpy(out, times, sizeof times);
     struct scratch at;

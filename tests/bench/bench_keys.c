@@ -23,8 +23,8 @@ extern char **environ;
 
 enum { QUIET_MS = 4, ANSWER_MS = 400, BEGIN_MS = 60000, STEP_MS = 100 };
 
-/* What is painted is read until nothing has come for `quiet` ms, or `most` have passed before anything came; *last: when its
- * last byte did.  Returns whether anything came; kept: it is added there. */
+/* Reads the painted bytes until none arrived for `quiet` ms, or none at all within `most` ms; *last: time of the last byte.
+ * Returns whether any arrived; kept: they are appended there. */
 static bool bench_keys_drain(int fd, int quiet, int most, double *last, struct buf *kept) {
     char bytes[16384];
     bool any = false;
@@ -44,7 +44,7 @@ static int bench_keys_by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The program next to this one.  Caller frees. */
+/* Returns the path of petri next to this program, which the caller frees. */
 static char *bench_keys_petri(void) {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -54,14 +54,14 @@ static char *bench_keys_petri(void) {
     return file_join(self, "petri");
 }
 
-/* The screens on the other end of a new terminal of 120 x 40; *fd: this end. */
+/* Opens the screens on a new 120x40 terminal; *fd: its other end. */
 static int bench_keys_open(const char *folder, const char *model, const char *task, pid_t *pid, int *fd, struct err *e) {
     struct winsize size = { .ws_row = 40, .ws_col = 120 };
     *fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (*fd < 0 || grantpt(*fd) || unlockpt(*fd)) return err_set(e, ERR_SYSTEM, "no terminal of its own: %s", strerror(errno));
+    if (*fd < 0 || grantpt(*fd) || unlockpt(*fd)) return err_set(e, ERR_SYSTEM, "cannot create a terminal: %s", strerror(errno));
     ioctl(*fd, TIOCSWINSZ, &size);
     char path[64], *db = file_join(folder, "keys.db");
-    if (ptsname_r(*fd, path, sizeof path)) return err_set(e, ERR_SYSTEM, "no terminal of its own: %s", strerror(errno));
+    if (ptsname_r(*fd, path, sizeof path)) return err_set(e, ERR_SYSTEM, "cannot create a terminal: %s", strerror(errno));
     char *argv[] = { "petri", "--db", db, "--model", (char *)model, "--task", (char *)task, "--workers", "2", NULL };
     setenv("TERM", "xterm-256color", 1);
     setenv("XDG_CONFIG_HOME", folder, 1);
@@ -101,7 +101,7 @@ static void bench_keys_type(int fd, const char *keys) {
     (void)ignored;
 }
 
-/* Keys that each change what is shown. */
+/* Presses keys that each change the screen. */
 static void bench_keys_press(int fd, int keys, struct bench_keys *out) {
     static const char pressed[] = "1jkjk??1lhlh2mMmMvv2,\r?2345321:\x7f:\x7f";
     double *ms = xcalloc((size_t)keys, sizeof *ms), last = 0;

@@ -1,14 +1,14 @@
-/* From a key to its paint: the real program on a terminal of its own, a run training behind it with two workers. */
+/* Latency from a key press to the painted screen: the real program on a new terminal, while a run trains with two workers. */
 #ifndef TESTS_BENCH_BENCH_KEYS_H
 #define TESTS_BENCH_BENCH_KEYS_H
 
 #include "core/base/err.h"
 
 struct bench_keys {
-    int keys, silent;            /* pressed; of them those that painted nothing */
-    double median, p95, worst;   /* milliseconds until the last byte of what the key painted */
+    int keys, silent;            /* pressed; those that painted nothing */
+    double median, p95, worst;   /* milliseconds until the last painted byte */
 };
-/* About `keys` of them.  Everything is made in a folder that goes away. */
+/* Presses about `keys` keys, in a temporary folder. */
 int bench_keys(const char *model, const char *task, int keys, struct bench_keys *out, struct err *e);
 
 #endif

@@ -15,7 +15,7 @@ void bench_fill(real *v, size_t n, uint32_t state, double spread) {
     }
 }
 
-/* A config.json's worth of shape; caller frees. */
+/* Returns the config.json of a shape, which the caller frees. */
 static char *config_of(enum family family, int layers, int width, int heads, int inner) {
     static const char base[] =
         "{\"model_type\":\"%s\",\"num_hidden_layers\":%d,\"hidden_size\":%d,\"num_attention_heads\":%d,"
@@ -33,7 +33,7 @@ static char *config_of(enum family family, int layers, int width, int heads, int
                    bert ? 2 : 1, bert ? 1e-12 : 1e-5, bert ? 0 : 1);
 }
 
-/* Where made models that are in use have their folders. */
+/* Folders of the models in use. */
 static struct scratch bench_made_at;
 static int bench_made_folders, bench_made_last;
 
@@ -67,7 +67,7 @@ static int bench_made_make_weights(struct model *m, struct err *e) {
         const struct tensor_info *t = &m->tensor[i];
         size_t n = (size_t)t->rows * (size_t)t->cols;
         m->weight[i] = mem_try(n, sizeof(real));
-        if (!m->weight[i]) return err_set(e, ERR_SYSTEM, "no memory for made weights of %s", t->name);
+        if (!m->weight[i]) return err_set(e, ERR_SYSTEM, "out of memory for the weights of %s", t->name);
         bench_fill(m->weight[i], n, (uint32_t)i + 1, is_gain(t->role) ? 0 : 0.07);
         for (size_t k = 0; is_gain(t->role) && k < n; k++) m->weight[i][k] = 1;
     }
@@ -106,7 +106,7 @@ void bench_model_free(struct model *m) {
     free(m);
 }
 
-/* Room for rows of these lengths, with made ids. */
+/* Allocates examples of these lengths, with generated ids. */
 static void bench_made_rows_of(struct dataset *d, int rows, const int *length, int vocabulary) {
     uint32_t state = 1;
     d->path = xstrdup("made");
@@ -125,7 +125,7 @@ static void bench_made_rows_of(struct dataset *d, int rows, const int *length, i
         d->row[i] = (struct dataset_row){ .a = "", .label = i % 2, .gold = true, .id = (uint64_t)i };
 }
 
-/* Runs of several tasks want dev rows: the same ones, which are not the split's own. */
+/* Multi-task runs need validation examples: the training examples again. */
 static void as_dev(struct task *t) {
     t->devs = 1;
     t->dev[0] = t->train;

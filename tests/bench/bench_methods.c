@@ -8,12 +8,12 @@
 
 enum { ROWS = 32, LENGTH = 32, PROMPT = 20 };
 
-/* LoRA at the same maps, of about as many values where its rank allows that: nothing is less than rank 1.  Prompts stand
- * beside a prefix of equal length, and their rows count as tokens. */
+/* LoRA at the same maps, with about as many parameters where its rank (at least 1) allows that.  Prompts are compared
+ * with a prefix of equal length, and count as tokens. */
 static const struct {
     const char *key, *method, *beside;
     double bound;
-    int rows; /* that join each text */
+    int rows; /* prepended to each text */
 } methods[] = {
     { "rslora", "rslora(r=8)", "lora(r=8)", 1.05, 0 },
     { "ia3", "ia3", "lora(at=k,r=1) + lora(at=v,r=1) + lora(at=w2,r=1)", 1.05, 0 },

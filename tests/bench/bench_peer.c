@@ -46,14 +46,14 @@ static const struct peer_work *bench_peer_find(const char *name, struct err *e) 
         }
         buf_printf(&names, "%s%s", i ? ", " : "", works[i].name);
     }
-    err_set(e, ERR_USAGE, "there is no work \"%s\"; there are %s", name, buf_text(&names));
+    err_set(e, ERR_USAGE, "--peer-work: unknown workload \"%s\"; known are %s", name, buf_text(&names));
     buf_release(&names);
     return NULL;
 }
 
-/* ---- the rows ---- */
+/* ---- data ---- */
 
-/* Targets of `length` tokens made by a rule, the last one the end. */
+/* Generates targets of `length` tokens by a rule, ending with the end token. */
 static void long_targets(struct dataset *d, int length, int32_t end) {
     d->target_ids = xrealloc(d->target_ids, d->rows * (size_t)length, sizeof *d->target_ids);
     for (size_t i = 0; i < d->rows; i++) {
@@ -65,7 +65,7 @@ static void long_targets(struct dataset *d, int length, int32_t end) {
     }
 }
 
-/* SST-2's first rows, encoded for the model, in text form where it writes. */
+/* Reads the first examples of SST-2, encoded for the model, in text form for text-to-text models. */
 static int open_rows(struct task *t, const struct bench_peer *p, const struct peer_work *w,
                      const struct model *m, struct err *e) {
     if (!p->task)
@@ -86,7 +86,7 @@ static int open_rows(struct task *t, const struct bench_peer *p, const struct pe
 
 /* ---- generation ---- */
 
-/* A step is one group of sources: neither more nor less than NEW_TOKENS new tokens each. */
+/* A step is one group of sources with exactly NEW_TOKENS new tokens each. */
 static int bench_peer_generate(const struct model *m, const struct dataset *d, const struct peer_work *w,
                                int threads, struct bench_times *out, struct err *e) {
     struct generate_options o;
@@ -134,7 +134,7 @@ static int work_made(const struct peer_work *w, int threads, struct bench_times 
     return rc;
 }
 
-/* Eight tasks in every batch, T5-small's shapes. */
+/* Eight tasks in every batch, T5-small shapes. */
 static int work_tasks(const struct peer_work *w, int threads, struct bench_times *out, struct err *e) {
     struct model *m = bench_model(FAMILY_T5, 6, 512, 8, 2048, e);
     if (!m) return e->code;

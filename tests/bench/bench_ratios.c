@@ -51,18 +51,18 @@ static int of_tasks(double seconds, struct bench_ratio *mixed, struct bench_rati
     side[2].work.method = "shared-adapter(r=48)";
     side[3].work.method = "adapter-per-task(r=48)";
     int rc = bench_turns(side, COUNT_OF(side), seconds, e);
-    *mixed = (struct bench_ratio){ "mixed_tasks", "a batch of four tasks, of one of one task; lora",
+    *mixed = (struct bench_ratio){ "mixed_tasks", "a batch of four tasks relative to one task; lora",
                                    bench_over(&side[1], &side[0]), 1.05 };
-    *each = (struct bench_ratio){ "adapters_per_task", "the same with an adapter a task, of one adapter",
+    *each = (struct bench_ratio){ "adapters_per_task", "the same with an adapter per task relative to a shared adapter",
                                   bench_over(&side[3], &side[2]), 1.10 };
     for (int i = 0; i < HEADS; i++) bench_task_free(&t[i]);
     bench_model_free(m);
     return rc;
 }
 
-/* ---- made weights and the join: eight tasks' texts on T5-small's shapes ---- */
+/* ---- generated weights and whole-batch losses: texts of eight tasks on T5-small shapes ---- */
 
-/* What a step does besides its parts, measured alone. */
+/* Parts of a step, measured alone. */
 struct bench_alone {
     const struct model *model;
     struct task *const *task;
@@ -97,7 +97,7 @@ static void close_alone(struct bench_alone *x) {
     config_release(&x->config);
 }
 
-/* The weights are made, and the way back from their gradients. */
+/* Generates the weights and propagates their gradients. */
 static void bench_ratios_make_weights(struct bench_alone *x) {
     const struct plan *p = x->plan;
     node *made = xcalloc((size_t)p->made, sizeof *made);
@@ -116,7 +116,7 @@ static void bench_ratios_make_weights(struct bench_alone *x) {
     free(seed);
 }
 
-/* The encoder's way forward for all rows, in four parts of as many tasks, as long ones as short ones in each. */
+/* Forward pass of the encoder over the batch, in four parts with the same number of tasks and similar lengths. */
 static void bench_ratios_encode(struct bench_alone *x) {
     struct attach *a = attach_new(x->plan, x->model);
     for (int part = 0; part < BENCH_OF_TASK; part++) {
@@ -135,7 +135,7 @@ static void bench_ratios_encode(struct bench_alone *x) {
     attach_free(a);
 }
 
-/* The median of as many as fit into the time, after one that warms up. */
+/* Returns the median of as many repetitions as fit into the time, after a warm-up. */
 static int time_alone(const struct bench_work *w, void (*what)(struct bench_alone *), double seconds, double *median, struct err *e) {
     struct bench_alone x;
     struct bench_times t = { 0 };
@@ -153,7 +153,7 @@ static int time_alone(const struct bench_work *w, void (*what)(struct bench_alon
     return rc;
 }
 
-/* The method without the losses that look across the batch; caller frees. */
+/* Returns the method without whole-batch losses, which the caller frees. */
 static char *without_join(const char *text) {
     struct method m;
     struct err e = ERR_INIT;
@@ -181,11 +181,11 @@ static int of_networks(double seconds, struct bench_ratio *share, struct bench_r
     int rc = bench_turns(side, COUNT_OF(side), 0.8 * seconds, e);
     if (!rc) rc = time_alone(&side[3].work, bench_ratios_make_weights, 0.05 * seconds, &made, e);
     if (!rc) rc = time_alone(&side[2].work, bench_ratios_encode, 0.15 * seconds, &encoder, e);
-    *share = (struct bench_ratio){ "made_share", "hyperformer++'s made weights, forward and back, of its step",
+    *share = (struct bench_ratio){ "made_share", "generated weights of hyperformer++, forward and backward, relative to its step",
                                    made / side[3].times.median, 0.10 };
-    *held = (struct bench_ratio){ "join_held", "pha with tapes held until the join, of pha without the losses",
+    *held = (struct bench_ratio){ "join_held", "pha with stored activations relative to pha without whole-batch losses",
                                   bench_over(&side[1], &side[0]), 1.03 };
-    *twice = (struct bench_ratio){ "join_twice", "what running the encoder twice adds, of its way forward alone",
+    *twice = (struct bench_ratio){ "join_twice", "recomputation of the encoder relative to its forward pass",
                                    (side[2].times.median - side[0].times.median) / encoder, 1.05 };
     for (int i = 0; i < BENCH_TASKS; i++) bench_task_free(&t[i]);
     free(plain);

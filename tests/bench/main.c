@@ -1,4 +1,4 @@
-/* build/bench: measures this machine and petri on it; `make bench` runs it. */
+/* build/bench: measures the speed of petri on this machine; `make bench` runs it. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,10 +77,10 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
         json_member_int(&b, "threads", threads);
         json_member_int(&b, "steps", times.steps);
     }
-    bench_say(a, "seconds", sum, "s", "all counted steps", &b);
-    bench_say(a, "median", times.median, "s", "a step", &b);
+    bench_say(a, "seconds", sum, "s", "all measured steps", &b);
+    bench_say(a, "median", times.median, "s", "per step", &b);
     bench_say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
-    bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
+    bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "peak resident memory", &b);
     close_object(a, &b);
     return 0;
 }
@@ -125,7 +125,7 @@ static void say_ratios(const struct args *a, const struct bench_ratio *r, int n,
     }
 }
 
-/* --history: looking at many runs, and one long one. */
+/* --history: lists and curves of many runs, and of one long run. */
 static int bench_a_history(const struct args *a, struct err *e) {
     struct bench_history_time times[BENCH_HISTORY_TIMES];
     int64_t runs = asked(a)->runs, points = asked(a)->points;
@@ -137,26 +137,27 @@ static int bench_a_history(const struct args *a, struct err *e) {
         json_member_int(&b, "runs", runs);
         json_member_int(&b, "points", points);
     } else {
-        printf("a made history of %lld runs, and of one run of %lld points; time of the processor\n", (long long)runs, (long long)points);
+        printf("synthetic history of %lld runs, and of one run with %lld points; processor time\n", (long long)runs, (long long)points);
     }
     for (int i = 0; i < BENCH_HISTORY_TIMES; i++) bench_say(a, times[i].key, 1000 * times[i].seconds, "ms", times[i].what, &b);
     close_object(a, &b);
     return 0;
 }
 
-/* --methods: a step of each beside one of LoRA or of a prefix. */
+/* --methods: a step of each compared with one of LoRA or of a prefix. */
 static int bench_the_methods(const struct args *a, struct err *e) {
     int64_t seconds = asked(a)->seconds;
     int rc = 0, n = bench_methods_count();
     bool json = a->json;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    if (!rc && !json) printf("MiniLM's shapes, 32 rows of 32 tokens, one worker; prompts a token, their own rows counted\n");
+    if (!rc && !json) printf("MiniLM shapes, batch size 32, sequence length 32, one worker; prompts per token, with the prompt tokens\n");
     for (int i = 0; i < n && !rc; i++) {
         struct bench_method m;
         rc = bench_method(i, (double)seconds / n, &m, e);
         char *what = rc ? NULL
-                        : xprintf("%s beside %s, %.2f times its values, %d steps of each (bound %.3g)", m.method, m.beside, m.values,
+                        : xprintf("%s compared with %s, %.2f times its parameters, %d steps each (bound %.3g)",
+                                  m.method, m.beside, m.values,
                                   m.steps,
                                   m.bound);
         if (!rc) bench_say(a, m.key, m.ratio, "\u00D7", what, &b);
@@ -168,19 +169,19 @@ static int bench_the_methods(const struct args *a, struct err *e) {
     return rc;
 }
 
-/* --keys: from a key to its paint. */
+/* --keys: latency from a key press to the painted screen. */
 static int bench_the_keys(const struct args *a, struct err *e) {
     struct bench_keys k;
     int rc = bench_keys(model_of(a), a->task ? a->task : paths_task(), 400, &k, e);
     if (rc) return rc;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    if (!a->json) printf("keys on a terminal of 120 x 40, while a run trains with two workers\n");
+    if (!a->json) printf("keys on a 120x40 terminal, while a run trains with two workers\n");
     bench_say(a, "keys", k.keys, "", "pressed", &b);
-    bench_say(a, "keys_silent", k.silent, "", "of them changed nothing on the screen", &b);
-    bench_say(a, "key_median", k.median, "ms", "until what it painted was there, median", &b);
+    bench_say(a, "keys_silent", k.silent, "", "keys that changed nothing on the screen", &b);
+    bench_say(a, "key_median", k.median, "ms", "until the screen was painted, median", &b);
     bench_say(a, "key_p95", k.p95, "ms", "95th percentile (bound 50)", &b);
-    bench_say(a, "key_worst", k.worst, "ms", "the longest", &b);
+    bench_say(a, "key_worst", k.worst, "ms", "maximum", &b);
     close_object(a, &b);
     return 0;
 }
@@ -201,32 +202,32 @@ static int bench_run(const struct args *a, struct err *e) {
             json_member_string(&b, "processor", facts->processor);
             json_member_string(&b, "kernel", facts->kernel);
             json_member_int(&b, "cores", sysconf(_SC_NPROCESSORS_ONLN));
-            json_member_string(&b, "work", "lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards");
+            json_member_string(&b, "work", "lora(r=8), BERT-base shapes, batch size 8, sequence length 128, 4 shards");
         } else {
-            printf("%s, %s kernels; lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards\n",
+            printf("%s, %s kernels; lora(r=8), BERT-base shapes, batch size 8, sequence length 128, 4 shards\n",
                    facts->processor, facts->kernel);
         }
         bench_say(a, "sgemm_gflops", m->one, "GF/s", "one caller, 256×768×768", &b);
-        bench_say(a, "scaling_sgemm", m->two / m->one, "×", "gain of a second independent caller", &b);
+        bench_say(a, "scaling_sgemm", m->two / m->one, "×", "speedup by a second independent caller", &b);
         bench_say(a, "gemm_share", m->alone.gemm_seconds / m->alone.median, "",
-                       "the step's own matrix products, replayed alone, of the step's time", &b);
+                       "matrix products of the step, replayed alone, relative to the time of the step", &b);
         bench_say(a, "step_seconds", m->alone.median, "s", "one worker, median", &b);
         bench_say(a, "step_seconds_2", m->both.median, "s", "two workers, median", &b);
-        bench_say(a, "scaling", m->alone.median / m->both.median, "×", "gain of a second worker", &b);
+        bench_say(a, "scaling", m->alone.median / m->both.median, "×", "speedup by a second worker", &b);
         bench_say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
         bench_say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
-        bench_say(a, "steps", m->steps, "", "counted in each", &b);
+        bench_say(a, "steps", m->steps, "", "measured in each", &b);
         say_ratios(a, m->ratio, BENCH_RATIOS, &b);
         say_ratios(a, &m->outer, 1, &b);
-        bench_say(a, "outer_scaling", m->outer_scaling, "×", "gain of a second worker over episodes", &b);
-        bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
+        bench_say(a, "outer_scaling", m->outer_scaling, "×", "speedup by a second worker over episodes", &b);
+        bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "peak resident memory", &b);
         close_object(a, &b);
     }
     free(m);
     return rc;
 }
 
-static const struct verb BENCH = { "bench", "", "measure this machine and petri on it", OPTIONS, 0, 0, bench_run };
+static const struct verb BENCH = { "bench", "", "Measure the speed of petri on this machine", OPTIONS, 0, 0, bench_run };
 
 int main(int argc, char **argv) {
     struct err e = ERR_INIT;

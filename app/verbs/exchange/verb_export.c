@@ -1,4 +1,4 @@
-/* export: a run's points, its record, its weights. */
+/* export: points, record and weights of a run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "core/base/text.h"
 #include "core/exchange/export.h"
 
-/* Points as CSV or Markdown, or the run's record and its points as JSON Lines.  path NULL: to standard
+/* Writes points as CSV or Markdown, or the record and points of a run as JSON Lines.  path NULL: to standard
  * output. */
 static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, enum store_format form,
                        const char *path, struct err *e) {
@@ -46,7 +46,7 @@ static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struc
     struct run_config c;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
-    if (!record_config_of(&run, &c, NULL)) { /* points are exported all the same */
+    if (!record_config_of(&run, &c, NULL)) { /* points can be exported without it */
         outfile_guard_run(g, &c);
         config_release(&c);
     }
@@ -54,7 +54,7 @@ static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struc
     return 0;
 }
 
-/* What PATH is to an export, and whether there must be one. */
+/* What PATH is for an export, and whether it is required. */
 enum { TO_STDOUT_OR_FILE, TO_FOLDER, TO_FILE_OR_FOLDER };
 enum { TO_CSV, TO_JSON, TO_MARKDOWN, TO_HF, TO_PETRI, TO_PEFT, TO_HUB }; /* the words of --to */
 static const struct destination {
@@ -76,16 +76,16 @@ static bool is_folder(const struct destination *to, const char *path) {
 
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
     if (!path && to->path != TO_STDOUT_OR_FILE)
-        return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
+        return err_set(e, ERR_USAGE, "--to %s: requires %s: the %s is missing", to->name,
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors",
                        to->path == TO_FOLDER ? "folder" : "file");
     if (a->overwrite && (!path || is_folder(to, path)))
-        return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s",
+        return err_set(e, ERR_USAGE, "--overwrite: requires PATH to be a file%s",
                        path ? "; a folder must be new or empty" : "");
     return 0;
 }
 
-/* One task's values for another program, or for another history. */
+/* Exports the parameters of one task for another program or another database. */
 static int export_values(const struct args *a, struct store *s, int64_t id, const char *path, struct err *e) {
     struct opened o = { 0 };
     struct buf said = BUF_INIT;
@@ -124,8 +124,8 @@ void verb_tell_folder(const struct args *a, int64_t run, const char *folder, dou
     }
     out_text(folder);
     if (isnan(worst))
-        puts(": written; not compared with the run: the rows that it was trained on are not there");
-    else printf(": written; largest logit difference from the run on 20 rows: %.2g\n", worst);
+        puts(": written; not compared with the run: its training data is missing");
+    else printf(": written; largest logit difference from the run on 20 examples: %.2g\n", worst);
 }
 
 static int write_folder(const struct args *a, struct store *s, int64_t run, const char *folder,

@@ -1,4 +1,4 @@
-/* import: what was trained elsewhere, or in another history, becomes a run. */
+/* import: an adapter trained elsewhere, or in another database, becomes a run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 /* ---- what is imported ---- */
 
-/* Reads a file of petri's own on the model that it names. */
+/* Reads a file in petri's format on its base model. */
 static int read_petri(const struct args *a, const char *file, struct imported *x, struct err *e) {
     struct run_config c;
     struct buf said = BUF_INIT;
@@ -29,7 +29,7 @@ static int read_petri(const struct args *a, const char *file, struct imported *x
     return rc;
 }
 
-/* The model that an adapter's folder is for: what was given, else its own words for it as a path, then as a
+/* Finds the base model of an adapter folder: --model, else the name in its config as a path, then as a model
  * name. */
 static struct model *find_base(const struct args *a, const char *folder, struct err *e) {
     const char *given = a->model;
@@ -41,7 +41,7 @@ static struct model *find_base(const struct args *a, const char *folder, struct 
     if (!m && base && first.code == ERR_NOT_FOUND) m = model_share(last, e);
     else if (!m) *e = first;
     if (!m && (!base || e->code == ERR_NOT_FOUND))
-        err_set(e, ERR_NOT_FOUND, "%s: its base model (%s) is not here; --model DIR names it", folder,
+        err_set(e, ERR_NOT_FOUND, "%s: base model not found: %s; specify it with --model DIR", folder,
                 base ? base : "unnamed");
     free(base);
     free(last);
@@ -52,8 +52,7 @@ static int read_adapter(const struct args *a, const char *folder, struct importe
     bool hub = import_is_hub(folder);
     if (!hub && !import_is_peft(folder))
         return err_set(e, ERR_INPUT,
-                       "%s/adapter_config.json: has neither \"peft_type\" nor \"model_type\": not a folder "
-                       "of PEFT or AdapterHub",
+                       "%s/adapter_config.json: has neither \"peft_type\" nor \"model_type\": not a PEFT or AdapterHub folder",
                        folder);
     struct model *m = find_base(a, folder, e);
     return m ? (hub ? import_hub : import_peft)(folder, m, x, e) : e->code;
@@ -65,11 +64,11 @@ static int read_fusion(const struct args *a, const char *folder, struct imported
 }
 
 static int verb_import_read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {
-    if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such file or folder", path);
+    if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: no such file or folder", path);
     bool fusion = import_is_fusion(path);
     if (a->adapter.count && !fusion)
         return err_set(e, ERR_USAGE,
-                       "--adapter: %s has no adapter_fusion_config.json: nothing in it joins adapters", path);
+                       "--adapter: requires a fusion: %s has no adapter_fusion_config.json", path);
     struct notes aside = { 0 };
     char *own = import_petri_file(path),
          *adapter = own || fusion ? NULL : import_adapter_folder(path, &aside, e);
@@ -79,8 +78,8 @@ static int verb_import_read_any(const struct args *a, const char *path, struct i
     else if (adapter) rc = read_adapter(a, adapter, x, e);
     else if (!rc)
         rc = err_set(e, ERR_INPUT,
-                     "%s: is not a file that `petri export --to petri` writes, nor a folder with one or with "
-                     "adapter_config.json", path);
+                     "%s: unknown format: expected a file written by `petri export --to petri`, or a "
+                     "folder with one or with adapter_config.json", path);
     for (size_t i = 0; !rc && i < aside.count; i++) notes_add(&x->ignored, "%s", aside.line[i]);
     notes_release(&aside);
     free(own);
@@ -98,12 +97,12 @@ static void tell_notes(const char *what, const struct notes *n) {
 
 static int verb_import_tell(const struct args *a, struct store *s, int64_t id, const struct imported *x,
                             struct err *e) {
-    char *ending = xprintf("of %s's format", x->format);
+    char *ending = xprintf("imported from %s", x->format);
     int rc = verb_tell_made(a, s, id, ending, e);
     free(ending);
     if (rc || a->json) return rc;
     tell_notes("read", &x->read);
-    tell_notes("left aside:", &x->ignored);
+    tell_notes("ignored:", &x->ignored);
     tell_notes("assumed:", &x->assumed);
     return 0;
 }
@@ -139,10 +138,10 @@ int verb_classes(const struct args *a, char ***names, int *n, struct err *e) {
         buf_release(&bytes);
     } else if (!(rc = task_open(&t, &(struct task_source){ .where = given, .no_dev = true }, e))) {
         for (int i = 0; i < t.classes; i++) add_class(names, n, t.class_name[i], strlen(t.class_name[i]));
-        if (!t.classes) rc = err_set(e, ERR_USAGE, "--classes: the task %s has no classes", given);
+        if (!t.classes) rc = err_set(e, ERR_USAGE, "--classes: task %s has no classes", given);
         task_release(&t);
     } else {
-        err_prefix(e, "--classes: neither a list (a,b) nor a file or task");
+        err_prefix(e, "--classes: not a list (a,b), a file or a task");
     }
     return rc;
 }

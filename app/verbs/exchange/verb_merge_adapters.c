@@ -1,4 +1,4 @@
-/* merge-adapters: the adapters of several runs, joined into a run of their own. */
+/* merge-adapters: the adapters of several runs, merged into a new run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ struct joining {
     int64_t id[COMBINE_RUNS];
 };
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
-/* "0.7,0.3", one a run; without, all the same. */
+/* Reads "0.7,0.3", one weight per run; without the option all are equal. */
 static int read_merge_weights(const struct args *a, struct joining *j, struct err *e) {
     const char *given = a->merge.weights;
     char *text = xstrdup(given ? given : ""), *rest = text, *one;
@@ -30,18 +30,19 @@ static int read_merge_weights(const struct args *a, struct joining *j, struct er
     for (; given && !rc && (one = text_item(&rest)); n++) {
         double w;
         if (!text_to_double(one, &w) || !isfinite(w) || w == 0)
-            rc = err_set(e, ERR_USAGE, "--weights: \"%s\" is no number other than 0", one);
+            rc = err_set(e, ERR_USAGE, "--weights: must be numbers other than 0, found \"%s\"", one);
         else if (n < j->how.parts) j->part[n].weight = w;
     }
     free(text);
     if (!rc && given && n != j->how.parts)
-        rc = err_set(e, ERR_USAGE, "--weights: %d for %d runs; there is one for each, as 0.7,0.3", n,
+        rc = err_set(e, ERR_USAGE, "--weights: found %d for %d runs; give one per run, for example 0.7,0.3",
+            n,
                      j->how.parts);
     for (int i = 0; i < j->how.parts && !given; i++) j->part[i].weight = 1.0 / j->how.parts;
     return rc;
 }
 
-/* The runs' numbers, each once, and whose head is taken. */
+/* Finds the runs, each once, and the run that provides the head. */
 static int find_runs(const struct args *a, struct store *s, struct joining *j, struct err *e) {
     const char *head = a->merge.head;
     int64_t of = 0;
@@ -49,7 +50,7 @@ static int find_runs(const struct args *a, struct store *s, struct joining *j, s
         if (store_find(s, a->positional[i], &j->id[i], e)) return e->code;
         for (int k = 0; k < i; k++)
             if (j->id[k] == j->id[i])
-                return err_set(e, ERR_USAGE, "run %lld is named twice", (long long)j->id[i]);
+                return err_set(e, ERR_USAGE, "run %lld: given twice", (long long)j->id[i]);
     }
     j->how.head = -1;
     if (!head) return 0;
@@ -57,7 +58,7 @@ static int find_runs(const struct args *a, struct store *s, struct joining *j, s
     for (int i = 0; i < a->count; i++)
         if (j->id[i] == of) j->how.head = i;
     return j->how.head < 0
-               ? err_set(e, ERR_USAGE, "--head: run %lld is none of those that are joined", (long long)of)
+               ? err_set(e, ERR_USAGE, "--head: run %lld is not one of the merged runs", (long long)of)
                : 0;
 }
 
@@ -78,8 +79,8 @@ static int open_runs(const struct args *a, struct store *s, struct joining *j, s
 
 /* ---- the run ---- */
 
-/* Which runs, with the hash of the values that were taken, so that they are known whatever becomes of their
- * numbers. */
+/* Describes the merged runs with the hashes of their parameters, which identify them even if their numbers
+ * change. */
 static int describe(struct store *s, const struct joining *j, struct imported *x, struct err *e) {
     struct buf b = BUF_INIT;
     int rc = 0;
@@ -96,16 +97,15 @@ static int describe(struct store *s, const struct joining *j, struct imported *x
     x->version = xstrdup(combine_names[j->how.how]);
     if (j->how.how == COMBINE_TIES) notes_add(&x->assumed, "density %g", j->how.density);
     if (j->how.how != COMBINE_CONCAT)
-        notes_add(&x->assumed, "W_d and W_u are averaged each for itself, and a product of means is no mean "
-                               "of products: the change is not the weighted sum of the runs' changes, which "
-                               "--how concat gives");
+        notes_add(&x->assumed, "W_d and W_u are averaged separately, so the update is not the weighted "
+                               "sum of the updates of the runs (use --how concat for that)");
     if (j->how.head >= 0)
-        notes_add(&x->assumed, "the head and the description are those of %s", j->part[j->how.head].name);
+        notes_add(&x->assumed, "head and description from %s", j->part[j->how.head].name);
     return rc;
 }
 
 static int tell(const struct args *a, struct store *s, int64_t id, const struct imported *x, struct err *e) {
-    char *ending = xprintf("joined by %s", x->version);
+    char *ending = xprintf("merged by %s", x->version);
     int rc = verb_tell_made(a, s, id, ending, e);
     free(ending);
     for (size_t i = 0; !rc && !a->json && i < x->assumed.count; i++) {
@@ -144,11 +144,13 @@ int verb_merge_adapters(const struct args *a, struct err *e) {
                                   .density = a->merge.density } };
     struct store *s;
     int rc = a->count > COMBINE_RUNS
-                 ? err_set(e, ERR_USAGE, "%d runs: at most %d are joined at once", a->count, COMBINE_RUNS)
+                 ? err_set(e, ERR_USAGE, "petri merge-adapters: too many runs: found %d, at most %d",
+                     a->count, COMBINE_RUNS)
                  : 0;
     if (!rc) rc = read_merge_weights(a, &j, e);
     if (!rc && !j.how.density && j.how.how == COMBINE_TIES)
-        rc = err_set(e, ERR_USAGE, "--how ties needs --density, the share of values that is kept, as 0.5");
+        rc = err_set(e, ERR_USAGE,
+            "--how ties: requires --density, the share of values to retain, for example 0.5");
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     rc = join_runs(a, s, &j, e);

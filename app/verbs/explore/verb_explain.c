@@ -1,4 +1,4 @@
-/* petri explain: a method on a page, the same as Compose shows. */
+/* petri explain: the page of a method, as on Compose. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void verb_explain_print_json(const struct explain_page *page, const struc
     free(counts);
 }
 
-/* --beside: "2 axes apart: function, composition"; NULL where none was asked for.  Caller frees. */
+/* --beside: "2 axes apart: function, composition", which the caller frees; NULL without the option. */
 static int beside_text(const struct args *a, const struct method *m, char **out, struct err *e) {
     const char *other = a->beside;
     struct method b;
@@ -67,7 +67,7 @@ int verb_explain(const struct args *a, struct err *e) {
         free(beside);
         return rc;
     }
-    /* What cannot be on this model is explained too, with the reason. */
+    /* A method that is invalid on this model is explained too, with the reason. */
     bool can = !method_check(&m, &arch, &first, 1) || first.level != LEVEL_ERROR;
     struct plan *p = can ? verb_plan(&m, &arch, a, e) : NULL;
     if (can && !p) {
@@ -77,7 +77,7 @@ int verb_explain(const struct args *a, struct err *e) {
         explain_fill(&page, &m, named, p, &arch);
         if (a->json) verb_explain_print_json(&page, &m, named, p, &arch, beside);
         else print_page(&page);
-        if (beside && !a->json) printf("\nbeside %s\n  %s\n", a->beside, beside);
+        if (beside && !a->json) printf("\ncompared with %s\n  %s\n", a->beside, beside);
         explain_release(&page);
     }
     plan_free(p);

@@ -1,4 +1,4 @@
-/* Verbs about the space and what is at hand: count, methods, models, encode. */
+/* Verbs about methods and models: count, methods, models, encode. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ static int print_findings(const struct method *m, const struct arch *arch) {
     return n;
 }
 
-/* "  encoder self   147,456" for each place that trains something. */
+/* Prints "  encoder self   147,456" for each place with trainable parameters. */
 static void print_places(const struct plan *p) {
     for (int stack = STACK_ENCODER; p->decoder && stack <= STACK_DECODER; stack++)
         for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
@@ -72,8 +72,8 @@ static void print_places(const struct plan *p) {
 }
 
 static void print_heads(const struct plan *p, const char *values) {
-    if (p->label_width) printf("head's maps    %12s\n", values);
-    else if (!p->classes) printf("no head: the model writes text\n");
+    if (p->label_width) printf("head maps      %12s\n", values);
+    else if (!p->classes) printf("no head: text-to-text model\n");
     else if (p->tasks > 1) printf("%d heads       %12s\n", p->tasks, values);
     else printf("head (%d out)  %12s\n", p->classes, values);
 }
@@ -82,7 +82,7 @@ static void print_per_task(const struct plan *p) {
     char shared[32], own[32];
     text_thousands((int64_t)(p->trained_method - p->own), shared);
     text_thousands((int64_t)p->own, own);
-    printf("%.3f %% a task: %d tasks share %s and have %s of their own\n",
+    printf("%.3f%% per task: %d tasks share %s parameters and have %s separate ones\n",
            100.0 * (double)p->trained_method / p->tasks / (double)p->model, p->tasks, shared, own);
 }
 
@@ -90,12 +90,12 @@ static void print_meta(const struct plan *p) {
     char outer[32], inner[32];
     text_thousands((int64_t)p->meta_trained, outer);
     text_thousands((int64_t)p->adapted, inner);
-    printf("meta-trained  %12s  with the head's maps and %d rates of the inner loop%s\n", outer,
-           p->meta.learned ? p->rates : 0, p->meta.learned ? "" : ", whose rate is fixed");
-    printf("adapted       %12s  a task, and %d values a class\n", inner, p->label_width);
+    printf("meta-trained  %12s  with the head maps and %d inner learning rates%s\n", outer,
+           p->meta.learned ? p->rates : 0, p->meta.learned ? "" : " (fixed)");
+    printf("adapted       %12s  per task, and %d per class\n", inner, p->label_width);
 }
 
-/* Takes `how`. */
+/* Prints and frees `how`. */
 static void print_network(const char *name, char *how) {
     if (how) printf("  %-10s %s\n", name, how);
     free(how);
@@ -125,36 +125,38 @@ static void print_counts(const struct plan *p, const struct method *m, const str
     print_network("", m->fusion.on ? fusion_formula(m) : NULL);
     print_network("attempt", plan_network_arithmetic(p, "attempt"));
     print_network("", m->attempt.on ? attempt_formula(m) : NULL);
-    printf("trained now   %12s\n", trained);
+    printf("trainable     %12s\n", trained);
     print_places(p);
-    printf("kept after    %12s\n", kept);
+    printf("stored        %12s\n", kept);
     print_heads(p, head);
     printf("model         %12s\n", model);
-    printf("%.3f %% trained: %s of the %s of the model%s\n",
+    printf("%.3f%% trainable: %s of the %s parameters of the model%s\n",
            100.0 * (double)p->trained_method / (double)p->model, trained, model,
-           p->classes ? ", both without the head" : "");
+           p->classes ? ", without the head" : "");
     if (p->tasks > 1) print_per_task(p);
     if (p->meta.on) print_meta(p);
     print_findings(m, arch);
 }
 
-/* --classes: "3" for every task, or "2,3", one for each. */
+/* Reads --classes: "3" for every task, or "2,3", one per task. */
 static int verb_space_read_classes(const char *text, int tasks, int *out, struct err *e) {
     char *copy = xstrdup(text), *rest = copy, *part;
     int64_t v = 0;
     int n = 0, rc = 0;
     while (!rc && (part = text_item(&rest))) {
         if (n == tasks)
-            rc = err_set(e, ERR_USAGE, "--classes %s: more than the %d task%s", text, tasks,
+            rc = err_set(e, ERR_USAGE, "--classes %s: too many values for %d task%s", text, tasks,
                          tasks == 1 ? "" : "s");
         else if (!text_to_int(part, &v) || v < 1 || v > 100000)
-            rc = err_set(e, ERR_USAGE, "--classes %s: '%s' must be a whole number from 1 to 100000", text,
+            rc = err_set(e, ERR_USAGE, "--classes %s: must be integers between 1 and 100000, found \"%s\"",
+                text,
                          part);
         else out[n++] = (int)v;
     }
     free(copy);
     if (!rc && n != 1 && n != tasks)
-        rc = err_set(e, ERR_USAGE, "--classes %s: %d numbers for %d tasks; say one for each, or one for all",
+        rc = err_set(e, ERR_USAGE,
+            "--classes %s: found %d values for %d tasks; give one per task, or one for all",
                      text, n, tasks);
     for (int i = n; !rc && i < tasks; i++) out[i] = out[0];
     return rc;
@@ -181,7 +183,7 @@ int verb_method_of(const struct args *a, const char *text, struct method *out, s
     return rc;
 }
 
-/* The tasks are called 1, 2, …. */
+/* The tasks are named 1, 2, …. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
     char names[RUN_TASKS][16];
     const char *name[RUN_TASKS], *classes = a->classes;
@@ -226,7 +228,7 @@ static int count_one(const struct args *a, const struct method *m, const struct 
     return 0;
 }
 
-/* Each of them as it trains. */
+/* Counts each stage as it is trained. */
 static int count_stages(const struct args *a, const struct stages *s, const struct arch *arch,
                         struct err *e) {
     bool json = a->json;
@@ -251,10 +253,11 @@ int verb_count(const struct args *a, struct err *e) {
     if (e->code) return e->code;
     if (s && text) {
         free(said);
-        return err_set(e, ERR_USAGE, "--method: the stages say what each trains; leave --method out");
+        return err_set(e, ERR_USAGE,
+            "--method: cannot be combined with --regime stages, which has a method per stage");
     }
     if (!s && !text)
-        return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
+        return err_set(e, ERR_USAGE, "petri count: requires --method, for example --method 'lora(r=8)'");
     int rc = s ? 0 : verb_method_of(a, text, &m, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
@@ -271,7 +274,7 @@ int verb_count(const struct args *a, struct err *e) {
     return rc;
 }
 
-/* One axis of a method: the values of its modules. */
+/* Appends one axis of a method: the values of its modules. */
 static void add_axis(struct buf *b, const char *key, const struct method *m,
                      const char *(*value)(const struct module *)) {
     json_open(b, key, '[');
@@ -323,14 +326,14 @@ static void methods_json(const struct own_methods *own) {
         free(text);
         free(spelled);
     }
-    for (int i = 0; i < own->count; i++) { /* the user's own */
+    for (int i = 0; i < own->count; i++) { /* saved methods */
         json_put(&b, "{name:%s,text:%s,own:%i}", own->of[i].name, own->of[i].text, true);
     }
     buf_putc(&b, ']');
     out_line(&b);
 }
 
-/* What was done, as a line or an object. */
+/* Prints the result as a line or a JSON object. */
 static void methods_said(const struct args *a, const char *what, const char *of, int count) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
@@ -357,7 +360,7 @@ static int methods_export(const struct args *a, const char *path, const char *to
     return rc;
 }
 
-/* --save, --forget, --export, --import: one of them. */
+/* Carries out --save, --forget, --export or --import. */
 static int methods_change(const struct args *a, const char *path, struct err *e) {
     const char *save = a->methods.save, *forget = a->methods.forget, *to = a->methods.to,
                *from = a->methods.from;
@@ -375,8 +378,8 @@ int verb_methods(const struct args *a, struct err *e) {
     struct own_methods own = { 0 };
     struct err ignored = ERR_INIT;
     bool changes = a->methods.save || a->methods.forget || a->methods.to || a->methods.from;
-    char *path = own_methods_path(changes ? e
-                                          : &ignored); /* an account without a home has the published ones */
+    /* without a home folder only published methods are listed */
+    char *path = own_methods_path(changes ? e : &ignored);
     int rc = path ? methods_change(a, path, e) : changes ? e->code : 0;
     if (!rc && !changes) {
         if (path) rc = own_methods_read(path, &own, e);
@@ -405,7 +408,7 @@ static const struct report_column MODEL[] = {
     { 0 },
 };
 
-/* What a model's folder holds, or why it is refused. */
+/* Reads the shape of a model folder, or the reason why it is refused. */
 static struct model_row model_row(char *name, char *folder) {
     struct model_row row = { .name = name, .folder = folder };
     struct err e = ERR_INIT;
@@ -438,7 +441,7 @@ int verb_models(const struct args *a, struct err *e) {
     assets_free(name, n);
     if (text && n) verb_tell_own(paths_model(), NULL);
     else if (text)
-        printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n",
+        printf("No models found: fetch the default one with `%s`, or use a model folder with --model DIR.\n",
                paths_fetch());
     return 0;
 }
@@ -477,7 +480,7 @@ static void encode_text(const struct model *m, const struct encoded *x) {
         out_text(tokenizer_token(m->tokenizer, x->ids[i]));
         putchar('\n');
     }
-    printf("%zu tokens; --json adds the last layer's first vector and mean\n", x->n);
+    printf("%zu tokens; --json adds the first-token and mean vectors of the last layer\n", x->n);
 }
 
 int verb_encode(const struct args *a, struct err *e) {
@@ -498,8 +501,9 @@ int verb_encode(const struct args *a, struct err *e) {
         else encode_text(m, &x);
         size_t lost = x.cut_a + x.cut_b;
         if (lost)
-            fprintf(stderr, "petri: cut to %lld tokens: %zu token%s left out\n", (long long)longest, lost,
-                    lost == 1 ? " is" : "s are");
+            fprintf(stderr, "petri: truncated to %lld tokens: %zu token%s dropped\n",
+                (long long)longest, lost,
+                    lost == 1 ? "" : "s");
         encoded_release(&x);
     }
     free(cls);

@@ -9,8 +9,8 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 
-const char map_caution[] = "sizes of clusters and distances between them mean nothing; "
-                           "the scores are of the original vectors";
+const char map_caution[] =
+    "sizes of clusters and distances between them are not meaningful; scores are computed on the original vectors";
 
 void map_options(const struct args *a, struct tsne_options *o) {
     tsne_options_init(o);
@@ -40,7 +40,7 @@ void map_add_points(struct buf *b, const real *xy, int n) {
 
 const char map_csv_head[] = "set,run,step,model,layer,pool,perplexity,seed,row,task,label,prediction,x,y\n";
 
-/* What is the same in all lines of a map. */
+/* Writes the part that is equal in all lines of a map. */
 void map_csv_start(struct buf *b, const struct store_embedding *m, double perplexity, uint64_t seed) {
     buf_clear(b);
     if (m->id) buf_printf(b, "%lld,", (long long)m->id);

@@ -1,4 +1,4 @@
-/* petri map --steps: all moments of a run's training in turn, and the scores of each. */
+/* petri map --steps: a map of each saved step of a run, and its scores. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 
-/* What is played, and beside it the scores of what the run's retriever made of the same rows. */
+/* The maps, and the scores of the retriever's output for the same examples. */
 struct played_steps {
-    struct moments shown, retriever; /* retriever.count 0: there is none, or it is what is shown */
+    struct moments shown, retriever; /* retriever.count 0: none, or it is shown itself */
     bool by_task;
     uint64_t seed;
 };
@@ -23,7 +23,7 @@ static const struct ratings *scores_of(const struct played_steps *p, const struc
     return p->by_task ? &k->by_task : &k->ratings;
 }
 
-/* The retriever's moment of the same step, or NULL. */
+/* Returns the retriever's moment of the same step, or NULL. */
 static const struct moment *retrieved_at(const struct played_steps *p, int64_t step) {
     for (int i = 0; i < p->retriever.count; i++)
         if (p->retriever.moment[i].step == step) return &p->retriever.moment[i];
@@ -92,17 +92,17 @@ static void steps_text(const struct played_steps *p) {
         { m->metric, REPORT_DOUBLE, offsetof(struct step_line, metric), .decimals = 4 },
         { "preservation", REPORT_DOUBLE, offsetof(struct step_line, kept), .decimals = 4 },
         { "divergence", REPORT_DOUBLE, offsetof(struct step_line, kl), .decimals = 4 },
-        { "retriever's", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[0]), .decimals = 4,
+        { "retriever", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[0]), .decimals = 4,
           .forms = retrieved },
         { "purity", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[1]), .decimals = 4,
           .forms = retrieved },
         { 0 },
     };
-    printf("run %lld: %d rows of ", (long long)m->run, m->rows.n);
+    printf("run %lld: %d examples of ", (long long)m->run, m->rows.n);
     out_text(m->task);
     printf(" at %d steps, layer %d, %s, perplexity %.4g, seed %llu\n", m->count, m->layer, m->pool, m->used,
            (unsigned long long)p->seed);
-    if (p->by_task) puts("silhouette and purity of the tasks");
+    if (p->by_task) puts("silhouette and purity by task");
     struct step_line *row = xcalloc((size_t)m->count + 1, sizeof *row);
     for (int i = 0; i < m->count; i++) {
         const struct moment *k = &m->moment[i], *z = retrieved_at(p, k->step);
@@ -118,7 +118,7 @@ static void steps_text(const struct played_steps *p) {
     }
     out_rows(column, REPORT_TABLE, row, m->count, sizeof *row);
     free(row);
-    printf("each map goes on from the one before; %s\n", map_caution);
+    printf("each map is initialized from the previous one; %s\n", map_caution);
 }
 
 static int open_steps(const struct args *a, struct played_steps *p, struct crew *crew, struct err *e) {
@@ -127,7 +127,7 @@ static int open_steps(const struct args *a, struct played_steps *p, struct crew 
     int64_t run;
     if (!retriever && a->layer != PROBE_ALL_LAYERS)
         return err_set(e, ERR_USAGE,
-                       "--layer with --steps is retriever, not \"%lld\": a run keeps its last layer",
+                       "--layer: must be retriever with --steps, found \"%lld\": a run saves its last layer only",
                        (long long)a->layer);
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
@@ -135,7 +135,7 @@ static int open_steps(const struct args *a, struct played_steps *p, struct crew 
     if (!rc) rc = moments_open(&p->shown, s, run, retriever, crew, e);
     if (!rc && !retriever) moments_open(&p->retriever, s, run, true, crew, &(struct err)ERR_INIT);
     if (!rc && p->by_task && p->shown.rows.tasks < 2)
-        rc = err_set(e, ERR_USAGE, "--by task: the rows are of one task, %s", p->shown.task);
+        rc = err_set(e, ERR_USAGE, "--by task: requires several tasks, found only %s", p->shown.task);
     return verb_close(s, rc, e);
 }
 

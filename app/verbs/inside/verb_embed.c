@@ -1,4 +1,4 @@
-/* petri embed: vectors of a task's rows, kept; and the list of what is kept. */
+/* petri embed: saves vectors of the examples of a task; lists saved sets. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 
-/* ---- what is kept ---- */
+/* ---- the list ---- */
 
 static const struct report_column SET[] = {
     { "set", REPORT_LONG, .offset = offsetof(struct store_embedding, id) },
@@ -44,7 +44,7 @@ static int verb_embed_list(const struct args *a, struct err *e) {
     return verb_close(s, rc, e);
 }
 
-/* ---- making a set ---- */
+/* ---- a new set ---- */
 
 static int print_set(const struct args *a, struct store *s, int64_t id, bool new, struct err *e) {
     struct store_embedding m;
@@ -57,9 +57,9 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
         json_put(&b, "new:%i}", new);
         out_line(&b);
     } else {
-        printf("set %lld%s: %d rows of ", (long long)id, new ? "" : " (kept before)", m.rows);
+        printf("set %lld%s: %d examples of ", (long long)id, new ? "" : " (already saved)", m.rows);
         out_text(m.task);
-        printf(" (%s), layer %d, %s; petri map %lld draws it\n", m.split, m.layer, m.pool, (long long)id);
+        printf(" (%s), layer %d, %s; draw it with petri map %lld\n", m.split, m.layer, m.pool, (long long)id);
     }
     store_embedding_release(&m);
     return 0;

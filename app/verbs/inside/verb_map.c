@@ -1,5 +1,5 @@
-/* petri map: vectors in two dimensions with numbers beside them; of a kept set, of rows that are drawn and
- * kept as petri embed does it, of a file, or of all moments of a run's training in turn. */
+/* petri map: vectors in two dimensions with scores; of a saved set, of examples that are embedded and saved as
+ * by petri embed, of a file, or of all saved steps of a run. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ struct result {
     bool by_task, pca;
     struct tsne_options options;
     double kl, seconds; /* kl: NaN for PCA */
-    double kept;        /* 10-neighbour preservation */
+    double kept;        /* preservation of 10 neighbors */
     int repeats;        /* points that are equal to an earlier one */
     int unreached;      /* points for which the perplexity is out of reach */
     real *points;       /* n×2 */
@@ -55,7 +55,7 @@ static int verb_map_by_bytes(const void *pa, const void *pb) {
     return memcmp(a->x, b->x, a->size);
 }
 
-/* Points that are equal to an earlier one, bit for bit. */
+/* Counts the points that are equal to an earlier one, bit for bit. */
 static int count_repeats(const struct vectors *v) {
     struct point *p = xmalloc(((size_t)v->n + 1) * sizeof *p);
     int repeats = 0;
@@ -67,7 +67,7 @@ static int count_repeats(const struct vectors *v) {
     return repeats;
 }
 
-/* Whether the points differ by no more than their numbers are rounded. */
+/* Whether the points are equal up to rounding. */
 static bool equal_but_rounding(const struct vectors *v) {
     size_t d = (size_t)v->d, all = (size_t)v->n * d;
     for (size_t j = 0; j < d; j++) {
@@ -88,7 +88,7 @@ static void look_at_points(struct result *r) {
                  r->repeats == 1 ? "repeats" : "repeat");
     if (r->repeats < r->v.n - 1 && equal_but_rounding(&r->v))
         buf_part(&r->note,
-                 "the points differ by no more than their numbers are rounded: what is shown is rounding");
+                 "the points are equal up to rounding: the map shows floating-point noise");
 }
 
 static int layout(struct result *r, struct err *e) {
@@ -111,10 +111,11 @@ static int layout(struct result *r, struct err *e) {
     r->unreached = tsne_unreached(t);
     tsne_free(t);
     if (r->unreached)
-        buf_part(&r->note, "perplexity %.3g is out of reach for %d of %d points: more are equally near",
+        buf_part(&r->note,
+            "perplexity %.3g cannot be reached for %d of %d points, which have more neighbors at equal distance",
                  r->options.perplexity, r->unreached, v->n);
     if (r->options.perplexity < asked)
-        buf_part(&r->note, "perplexity lowered from %g to %.3g, the most that %d points allow", asked,
+        buf_part(&r->note, "perplexity lowered from %g to %.3g, the maximum for %d points", asked,
                  r->options.perplexity, v->n);
     return 0;
 }
@@ -155,7 +156,7 @@ static void verb_map_print_json(const struct result *r) {
              *k->purity.why ? 0 : k->near, r->kept, r->repeats);
     if (!r->pca) json_member_int(&b, "perplexity_unreached", r->unreached);
     json_put(&b, "undefined:{kl:%1s,silhouette:%1s,purity:%1s},note:%-s,caution:%s",
-             r->pca ? "pca has none" : NULL, k->silhouette.why, k->purity.why, buf_text(&r->note),
+             r->pca ? "not defined for pca" : NULL, k->silhouette.why, k->purity.why, buf_text(&r->note),
              map_caution);
     if (r->v.classes) map_add_labels(&b, r->v.class_name, r->v.label, r->v.n);
     map_add_points(&b, r->points, r->v.n);
@@ -185,14 +186,14 @@ static void print_rating(const char *name, const struct rating *r, int k) {
         out_text(r->why);
         puts(")");
     } else if (k) {
-        printf("%-12s %.6f  of %d neighbours\n", name, r->value, k);
+        printf("%-12s %.6f  of %d neighbors\n", name, r->value, k);
     } else {
         printf("%-12s %.6f\n", name, r->value);
     }
 }
 
 static void verb_map_print_text(const struct result *r) {
-    printf("%-12s %d of %d values\n", "points", r->v.n, r->v.d);
+    printf("%-12s %d of %d dimensions\n", "points", r->v.n, r->v.d);
     if (!r->pca)
         printf("%-12s %.4f  after %d iterations, perplexity %.4g, seed %llu\n", "divergence", r->kl,
                r->options.iterations, r->options.perplexity, (unsigned long long)r->options.seed);
@@ -200,7 +201,7 @@ static void verb_map_print_text(const struct result *r) {
     print_rating("silhouette", &r->ratings.silhouette, 0);
     print_rating("purity", &r->ratings.purity, r->ratings.near);
     if (isfinite(r->kept))
-        printf("%-12s %.4f  of the %d nearest are so in the map\n", "preservation", r->kept,
+        printf("%-12s %.4f  of the %d nearest neighbors are preserved in the map\n", "preservation", r->kept,
                r->v.n > RATINGS_NEAR ? RATINGS_NEAR : r->v.n - 1);
     if (r->note.size) {
         out_text(buf_text(&r->note));
@@ -209,9 +210,9 @@ static void verb_map_print_text(const struct result *r) {
     printf("%s; --json and --csv print the points\n", map_caution);
 }
 
-/* ---- a kept set ---- */
+/* ---- a saved set ---- */
 
-/* The set's rows as vectors of length 1, named by label or by task. */
+/* Converts the set to vectors of norm 1, labeled by class or by task. */
 static void take_vectors(struct result *r) {
     const struct store_embedding *m = &r->set;
     const struct rowset *rows = &r->rows;
@@ -232,7 +233,7 @@ static void take_vectors(struct result *r) {
     make_unit(v->x, n, v->d);
 }
 
-/* Rows drawn anew, kept as a set. */
+/* Draws and embeds examples, and saves the set. */
 static int draw_set(const struct args *a, int64_t *id, struct err *e) {
     struct asked q;
     struct store *s;
@@ -251,17 +252,19 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
     const char *typed = a->positional[0];
     int rc = a->count ? 0 : draw_set(a, &id, e);
     if (a->count && !text_to_int(*typed == '#' ? typed + 1 : typed, &id))
-        rc = err_set(e, ERR_USAGE, "\"%s\" is no set's number; petri embed prints it", typed);
+        rc = err_set(e, ERR_USAGE,
+            "petri map: unknown set: expected an id, found \"%s\"; list the sets with petri embed --list",
+            typed);
     if (!rc) rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = verb_close(s, store_embedding(s, id, &r->set, e), e);
     if (!rc) rc = rowset_read(&r->rows, &r->predicted, r->set.items, r->set.rows, r->set.task, e);
     if (rc) return rc;
     take_vectors(r);
-    buf_part(&r->note, "%.60s, %.60s, layer %d, %s, vectors scaled to length 1", r->set.model, r->set.task,
+    buf_part(&r->note, "%.60s, %.60s, layer %d, %s, vectors normalized", r->set.model, r->set.task,
              r->set.layer, r->set.pool);
     if (r->set.run) buf_part(&r->note, "run %lld, step %lld", (long long)r->set.run, (long long)r->set.step);
-    if (!a->count) buf_part(&r->note, "kept as set %lld", (long long)id);
+    if (!a->count) buf_part(&r->note, "saved as set %lld", (long long)id);
     return 0;
 }
 
@@ -281,7 +284,7 @@ static int one_map(const struct args *a, enum map_form form, struct err *e) {
     if (!rc) {
         int given = r.v.n;
         vectors_sample(&r.v, TSNE_MOST, r.options.seed);
-        if (r.v.n < given) buf_part(&r.note, "an even sample of %d of %d points", r.v.n, given);
+        if (r.v.n < given) buf_part(&r.note, "a sample of %d of %d points", r.v.n, given);
         look_at_points(&r);
         rc = layout(&r, e);
     }
@@ -295,11 +298,11 @@ static int one_map(const struct args *a, enum map_form form, struct err *e) {
     return rc;
 }
 
-/* Options that have no meaning for what is drawn. */
+/* Refuses options that do not apply to this kind of map. */
 static int refuse_others(const struct args *a, bool file, bool drawn, struct err *e) {
     const struct map_options *m = &a->map;
     if (!file && !drawn && (a->header || a->no_header || a->delimiter))
-        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE",
+        return err_set(e, ERR_USAGE, "--%s: requires --vectors FILE",
                        a->header      ? "header"
                        : a->no_header ? "no-header"
                                       : "delimiter");
@@ -308,7 +311,7 @@ static int refuse_others(const struct args *a, bool file, bool drawn, struct err
                         : a->pool != OVER_USUAL                                                ? "pool"
                                                                                                : NULL;
     if (!drawn && draws)
-        return err_set(e, ERR_USAGE, "--%s draws rows: give it without SET, --vectors and --steps", draws);
+        return err_set(e, ERR_USAGE, "--%s: cannot be combined with SET, --vectors or --steps", draws);
     return 0;
 }
 
@@ -318,7 +321,8 @@ int verb_map(const struct args *a, struct err *e) {
     bool drawn = !steps && (run || a->task || a->model) && !file && !a->count;
     bool odd = (run && !steps && !drawn) || (a->model && !drawn);
     if (odd || steps + file + drawn + a->count != 1)
-        return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+        return err_set(e, ERR_USAGE,
+            "petri map: requires one of SET, --run, --model, --task and --vectors; see petri map --help");
     int rc = refuse_others(a, file, drawn, e);
     if (rc) return rc;
     return steps ? map_all_steps(a, form, e) : one_map(a, form, e);

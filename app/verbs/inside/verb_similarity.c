@@ -1,5 +1,5 @@
-/* petri similarity: classes, rows, layers or trained tensors of two runs (or a run and its model, or
- * one with itself), a row's attention, or a run's tasks, as a matrix that is kept; and kept ones again. */
+/* petri similarity: classes, examples, layers or trained tensors of two runs (or a run and its model, or
+ * one with itself), attention of an example, or tasks of a run, as a saved matrix; prints saved ones. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 enum {
     FEW_ROWS = 40,
     MOST_NAMES = 2000,
-    EACH_TASK = 64 /* of each task, at least, where tasks are told apart */
+    EACH_TASK = 64 /* minimum number of examples of each task where tasks are distinguished */
 };
 
 struct similarity_choice {
@@ -57,7 +57,7 @@ static void verb_similarity_print_json(const struct matrix *m) {
     out_line(&b);
 }
 
-/* A cell a line, with what it is of: the settings as they are kept, in one field. */
+/* One line per cell, with the saved settings in one field. */
 static void verb_similarity_print_csv(const struct matrix *m) {
     struct buf b = BUF_INIT;
     puts("matrix,of,measure,row,column,value,about");
@@ -112,7 +112,7 @@ static void verb_similarity_print(const struct args *a, const struct matrix *m) 
     else verb_similarity_print_text(m);
 }
 
-/* ---- what is kept ---- */
+/* ---- the list ---- */
 
 static const struct report_column MATRIX[] = {
     { "matrix", REPORT_LONG, .offset = offsetof(struct store_matrix, id) },
@@ -159,8 +159,11 @@ static int choose_head(const struct args *a, struct similarity_choice *c, struct
     c->first = c->head <= 0;
     if (c->of != OF_ATTENTION) return 0;
     if (!c->row)
-        return err_set(e, ERR_USAGE, "--of attention needs --row N, as petri embed and Map number rows");
-    if (a->count > 1) return err_set(e, ERR_USAGE, "--of attention takes one run, or the model");
+        return err_set(e, ERR_USAGE,
+            "--of attention: requires --row N, the row number of the example in its file");
+    if (a->count > 1) return err_set(e, ERR_USAGE,
+        "--of attention: takes one run or the model, found %d runs",
+        a->count);
     return 0;
 }
 
@@ -170,14 +173,14 @@ static int verb_similarity_choose(const struct args *a, struct similarity_choice
     *c = (struct similarity_choice){ .of = (enum matrix_of)a->similarity.of, .cluster = a->similarity.cluster,
                                      .debiased = measure == DEBIASED };
     if (measure >= 0 && (measure != COSINE) != (c->of == OF_LAYERS))
-        return err_set(e, ERR_USAGE, "%s are compared by %s", matrix_of_names[c->of],
-                       c->of == OF_LAYERS ? "cka or debiased-cka" : "cosine");
+        return err_set(e, ERR_USAGE, "--measure: must be %s for --of %s",
+                       c->of == OF_LAYERS ? "cka or debiased-cka" : "cosine", matrix_of_names[c->of]);
     return choose_head(a, c, e);
 }
 
 static bool is_of_one_run(enum matrix_of of) { return of >= OF_PROTOTYPES; }
 
-/* A run's trained tensors are those of all its tasks, or of the one that was named. */
+/* Opens a run; its trained tensors are those of all tasks, or of that of --task. */
 static int verb_similarity_open_run(struct probe *p, struct store *s, int64_t run, const struct args *a,
                                     enum matrix_of of,
                                     const struct backbone_hint *hint, struct buf *said, struct err *e) {
@@ -187,13 +190,13 @@ static int verb_similarity_open_run(struct probe *p, struct store *s, int64_t ru
     return asked_open_run(p, a, s, run, all, hint, said, e);
 }
 
-/* Opens what is compared: p[0] and, with two, p[1]. */
+/* Opens the sides of the comparison: p[0] and, with two, p[1]. */
 static int verb_similarity_open_sides(const struct args *a, struct store *s, enum matrix_of of,
                                       struct probe *p, int *sides, struct err *e) {
     bool model = a->model || !a->count;
     if (is_of_one_run(of) && (a->count != 1 || model))
-        return err_set(e, ERR_USAGE, "--of %s takes one run", matrix_of_names[of]);
-    if (a->count == 2 && a->model) return err_set(e, ERR_USAGE, "give two runs, or one and --model");
+        return err_set(e, ERR_USAGE, "--of %s: requires exactly one run", matrix_of_names[of]);
+    if (a->count == 2 && a->model) return err_set(e, ERR_USAGE, "--model: cannot be combined with two runs");
     *sides = a->count + model > 1 ? 2 : 1;
     const struct backbone_hint hint = { .spare = a->model };
     struct buf said = BUF_INIT;
@@ -211,7 +214,7 @@ static int verb_similarity_open_sides(const struct args *a, struct store *s, enu
     return rc;
 }
 
-/* At which layer vectors are wanted; false: none are. */
+/* Returns whether vectors are needed, and their layer. */
 static bool wants_vectors(const struct similarity_choice *c, const struct probe *p, int *layer) {
     bool one = c->of == OF_CLASSES || c->of == OF_ROWS;
     *layer = c->of == OF_PROTOTYPES ? PROBE_RETRIEVER : c->of == OF_LAYERS ? PROBE_ALL_LAYERS : (int)c->layer;
@@ -222,7 +225,7 @@ static bool wants_vectors(const struct similarity_choice *c, const struct probe 
 static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int sides,
                                       struct similarity_choice *c, struct err *e) {
     if (sides == 2 && !p[0].opened.run)
-        q->draw.own = &p[1].opened; /* the model beside a run: on the run's rows */
+        q->draw.own = &p[1].opened; /* a model is compared with a run on the examples of the run */
     for (int i = 0; i < sides; i++) {
         int layer, rc = asked_rows(q, &p[i], e);
         if (!rc && wants_vectors(c, &p[i], &layer)) rc = probe_embed(&p[i], layer, &q->look, e);
@@ -231,7 +234,7 @@ static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int side
     return 0;
 }
 
-/* Enough rows of each task, where the user did not say how many. */
+/* Draws enough examples of each task, without --rows. */
 static void draw_enough(const struct args *a, struct asked *q, const struct probe *p) {
     int tasks = (q->sources            ? q->sources
                  : p->opened.predictor ? predictor_tasks(p->opened.predictor)
@@ -256,7 +259,8 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     default: break;
     }
     while (row < p->rows.n && p->rows.row[row] != c->row) row++; /* the file's row among the drawn ones */
-    if (row == p->rows.n) return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)c->row);
+    if (row == p->rows.n) return err_set(e, ERR_NOT_FOUND, "--row: row %lld does not exist",
+        (long long)c->row);
     return matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
 }
 
@@ -267,11 +271,11 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     int sides = 0;
     int rc = verb_similarity_open_sides(a, s, c->of, p, &sides, e);
     if (!rc && c->of == OF_ATTENTION && sides > 1)
-        rc = err_set(e, ERR_USAGE, "--of attention takes a run or --model, not both");
+        rc = err_set(e, ERR_USAGE, "--of attention: takes a run or --model, found both");
     c->layer = p[0].layers;
     if (!rc) rc = asked_layer(a, c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
     if (!rc && c->layer == PROBE_RETRIEVER && c->of != OF_CLASSES && c->of != OF_ROWS)
-        rc = err_set(e, ERR_USAGE, "--layer retriever is for --of classes and rows");
+        rc = err_set(e, ERR_USAGE, "--layer retriever: requires --of classes or rows");
     q->look.store = s;
     q->draw.retrieved = c->of == OF_PROTOTYPES || c->layer == PROBE_RETRIEVER;
     draw_enough(a, q, &p[0]);
@@ -281,7 +285,7 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     if (!rc) rc = matrix_keep(&m, s, true, e);
     if (!rc && c->cluster) {
         if (matrix_cluster(&m)) matrix_reorder(&m);
-        else rc = err_set(e, ERR_USAGE, "--order cluster needs the same names on both sides");
+        else rc = err_set(e, ERR_USAGE, "--order cluster: requires the same names for rows and columns");
     }
     if (!rc) verb_similarity_print(a, &m);
     matrix_release(&m);
@@ -300,7 +304,7 @@ int verb_similarity(const struct args *a, struct err *e) {
     if (!rc) rc = asked_read(&q, a, e);
     if (!a->rows) q.draw.most = c.of == OF_ROWS ? FEW_ROWS : c.of == OF_ATTENTION ? 1 << 20 : PROBE_ROWS;
     if (!rc && c.of == OF_ROWS && q.draw.most > MOST_NAMES)
-        rc = err_set(e, ERR_USAGE, "--rows must be at most %d for --of rows", MOST_NAMES);
+        rc = err_set(e, ERR_USAGE, "--rows: must be at most %d for --of rows", MOST_NAMES);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (!rc) rc = verb_close(s, verb_similarity_compare(a, s, &q, &c, e), e);
     asked_release(&q);

@@ -1,4 +1,4 @@
-/* petri eval: a run or a model scored on labelled rows, or on source and target texts. */
+/* petri eval: a run or a model evaluated on labeled examples, or on source and target texts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +15,16 @@
 #include "core/train/run/head.h"
 #include "core/train/run/score.h"
 
-/* The rows to score: --file, --task, or what the run was evaluated on. */
+/* Opens the examples: --file, --task, or the validation set of the run. */
 static int eval_task(const struct opened *o, const struct args *a, struct task *t, struct err *e) {
     struct task_source s = verb_source(a), own = config_source(&o->config, NULL);
-    if (o->several) s.where = NULL; /* --task named the run's own */
+    if (o->several) s.where = NULL; /* --task is a task of the run */
     s.dev = a->file;
-    if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
+    if (s.dev && s.where) return err_set(e, ERR_USAGE, "--task: cannot be combined with --file");
     if (!s.dev && !s.where) {
-        if (!o->run) return err_set(e, ERR_USAGE, "petri eval --model DIR needs --task T or --file F");
+        if (!o->run) return err_set(e, ERR_USAGE, "petri eval: requires --task or --file with --model");
         if (!config_has_dev(&o->config))
-            return err_set(e, ERR_USAGE, "run %lld had no dev rows: give --task T or --file F",
+            return err_set(e, ERR_USAGE, "run %lld: has no validation set; use --task or --file",
                            (long long)o->run);
         s.where = own.where;
         s.train = own.train;
@@ -53,7 +53,7 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
     if (predictor_is_regression(o->predictor)) s.kind = DATA_KIND_REGRESSION;
     int rc = task_open(t, &s, e);
     if (!rc && o->run && (!a->task || o->several) &&
-        o->config.task) { /* the name that a text form begins with */
+        o->config.task) { /* the name at the start of a text form */
         free(t->name);
         t->name = xstrdup(o->config.task);
     }
@@ -106,11 +106,11 @@ static void print_confusion(const struct task *t, const struct metrics *m) {
     memset(align, 'r', (size_t)side);
     align[0] = 'l';
     for (int i = 0; i < side * side; i++) {
-        int gold = i / side - 1, said = i % side - 1, name = gold < 0 ? said : gold;
-        if (!i) cell[n++] = xstrdup("gold \\ predicted");
-        else if (gold < 0 || said < 0)
+        int label = i / side - 1, predicted = i % side - 1, name = label < 0 ? predicted : label;
+        if (!i) cell[n++] = xstrdup("label \\ predicted");
+        else if (label < 0 || predicted < 0)
             cell[n++] = text_visible(t->class_name[name], strlen(t->class_name[name]));
-        else cell[n++] = xprintf("%zu", m->confusion[gold * m->classes + said]);
+        else cell[n++] = xprintf("%zu", m->confusion[label * m->classes + predicted]);
     }
     report_cells(REPORT_TABLE, cell, side, side, align, &b);
     fputs(buf_text(&b), stdout);
@@ -121,10 +121,10 @@ static void print_confusion(const struct task *t, const struct metrics *m) {
 
 static void eval_text(const struct task *t, const struct dataset *d, const struct metrics *m,
                       const struct metric_value *tokens, const char *split) {
-    printf("%s, %zu rows of ", split, m->rows);
+    printf("%s, %zu examples of ", split, m->rows);
     out_text(d->path);
     putchar('\n');
-    if (!m->gold) puts("no gold labels: nothing to score; `petri predict` shows the predictions");
+    if (!m->gold) puts("no labels: nothing to evaluate; `petri predict` prints the predictions");
     for (int i = 0; m->gold && i < METRIC_COUNT; i++) {
         struct metric_value v = m->value[i];
         if (i == METRIC_F1 && m->positive >= 0 && v.defined) {
@@ -138,27 +138,27 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
         }
     }
     if (m->majority.defined)
-        printf("  %-10s %.6f  accuracy of the commonest class\n", "majority", m->majority.value);
+        printf("  %-10s %.6f  accuracy of the majority class\n", "majority", m->majority.value);
     if (tokens && tokens->defined)
-        printf("  %-10s %.6f  target tokens that are the likeliest\n", "tokens", tokens->value);
+        printf("  %-10s %.6f  accuracy of the target tokens\n", "tokens", tokens->value);
     if (tokens && t->gold != DATA_TEXT)
-        printf("  %-10s %zu of %zu answers, counted wrong\n", "invalid", m->invalid, m->rows);
-    if (m->constant) puts("  every prediction is the same");
-    if (m->rows && m->invalid == m->rows) puts("  no answer is valid");
+        printf("  %-10s %zu of %zu answers, counted as wrong\n", "invalid", m->invalid, m->rows);
+    if (m->constant) puts("  all predictions are equal");
+    if (m->rows && m->invalid == m->rows) puts("  no valid answer");
     if (!m->classes || m->classes > 20) return;
     print_confusion(t, m);
 }
 
-/* A TSV field: no tab, no line end, nothing that moves a terminal. */
+/* Appends a TSV field, with control characters made visible. */
 static void verb_eval_add_field(struct buf *b, const char *s, size_t n) {
     char *shown = text_visible(s, n);
     buf_puts(b, shown);
     free(shown);
 }
 
-/* The rows of all dev splits in one table: with more than one, each line begins with its split. */
+/* The misclassified examples of all validation sets; with more than one, each line begins with its name. */
 struct wrong {
-    const char *split; /* of the rows to come; NULL with a single one */
+    const char *split; /* of the next examples; NULL with a single one */
     struct buf tsv;
 };
 
@@ -208,7 +208,7 @@ static size_t wrong_rows(const struct opened *o, const struct dataset *d, const 
     return wrong;
 }
 
-/* The rows where something else was written than was wanted. */
+/* Appends the examples whose generated text differs from the reference. */
 static size_t wrong_texts(const struct task *t, const struct dataset *d, const struct written *texts,
                           struct wrong *w) {
     struct buf *b = &w->tsv;
@@ -237,14 +237,14 @@ static size_t wrong_texts(const struct task *t, const struct dataset *d, const s
     return wrong;
 }
 
-/* --wrong: refused before anything is scored where it cannot be written. */
+/* Checks the file of --wrong before the evaluation. */
 static int guard_wrong(const struct opened *o, const struct args *a, const struct task *t,
                        struct outfile_guard *g, struct err *e) {
     const char *path = a->eval.wrong;
     *g = (struct outfile_guard){ 0 };
     if (!path) return 0;
     if (!o->names && !predictor_writes(o->predictor))
-        return err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
+        return err_set(e, ERR_USAGE, "--wrong: requires classes; the model predicts scores");
     if (!strcmp(path, "-")) return 0;
     char *database = verb_database(a, e);
     if (!database) return e->code;
@@ -278,7 +278,8 @@ static int eval_split(const struct opened *o, const struct args *a, struct task 
     struct dataset *d = &t->dev[i];
     size_t k = (size_t)predictor_classes(o->predictor);
     double *probability = mem_try(d->rows * k, sizeof *probability);
-    if (!probability) return err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
+    if (!probability) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples of %zu outputs",
+        d->rows, k);
     struct metrics m;
     int rc = predictor_evaluate(o->predictor, d, crew, t->positive, probability, NULL, &m, e);
     if (!rc) {
@@ -291,7 +292,7 @@ static int eval_split(const struct opened *o, const struct args *a, struct task 
     return rc;
 }
 
-/* All dev splits, one after the other, then the wrong rows of all. */
+/* Evaluates all validation sets, then writes the misclassified examples of all. */
 static int eval_all(const struct opened *o, const struct args *a, struct task *t, struct crew *crew,
                     const struct outfile_guard *g, struct err *e) {
     struct wrong w = { .tsv = BUF_INIT };
@@ -323,7 +324,7 @@ int verb_eval(const struct args *a, struct err *e) {
         rc = verb_max_len(&o, a, &max_len, e);
         if (!rc && predictor_is_multilabel(o.predictor))
             rc = err_set(e, ERR_INPUT,
-                         "%s: cannot be evaluated: its head %s, and metrics need one label for each text; "
+                         "%s: cannot be evaluated: its head %s, and metrics need one label per text; "
                          "petri predict prints the probabilities",
                          o.model->folder, head_other(&o.model->arch, o.names));
         if (!rc && !(rc = eval_task(&o, a, &t, e))) {

@@ -1,4 +1,4 @@
-/* fetch: the default model and tasks, brought by the scripts that stand in a clone and beside an installed
+/* fetch: downloads the default model and tasks with the scripts of a clone or of an installed
  * petri. */
 #include "app/verbs/verbs.h"
 
@@ -14,12 +14,12 @@
 
 extern char **environ;
 
-/* Runs `python3 SCRIPT WORD`; its output is the user's to see. */
+/* Runs `python3 SCRIPT WORD`; its output is shown to the user. */
 static int run_script(const char *name, const char *word, const char *into, struct err *e) {
     char *script = assets_find(name);
     if (!script)
         return err_set(e, ERR_NOT_FOUND,
-                       "fetch: the script %s is neither in a clone's assets nor beside an installed petri",
+                       "fetch: script not found: %s is neither in the assets of a clone nor of an installed petri",
                        name);
     fflush(stdout);
     char *words[] = { "python3", script, (char *)(uintptr_t)word, NULL };
@@ -30,11 +30,12 @@ static int run_script(const char *name, const char *word, const char *into, stru
     free(script);
     if (failed)
         return err_set(e, ERR_SYSTEM,
-                       "fetch: python3 does not start: %s (Debian's packages python3 and python3-pip)",
+                       "fetch: cannot start python3: %s; install the Debian packages python3 and python3-pip",
                        strerror(failed));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
     if (WIFEXITED(status) && !WEXITSTATUS(status)) return 0;
-    return err_set(e, ERR_FAILED, "fetch: %s is not whole; the same line goes on", word ? word : name);
+    return err_set(e, ERR_FAILED, "fetch: %s is incomplete; run the same command to continue",
+        word ? word : name);
 }
 
 int verb_fetch(const struct args *a, struct err *e) {
@@ -48,14 +49,14 @@ int verb_fetch(const struct args *a, struct err *e) {
     char *into = assets_own_root();
     int rc = 0, known = 0;
     if (!into)
-        return err_set(e, ERR_USAGE, "fetch: neither XDG_DATA_HOME nor HOME names a folder to fetch into");
+        return err_set(e, ERR_USAGE, "fetch: no download folder: neither XDG_DATA_HOME nor HOME is set");
     for (size_t i = 0; i < COUNT_OF(all) && !rc; i++) {
-        /* what a new machine begins with: the model and the task that stand where nobody says another */
+        /* a new machine gets the default model and the default task */
         bool wanted = what ? !strcmp(what, all[i].what) : !strcmp(all[i].script, "fetch");
         known += wanted;
         if (wanted) rc = run_script(all[i].script, all[i].word, into, e);
     }
     free(into);
-    if (!known) return err_set(e, ERR_USAGE, "fetch: \"%s\" is none of model, tasks, t5", what);
+    if (!known) return err_set(e, ERR_USAGE, "fetch: must be model, tasks or t5, found \"%s\"", what);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* petri predict: texts labelled, or answered, by a run or a model. */
+/* petri predict: predictions of a run or a model for texts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "core/train/run/score.h"
 #include "core/train/use/fill.h"
 
-/* Whether output i is predicted: the most probable one, or where any number of labels applies each that is
- * likelier than not. */
+/* Whether output i is predicted: the most probable one, or, with several labels per text, each with a
+ * probability of 0.5 or above. */
 static bool is_predicted(const struct opened *o, const double *p, int i) {
     return predictor_is_multilabel(o->predictor) ? p[i] >= 0.5 : i == argmax(p, o->names);
 }
@@ -71,7 +71,7 @@ static void print_prediction(const struct opened *o, const struct args *a, const
     putchar('\n');
 }
 
-/* The answer of a text-to-text run, parsed back where its task had labels. */
+/* Prints the answer of a text-to-text run, parsed where its task has labels. */
 static void verb_predict_print_text(const struct opened *o, const struct args *a,
                                     const struct dataset_row *row, const char *given, size_t size) {
     bool any = predictor_gold(o->predictor) == DATA_TEXT;
@@ -91,7 +91,7 @@ static void verb_predict_print_text(const struct opened *o, const struct args *a
     }
     if (p.label >= 0) out_text(o->name[p.label]);
     else out_bytes(given, size);
-    if (!any && !p.valid) printf("\tno answer");
+    if (!any && !p.valid) printf("\tno valid answer");
     printf("\t");
     out_bytes(row->a, row->a_size);
     putchar('\n');
@@ -103,7 +103,7 @@ static int write_rows(const struct opened *o, const struct args *a, struct datas
     struct dataset_row *row = xmalloc((d->rows + 1) * sizeof *row);
     struct written texts = { 0 };
     int64_t max_len;
-    for (size_t i = 0; i < d->rows; i++) row[i] = d->row[i]; /* as given, before it is put as text */
+    for (size_t i = 0; i < d->rows; i++) row[i] = d->row[i]; /* as given, before the text form */
     int rc = verb_max_len(o, a, &max_len, e);
     if (!rc && predictor_gold(o->predictor) != DATA_TEXT)
         rc = predictor_as_text(o->predictor, o->config.task, column, d, e);
@@ -125,14 +125,14 @@ static int predict_rows(const struct opened *o, const struct args *a, struct dat
     if (!rc) input_tell_cut(d);
     size_t k = (size_t)predictor_classes(o->predictor);
     double *p = rc ? NULL : mem_try(d->rows * k, sizeof *p);
-    if (!rc && !p) rc = err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
+    if (!rc && !p) rc = err_set(e, ERR_SYSTEM, "out of memory for %zu examples of %zu outputs", d->rows, k);
     if (!rc) rc = predictor_run(o->predictor, d, crew, p, NULL, e);
     for (size_t i = 0; !rc && i < d->rows; i++) print_prediction(o, a, &d->row[i], p + i * k);
     free(p);
     return rc;
 }
 
-/* ---- words for masks ---- */
+/* ---- masked words ---- */
 
 static void fill_print(const struct args *a, const struct model *m, const char *text,
                        const struct filled *f) {
@@ -164,7 +164,7 @@ static void fill_print(const struct args *a, const struct model *m, const char *
     buf_release(&b);
 }
 
-/* --fill: by a run of masked words, or by a model's own head of them. */
+/* --fill: with a masked language modeling run, or the head of a model. */
 static int predict_fill(const struct args *a, const char *text, struct err *e) {
     struct opened o = { 0 };
     struct filled f = { 0 };

@@ -1,4 +1,4 @@
-/* tasks: those known by name, or what a batch of several holds. */
+/* tasks: known tasks, or the composition of a multi-task batch. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -38,16 +38,16 @@ static void list_known(const struct args *a) {
     }
     free(names);
     if (verb_rows(a, KNOWN_TASK, row, rows, sizeof *row)) {
-        puts("Any TSV, CSV or JSON Lines: --train FILE --dev FILE --text COLUMN --label COLUMN");
+        puts("Own data (TSV, CSV or JSON Lines): --train FILE --dev FILE --text COLUMN --label COLUMN");
         verb_tell_own(NULL, paths_task());
     }
     while (rows) free(row[--rows].name), free(row[rows].folder);
     free(row);
 }
 
-/* ---- what a batch of several holds ---- */
+/* ---- the composition of a multi-task batch ---- */
 
-/* Train rows of each task, as a run would have them. */
+/* Counts the training examples of each task, as in a run. */
 static int count_rows(const struct run_config *c, size_t *rows, struct err *e) {
     for (int i = 0; i < c->tasks; i++) {
         const struct task_source s = config_source(&c->of[i], NULL);
@@ -55,12 +55,12 @@ static int count_rows(const struct run_config *c, size_t *rows, struct err *e) {
         if (task_open(&t, &s, e)) return err_prefix(e, "task %s", c->of[i].task_name);
         rows[i] = t.train.rows;
         task_release(&t);
-        if (!rows[i]) return err_set(e, ERR_INPUT, "task %s: no row to train on", c->of[i].task_name);
+        if (!rows[i]) return err_set(e, ERR_INPUT, "task %s: the training set is empty", c->of[i].task_name);
     }
     return 0;
 }
 
-/* A task of a batch of several. */
+/* A task of a multi-task batch. */
 struct batch_task {
     const char *task;
     int64_t rows;
@@ -85,7 +85,7 @@ static void print_batch(const struct run_config *c, const size_t *rows, const st
                                       expected[i] };
     sampling_text(&how, name);
     if (verb_rows(a, BATCH_TASK, row, c->tasks, sizeof *row))
-        printf("rows in a batch of %d on average, --sampling %s\n", c->batch, name);
+        printf("expected examples in a batch of %d, --sampling %s\n", c->batch, name);
 }
 
 static int show_batch(const struct args *a, struct err *e) {

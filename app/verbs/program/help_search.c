@@ -50,7 +50,7 @@ static bool search_matches_option(const struct help_query *s, const struct optio
     return found;
 }
 
-/* One result; `where`: the verbs or screens that have it, NULL where it is itself one. */
+/* Adds a result; `where`: the verbs or screens that have it, or NULL. */
 static void search_add(struct help_query *s, const char *section, const char *name, const char *help,
                        const char *where) {
     s->found++;
@@ -72,7 +72,7 @@ static bool search_same(const struct option_spec *a, const struct option_spec *b
            (!a->value || !strcmp(a->value, b->value));
 }
 
-/* The option of a verb, with all verbs that have the same, where this is the first of them. */
+/* Adds an option with all verbs that have it, for the first of them. */
 static void search_option(struct help_query *s, size_t verb, const struct option_spec *o) {
     struct buf where = BUF_INIT, name = BUF_INIT;
     const struct verb *v;

@@ -14,7 +14,7 @@ static void each_option(struct buf *b, const struct verb *v,
             if (o->help) add(b, v, o);
 }
 
-/* Text in single quotes; `escaped`: characters that get a backslash. */
+/* Appends text for single quotes; `escaped`: characters that get a backslash. */
 static void shell_quoted(struct buf *b, const char *s, const char *escaped) {
     for (; *s; s++) {
         if (*s == '\'') {
@@ -33,7 +33,7 @@ static void bash_option(struct buf *b, const struct verb *v, const struct option
     buf_printf(b, " --%s", o->name);
 }
 
-/* The words that a shell can be told; *file: files too.  Releases `of`. */
+/* Returns the words to complete; *file: files too.  Releases `of`. */
 static struct buf shells_words(struct values *of, bool *file) {
     struct buf words = BUF_INIT;
     values_known(of, &words);
@@ -86,7 +86,7 @@ static void each_verb(struct buf *b, void (*add)(struct buf *b, const struct ver
 
 static void bash_values_of(struct buf *b, const struct verb *v) { each_option(b, v, bash_value); }
 
-/* What stands before a verb and takes a word. */
+/* Options before a verb that take a value. */
 static void bash_takes_word(struct buf *b, const struct verb *v, const struct option_spec *o) {
     (void)v;
     if (o->value) buf_printf(b, " --%s ", o->name);
@@ -95,7 +95,7 @@ static void bash_takes_word(struct buf *b, const struct verb *v, const struct op
 void shells_bash(struct buf *b) {
     buf_puts(
         b,
-        "# petri: completion for bash; made by petri help --completion bash\n"
+        "# petri: completion for bash; written by petri help --completion bash\n"
         "_petri() {\n"
         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb='' words='' files='' i\n"
         "  COMPREPLY=()\n"
@@ -171,14 +171,14 @@ static void zsh_described(struct buf *b, const struct verb *v) {
 
 void shells_zsh(struct buf *b) {
     buf_puts(b, "#compdef petri\n"
-                "# petri: completion for zsh; made by petri help --completion zsh\n"
+                "# petri: completion for zsh; written by petri help --completion zsh\n"
                 "_petri() {\n"
                 "  local curcontext=\"$curcontext\" state line\n"
                 "  local -a verbs\n"
                 "  verbs=(\n");
     each_verb(b, zsh_described);
     buf_puts(b, "  )\n"
-                "  _arguments -C '--version[the version]'");
+                "  _arguments -C '--version[print the version]'");
     each_option(b, verb_alone(), zsh_option);
     buf_puts(b, " '1: :->verb' '*:: :->rest'\n"
                 "  case $state in\n"
@@ -230,7 +230,7 @@ static void fish_verb(struct buf *b, const struct verb *v) {
 }
 
 void shells_fish(struct buf *b) {
-    buf_puts(b, "# petri: completion for fish; made by petri help --completion fish\n"
+    buf_puts(b, "# petri: completion for fish; written by petri help --completion fish\n"
                 "complete -c petri -f\n");
     each_option(b, verb_alone(), fish_option);
     each_verb(b, fish_verb);

@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Text of a line: nothing in it is a request or an escape, and what is no ASCII is named by its code
+/* Appends text without requests and escapes; other characters than ASCII are written by their code
  * point. */
 static void add_roff(struct buf *b, const char *s) {
     static const struct {
@@ -78,25 +78,29 @@ static void man_verb(struct buf *b, const struct verb *v) {
 static const char MAN_DATE[] = "2026-11-30"; /* of the last change of the page's own text */
 
 static const struct {
-    const char *name, *says;
+    const char *name, *text;
 } MAN_FILES[] = {
-    { "./assets", "models and tasks of the working folder, looked at first" },
-    { "$XDG_DATA_HOME/petri", "the history (petri.db and the folder beside it), and models and tasks, looked at next; "
-                              "without the variable ~/.local/share/petri" },
-    { "$XDG_CACHE_HOME/petri", "what --share-frozen keeps, without the variable ~/.cache/petri; may be removed at any time" },
-    { "PREFIX/share/petri", "what was installed with petri, looked at last" },
-    { "PREFIX/share/doc/petri", "README.md and the documentation that help and messages name, for example docs/tasks.md; PREFIX is /usr "
-                                "for a package of Debian and /usr/local for `make install`" },
+    { "./assets", "models and tasks of the working folder, searched first" },
+    { "$XDG_DATA_HOME/petri", "the database (petri.db and the folder next to it), and models and tasks, "
+                              "searched next; without the variable ~/.local/share/petri" },
+    { "$XDG_CACHE_HOME/petri",
+      "cache of --share-frozen, without the variable ~/.cache/petri; can be deleted at any time"
+      },
+    { "PREFIX/share/petri", "files installed with petri, searched last" },
+    { "PREFIX/share/doc/petri", "README.md and the documentation to which help and messages refer, for "
+                                "example docs/tasks.md; PREFIX is /usr for the Debian package and "
+                                "/usr/local for `make install`" },
 }, MAN_CODES[] = {
-    { "0", "it was done" }, { "1", "the run failed" }, { "2", "wrong usage" }, { "3", "not found" },
-    { "4", "the database is busy, unreadable or corrupt" }, { "5", "a bad input file" }, { "130", "interrupted" },
+    { "0", "success" }, { "1", "the run failed" }, { "2", "invalid usage" }, { "3", "not found" },
+    { "4", "the database is busy, unreadable or corrupt"
+      }, { "5", "invalid input file" }, { "130", "interrupted" },
 };
 
-static void man_pair(struct buf *b, const char *name, const char *says) {
+static void man_pair(struct buf *b, const char *name, const char *text) {
     buf_puts(b, ".TP\n\\fB");
     add_roff(b, name);
     buf_puts(b, "\\fR\n");
-    add_text(b, says);
+    add_text(b, text);
 }
 
 void shells_man(struct buf *b) {
@@ -105,16 +109,17 @@ void shells_man(struct buf *b) {
     buf_puts(
         b, ".SH NAME\npetri \\- compose, train, watch and compare parameter\\-efficient fine\\-tuning\n"
            ".SH SYNOPSIS\n.B petri\n.br\n.B petri\n.I VERB\n[options]\n"
-           ".SH DESCRIPTION\nAlone, petri opens the terminal workbench; ? lists the keys of a screen there.\n"
-           "With a verb it does one thing and ends.\n"
-           ".SH OPTIONS\nEverywhere, before the verb too:\n");
+           ".SH DESCRIPTION\nWithout a verb, petri opens the terminal workbench.\n"
+           "Press ? there for the keys of a screen.\n"
+           "With a verb, it runs that command and exits.\n"
+           ".SH OPTIONS\nOf all verbs, also before the verb:\n");
     man_options(b, args_common());
-    buf_puts(b, ".PP\nOf petri alone:\n");
+    buf_puts(b, ".PP\nWithout a verb:\n");
     man_options(b, verb_alone()->options);
-    buf_puts(b, ".TP\n\\fB\\-\\-version\\fR\nthe version, and nothing else\n.SH VERBS\n");
+    buf_puts(b, ".TP\n\\fB\\-\\-version\\fR\nprint the version\n.SH VERBS\n");
     for (size_t i = 0; (v = verb_at(i)); i++) man_verb(b, v);
     buf_puts(b, ".SH FILES\n");
-    for (size_t i = 0; i < COUNT_OF(MAN_FILES); i++) man_pair(b, MAN_FILES[i].name, MAN_FILES[i].says);
+    for (size_t i = 0; i < COUNT_OF(MAN_FILES); i++) man_pair(b, MAN_FILES[i].name, MAN_FILES[i].text);
     buf_puts(b, ".SH EXIT STATUS\n");
-    for (size_t i = 0; i < COUNT_OF(MAN_CODES); i++) man_pair(b, MAN_CODES[i].name, MAN_CODES[i].says);
+    for (size_t i = 0; i < COUNT_OF(MAN_CODES); i++) man_pair(b, MAN_CODES[i].name, MAN_CODES[i].text);
 }

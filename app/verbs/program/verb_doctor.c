@@ -1,4 +1,4 @@
-/* petri doctor: what this machine, terminal and database can do. */
+/* petri doctor: checks of the machine, the terminal and the database. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ static int database(struct doctor_page *p, const struct args *a, struct err *e) 
             verb_doctor_number(p, "bytes", (double)h.bytes, "");
             truth(p, "whole", h.whole);
             if (!h.whole) verb_doctor_text(p, "problem", h.problem);
-            if (!h.whole) rc = err_set(e, ERR_DATABASE, "the database is damaged: %s", h.problem);
+            if (!h.whole) rc = err_set(e, ERR_DATABASE, "the database is corrupt: %s", h.problem);
         }
     }
     if (rc) verb_doctor_text(p, "problem", e->text);
@@ -133,7 +133,7 @@ static void assets(struct doctor_page *p) {
     assets_free(roots, n);
     truth(p, "default_model", model != NULL);
     truth(p, "default_task", task != NULL);
-    verb_doctor_text(p, "model", paths_model()); /* those that stand where nobody says others */
+    verb_doctor_text(p, "model", paths_model()); /* the defaults */
     verb_doctor_text(p, "task", paths_task());
     if (!model || !task) verb_doctor_text(p, "fetch", paths_fetch());
     free(model);
@@ -141,7 +141,7 @@ static void assets(struct doctor_page *p) {
     part_end(p);
 }
 
-/* What --share-frozen keeps. */
+/* The cache of --share-frozen. */
 static void doctor_cache(struct doctor_page *p) {
     char *folder = frozen_folder();
     size_t files = 0;
@@ -151,7 +151,7 @@ static void doctor_cache(struct doctor_page *p) {
     verb_doctor_number(p, "files", (double)files, "");
     if (p->json) verb_doctor_number(p, "bytes", (double)bytes, "");
     else
-        printf("  %-14s %.1f MB of --share-frozen; the folder may be removed at any time\n", "size",
+        printf("  %-14s %.1f MB, used by --share-frozen; the folder can be deleted at any time\n", "size",
                (double)bytes / (1 << 20));
     part_end(p);
     free(folder);
@@ -173,5 +173,5 @@ int verb_doctor(const struct args *a, struct err *e) {
     }
     buf_release(&p.b);
     if (rc || self_test) return rc;
-    return err_set(e, ERR_FAILED, "the matrix library computes wrongly: %s", blas_facts()->self_test);
+    return err_set(e, ERR_FAILED, "the BLAS library failed its self-test: %s", blas_facts()->self_test);
 }

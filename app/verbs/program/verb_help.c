@@ -1,4 +1,4 @@
-/* The table of verbs, as people, man and shells read it. */
+/* help: the table of verbs as text, JSON, a man page or shell completions. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void help_json(const char *only) {
     out_line(&b);
 }
 
-/* What is found of words that are not a verb. */
+/* Prints the matches of words that are not a verb. */
 static int found_help(const struct args *a, struct err *e) {
     struct buf out = BUF_INIT;
     char *word = args_words(a);

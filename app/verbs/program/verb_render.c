@@ -20,7 +20,7 @@
 #include "core/engine/blas.h"
 #include "core/model/model.h"
 
-/* Everything that a drawn screen may point into. */
+/* Everything to which a drawn screen may point. */
 struct scene {
     struct ui ui;
     struct arch arch;
@@ -78,7 +78,7 @@ static int place_method(struct scene *s, const struct args *a, bool first, struc
     return 0;
 }
 
-/* The rows of Runs, or of the trash; which of them --filter lets through, and the columns that are kept. */
+/* Fills the rows of Runs or of the trash, filtered by --filter, and the saved columns. */
 static int place_rows(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                       struct err *e) {
     struct runs_view *v = &s->ui.runs;
@@ -87,7 +87,7 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
     const char *filter = list && a->render.filter ? a->render.filter : "";
     v->trash = list && a->render.trash;
     if (strlen(filter) >= sizeof v->filter)
-        return err_set(e, ERR_USAGE, "--filter: longer than the %zu bytes that the screen takes",
+        return err_set(e, ERR_USAGE, "--filter: too long: at most %zu bytes fit on the screen",
                        sizeof v->filter - 1);
     snprintf(v->filter, sizeof v->filter, "%s", filter);
     int rc = history_rows_read(store, v->trash, filter, NULL, &s->runs, e);
@@ -102,7 +102,7 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
     return 0;
 }
 
-/* Once the columns that there is room for are known. */
+/* Called when the visible columns are known. */
 static void place_extras(struct scene *s, struct store *store) {
     const struct runs_view *v = &s->ui.runs;
     if (s->ui.screen != SCREEN_RUNS || !s->runs || (!v->visible[COL_DISK] && !v->visible[COL_CURVE])) return;
@@ -110,7 +110,7 @@ static void place_extras(struct scene *s, struct store *store) {
                     v->visible[COL_CURVE], &s->runs->curves);
 }
 
-/* Runs, and the run in focus: the one asked for, or the newest. */
+/* Fills Runs and the selected run: that of --run, or the newest. */
 static int place_runs(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                       struct err *e) {
     int rc = place_rows(s, store, a, screen, e);
@@ -144,7 +144,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     return 0;
 }
 
-/* --loss parts, tasks, or a part or task by name: which curves Train shows. */
+/* Selects the curves of Train: --loss parts, tasks, or the name of a component or task. */
 static int choose_loss(struct train_view *v, const struct args *a, struct err *e) {
     const char *of = a->render.loss;
     const struct series *s = &v->series;
@@ -156,15 +156,15 @@ static int choose_loss(struct train_view *v, const struct args *a, struct err *e
     for (int i = 0; i < s->tasks; i++)
         if (!strcmp(of, s->task[i].name)) v->shown_task = i + 1;
     if (v->shown_term || v->shown_task) {
-        v->shown_run = s->run; /* nothing of another run is forgotten */
+        v->shown_run = s->run; /* keeps the choice of this run */
         return 0;
     }
     struct buf has = BUF_INIT;
     for (int i = 0; i < s->terms; i++) buf_printf(&has, "%s%s", i ? ", " : "parts, ", s->term[i].name);
     for (int i = 0; i < s->tasks; i++)
         buf_printf(&has, "%s%s", i ? ", " : has.size ? ", tasks, " : "tasks, ", s->task[i].name);
-    err_set(e, ERR_USAGE, "--loss %s: the run has %s", of,
-            has.size ? buf_text(&has) : "one loss, of one task");
+    err_set(e, ERR_USAGE, "--loss %s: not recorded by the run, which has %s", of,
+            has.size ? buf_text(&has) : "a single loss");
     buf_release(&has);
     return e->code;
 }
@@ -174,10 +174,10 @@ static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *
     const char *typed = a->render.set;
     *sets = typed ? text_to_ints(typed, set, MAP_PANELS) : 0;
     if (*sets >= 0) return 0;
-    return err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
+    return err_set(e, ERR_USAGE, "--set: must be one or two ids of saved sets, found \"%s\"", typed);
 }
 
-/* Rows of the model, of the run asked for, or kept sets, looked into. */
+/* Fills Map or Heatmap from the model, a run, or saved sets. */
 static int place_insight(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                          struct err *e) {
     int64_t id = 0, set[MAP_PANELS];
@@ -187,8 +187,8 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     };
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && a->run) rc = store_find(store, a->run, &id, e);
-    if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
-    if (!rc && a->render.matrix && !store) rc = err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
+    if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no saved sets of vectors");
+    if (!rc && a->render.matrix && !store) rc = err_set(e, ERR_NOT_FOUND, "no saved matrices");
     if (!rc && a->render.matrix && !(rc = insight_kept(store, a->render.matrix, &s->heat, e)))
         s->ui.heatmap.data = s->heat->data;
     if (rc || a->render.matrix) return rc;
@@ -205,11 +205,11 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     return rc;
 }
 
-/* The runs that pass --filter, or all, side by side. */
+/* Fills Compare with the runs that match --filter, or all. */
 static int place_compare(struct scene *s, struct store *store, const struct args *a, struct err *e) {
     struct store_runs runs;
     const struct store_list list = { .filter = a->render.filter, .sort = "id", .limit = COMPARE_RUNS };
-    if (!store) return err_set(e, ERR_NOT_FOUND, "no run is stored yet");
+    if (!store) return err_set(e, ERR_NOT_FOUND, "no runs yet");
     int rc = store_list(store, &list, &runs, e);
     if (rc) return rc;
     int64_t *id = xcalloc(runs.count + 1, sizeof *id);
@@ -221,10 +221,10 @@ static int place_compare(struct scene *s, struct store *store, const struct args
     return rc;
 }
 
-/* The list of sweeps, or --sweep's page with --part. */
+/* Fills the list of sweeps, or the page of --sweep with --part. */
 static int place_sweep(struct scene *s, struct store *store, const struct args *a, struct err *e) {
     int64_t id = a->render.sweep;
-    if (!store) return err_set(e, ERR_NOT_FOUND, "no sweep is stored yet");
+    if (!store) return err_set(e, ERR_NOT_FOUND, "no sweeps yet");
     int rc = swept_page_read(store, id, NULL, &s->swept, e);
     if (rc) return rc;
     struct sweep_view *v = &s->ui.sweep;
@@ -275,7 +275,7 @@ int verb_render(const struct args *a, struct err *e) {
     }
     if (!rc) rc = place_method(&s, a, screen == SCREEN_FIRST, e);
     if (!rc && store) rc = place_runs(&s, store, a, screen, e);
-    if (!rc && !store && a->run) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
+    if (!rc && !store && a->run) rc = err_set(e, ERR_NOT_FOUND, "no runs yet");
     if (!rc && a->render.loss) rc = choose_loss(&s.ui.train, a, e);
     if (!rc && screen == SCREEN_DATA) {
         s.folder = own_folder_list("");

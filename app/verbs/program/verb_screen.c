@@ -1,4 +1,4 @@
-/* petri alone: opens the terminal workbench. */
+/* petri without a verb: opens the terminal workbench. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,13 +63,13 @@ static int open_screen(const struct args *a, struct err *e) {
     return rc;
 }
 
-/* A run that is yet to begin may be the history's first. */
+/* Waits for a database: the run to watch may be its first. */
 static int wait_for_history(const struct args *a, struct store **s, struct err *e) {
     enum { LOOK_MS = 500 };
     bool said = false;
     int rc;
     while ((rc = verb_store(a, STORE_READ, s, e)) == ERR_NOT_FOUND) {
-        if (!said) fprintf(stderr, "petri: %s; waiting for the first run (^C leaves)\n", e->text);
+        if (!said) fprintf(stderr, "petri: %s; waiting for the first run (^C quits)\n", e->text);
         said = true;
         *e = (struct err)ERR_INIT;
         clock_sleep_ms(LOOK_MS);
@@ -92,7 +92,7 @@ int verb_watch(const struct args *a, struct err *e) {
     if (!rc && a->count) rc = store_find(with.store, a->positional[0], &with.run, e);
     if (!rc && with.notes && term_is_plain())
         rc = err_set(e, ERR_USAGE,
-                     "notes are drawn on a screen, which this terminal is not (TERM=dumb, or no terminal)");
+                     "--lesson: requires a terminal with a screen, found TERM=dumb or no terminal");
     if (rc && with.store) rc = verb_close(with.store, rc, e);
     else if (!rc && term_is_plain()) rc = verb_close(with.store, plain_watch(with.store, with.run, e), e);
     else if (!rc) rc = session_run(&with, e);

@@ -1,4 +1,4 @@
-/* What the program does each time it starts: shown, and written when that is asked for. */
+/* petri settings: shows and writes the settings. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -24,7 +24,8 @@ int verb_settings(const struct args *a, struct err *e) {
     struct settings s;
     struct buf said = BUF_INIT, text = BUF_INIT;
     char *path = settings_path();
-    if (!path) return err_set(e, ERR_USAGE, "neither XDG_CONFIG_HOME nor HOME names a folder for settings");
+    if (!path) return err_set(e, ERR_USAGE,
+        "petri settings: no settings folder: neither XDG_CONFIG_HOME nor HOME is set");
     settings_init(&s);
     settings_read(&s, path, &said);
     out_report(buf_text(&said));
@@ -33,18 +34,19 @@ int verb_settings(const struct args *a, struct err *e) {
         char *name = xstrdup(a->positional[i]), *equals = strchr(name, '=');
         if (equals) *equals = 0;
         rc = equals ? settings_set(&s, name, equals + 1, e)
-                    : err_set(e, ERR_USAGE, "\"%s\": name=value is wanted", a->positional[i]);
+                    : err_set(e, ERR_USAGE, "petri settings: expected NAME=VALUE, found \"%s\"",
+                        a->positional[i]);
         free(name);
     }
     bool write = a->flag;
     if (!rc && a->count && !write)
-        rc = err_set(e, ERR_USAGE, "--write says that they shall be written to %s", path);
+        rc = err_set(e, ERR_USAGE, "petri settings: nothing was changed; use --write to write to %s", path);
     if (!rc && write) rc = settings_write(&s, path, e);
     if (!rc && a->json) settings_json(&s, path);
     else if (!rc && write) printf("written: %s\n", path);
     else if (!rc) {
         settings_text(&s, NULL, &text);
-        printf("# %s%s\n", path, file_exists(path) ? "" : " is not there: --write makes it");
+        printf("# %s%s\n", path, file_exists(path) ? "" : " does not exist; --write creates it");
         out_lines(buf_text(&text));
     }
     buf_release(&said);

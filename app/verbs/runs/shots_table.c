@@ -13,7 +13,7 @@ static bool shots_table_same_cell(const struct leopard_cell *a, const struct leo
     return a->k == b->k && (a->task && b->task ? !strcmp(a->task, b->task) : a->task == b->task);
 }
 
-/* What was published of the table's tasks and, never beside their mean here, over all 17. */
+/* Prints published results of the tasks and, never next to the mean computed here, over all 17. */
 static void print_published(const struct shots_results *r) {
     const struct leopard_cell *x, *last = NULL;
     for (int i = 0; (x = leopard_cell(i)); i++) {
@@ -23,7 +23,7 @@ static void print_published(const struct shots_results *r) {
             printf("%spublished, BERT-base: %s k=%d accuracy in %%, mean \u00b1 sd as published: ",
                    last ? "\n" : "", x->task, x->k);
         else
-            printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks,
+            printf("%spublished means over all 17 tasks (here %d): k=%d: ", last ? "\n" : "", r->tasks,
                    x->k);
         printf("%s %.1f", x->method, x->mean);
         if (!isnan(x->sd)) printf(" \u00b1 %.1f", x->sd);
@@ -33,11 +33,11 @@ static void print_published(const struct shots_results *r) {
     if (last) putchar('\n');
 }
 
-/* What was left out, of each run what those before it did not leave out too. */
+/* Prints skipped tasks and draws; of each run those that the runs before it did not skip too. */
 static void print_left_out(const struct shots_results *r, int runs) {
     for (int i = 0; i < r->left_outs; i++) {
         out_text(r->left_out[i].task);
-        fputs(" is left out: ", stdout);
+        fputs(" skipped: ", stdout);
         out_text(r->left_out[i].why);
         putchar('\n');
     }
@@ -47,13 +47,13 @@ static void print_left_out(const struct shots_results *r, int runs) {
             const struct fewshot_result *first = k ? fewshot_find(&r->results, x->task, x->k, x->draw) : NULL;
             if (!*x->left_out || (first && *first->left_out)) continue;
             out_text(x->task);
-            printf(" k=%d draw %d is left out: ", x->k, x->draw);
+            printf(" k=%d draw %d skipped: ", x->k, x->draw);
             out_text(x->left_out);
             putchar('\n');
         }
 }
 
-/* A line a method and k. */
+/* A line per method and k. */
 struct over_tasks {
     const char *label;
     int k;
@@ -105,8 +105,8 @@ static void print_gains(const struct shots_results *r, int runs, char *const *la
         row[i] = (struct gain_line){ y->task, y->value[0], runs > 1 ? y->value[runs - 1] : NAN, y->majority,
                                      y->gain };
     }
-    if (x.count && runs > 1) printf("at k = %d, %s less %s\n", x.k, label[runs - 1], label[0]);
-    else if (x.count) printf("at k = %d, %s less the majority's share\n", x.k, label[0]);
+    if (x.count && runs > 1) printf("at k = %d, %s minus %s\n", x.k, label[runs - 1], label[0]);
+    else if (x.count) printf("at k = %d, %s minus the majority baseline\n", x.k, label[0]);
     out_rows(GAIN, REPORT_TABLE, row, x.count, sizeof *row);
     free(row);
     shots_gains_release(&x);

@@ -1,4 +1,4 @@
-/* adapt: a run on a few rows of a new task; fewshot: a table of tasks. */
+/* adapt: a run on a few examples of a new task; fewshot: a table of tasks. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -17,20 +17,20 @@
 
 /* ---- options ---- */
 
-/* Those that say which rows, and how they are read. */
+/* Reads the options of the data. */
 static int verb_adapt_read_rows(const struct args *a, struct run_config *c, struct err *e) {
     if (args_config(a, c, e)) return e->code;
     if (!c->task && !(c->train_file && c->dev_file))
-        return err_set(e, ERR_USAGE, "give the new task: --task, or --train with --dev");
+        return err_set(e, ERR_USAGE, "petri adapt: requires --task, or --train with --dev");
     if (c->task && (c->train_file || c->dev_file))
-        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
+        return err_set(e, ERR_USAGE, "--task: cannot be combined with --train and --dev");
     return 0;
 }
 
 static int verb_adapt_read_start(const struct args *a, struct shots_request *r, struct err *e) {
     const char *prototype = a->shots.prototype, *start = a->shots.start,
                *said = prototype ? prototype : start;
-    if (prototype && start) return err_set(e, ERR_USAGE, "give --prototype or --start, not both");
+    if (prototype && start) return err_set(e, ERR_USAGE, "--prototype: cannot be combined with --start");
     if (!said) return 0;
     static const enum fewshot_start of_prototype[] = { FEWSHOT_VOTE, FEWSHOT_RANDOM, FEWSHOT_WORST },
                                     of_start[] = { FEWSHOT_LOWEST, FEWSHOT_MEAN };
@@ -40,12 +40,13 @@ static int verb_adapt_read_start(const struct args *a, struct shots_request *r, 
     r->start_said = true;
     r->how.start = i < n ? known[i] : FEWSHOT_NAMED;
     if (strlen(said) >= sizeof r->how.named)
-        return err_set(e, ERR_USAGE, "\"%.80s\" is no task of the run", said);
+        return err_set(e, ERR_USAGE, "--%s: unknown task: \"%.80s\" is not a task of the run",
+                       prototype ? "prototype" : "start", said);
     strcpy(r->how.named, said);
     return 0;
 }
 
-/* What both verbs ask for; *r has the defaults. */
+/* Reads the options of both verbs; *r has the defaults. */
 static int read_request(const struct args *a, struct shots_request *r, const char *ks, struct err *e) {
     const struct shots_options *o = &a->shots;
     r->steps = o->steps, r->batch = o->batch, r->eval_rows = o->eval_rows, r->seed = a->seed, r->lr = o->lr;
@@ -59,7 +60,7 @@ static int read_request(const struct args *a, struct shots_request *r, const cha
     return rc ? rc : verb_adapt_read_start(a, r, e);
 }
 
-/* ---- while it trains ---- */
+/* ---- progress ---- */
 
 static void verb_adapt_say(void *self, const char *text) {
     (void)self;
@@ -74,7 +75,7 @@ static void verb_adapt_told(void *self, int64_t run, const struct fewshot_result
                                 *zero = fewshot_metric(&x->zero, metric);
     if (*x->left_out) {
         char *why = text_visible(x->left_out, strlen(x->left_out));
-        fprintf(stderr, "#%lld %s k=%d draw %d is left out: %s\n", (long long)run, x->task, x->k, x->draw,
+        fprintf(stderr, "#%lld %s k=%d draw %d skipped: %s\n", (long long)run, x->task, x->k, x->draw,
                 why);
         free(why);
         return;
@@ -82,11 +83,11 @@ static void verb_adapt_told(void *self, int64_t run, const struct fewshot_result
     fprintf(stderr, "#%lld %s k=%d draw %d:  %s ", (long long)run, x->task, x->k, x->draw, metric);
     if (m && !*m->undefined) fprintf(stderr, "%.4f", m->value);
     else fprintf(stderr, "undefined (%s)", m ? m->undefined : "not measured");
-    if (zero && !*zero->undefined) fprintf(stderr, "  before %.4f", zero->value);
+    if (zero && !*zero->undefined) fprintf(stderr, "  zero-shot %.4f", zero->value);
     if (*x->start) fprintf(stderr, "  from %s", x->start);
     fprintf(stderr, "  %lld steps, loss %.4f, %.1f s%s\n", (long long)x->steps, x->loss, x->seconds,
-            x->scores.none_valid ? "  no answer is valid!"
-            : x->scores.constant ? "  constant predictions!"
+            x->scores.none_valid ? "  no valid answer"
+            : x->scores.constant ? "  predicts one class only"
                                  : "");
 }
 
@@ -97,7 +98,7 @@ static bool verb_adapt_stop(void *self) {
 
 static const struct shots_hook hook = { NULL, verb_adapt_say, verb_adapt_told, verb_adapt_stop };
 
-/* ---- what it came to ---- */
+/* ---- results ---- */
 
 static void print_shots_json(const struct shots_group *g) {
     struct buf b = BUF_INIT;
@@ -142,7 +143,7 @@ static int print_shots_of(const struct args *a, struct store *s, const int64_t *
     return 0;
 }
 
-/* One after another; those that an interrupt leaves can be resumed like the one it stopped. */
+/* Trains one after another; after an interrupt the others can be resumed like the one that was stopped. */
 static int train_shots(const struct args *a, struct store *s, struct shots **x, int n, struct err *e) {
     int64_t *id = xcalloc((size_t)n, sizeof *id);
     int rc = 0;
@@ -186,7 +187,7 @@ int verb_adapt(const struct args *a, struct err *e) {
 
 /* ---- tables ---- */
 
-/* A method (NULL: the usual one) and options of its own. */
+/* Reads a method (NULL: the default) and its options. */
 static int verb_adapt_read_base(const struct args *a, const char *method, struct run_config *c,
                                 struct err *e) {
     config_init(c);
@@ -201,24 +202,26 @@ static int verb_adapt_read_base(const struct args *a, const char *method, struct
 
 static int read_stop(const struct args *a, struct shots_request *r, struct err *e) {
     const struct shots_options *o = &a->shots;
-    if (o->stop_loss && o->steps) return err_set(e, ERR_USAGE, "give --steps or --stop-loss, not both");
+    if (o->stop_loss && o->steps) return err_set(e, ERR_USAGE,
+        "--steps: cannot be combined with --stop-loss");
     r->how.usual_stop = !o->stop_loss && !o->steps;
     r->how.stop_loss = o->stop_loss;
     return 0;
 }
 
-/* Options that a run brings along, where no method of its own is given. */
+/* Refuses options that --from takes from the run, where --method is not given. */
 static int check_alone(const struct args *a, struct err *e) {
     for (int i = 0; a->from && !a->method && i < a->given; i++) {
         const struct option_spec *o = a->option[i].spec;
         if (o->fills == FILLS_CONFIG && !o->member)
-            return err_set(e, ERR_USAGE, "--%s: --from alone learns as that run did; give --method too",
+            return err_set(e, ERR_USAGE,
+                "--%s: not used with --from alone, which trains as that run did; add --method",
                            o->name);
     }
     return 0;
 }
 
-/* The methods that --method lists, {a,b} as in petri sweep; one cell without text where it is not given. */
+/* Lists the methods of --method, {a,b} as in petri sweep; one cell without text where it is not given. */
 static int list_methods(const struct args *a, struct sweep_cells *out, struct err *e) {
     struct sweep_spec spec;
     const char *text = a->method;
@@ -231,7 +234,7 @@ static int list_methods(const struct args *a, struct sweep_cells *out, struct er
     return rc;
 }
 
-/* Runs of the methods, all of which can be done before the first has its row. */
+/* Prepares a run for each method; all are valid before the first is recorded. */
 static int open_methods(const struct args *a, struct store *s, const struct shots_request *r,
                         const struct sweep_cells *m, struct shots **x, int *opened, struct err *e) {
     int rc = 0;
@@ -241,7 +244,7 @@ static int open_methods(const struct args *a, struct store *s, const struct shot
         if (rc) break;
         struct shots_request of_method = *r;
         of_method.base = &base;
-        struct shots_hook quiet = hook; /* what is left out is said once */
+        struct shots_hook quiet = hook; /* skipped draws are reported once */
         if (i) quiet.say = NULL;
         rc = shots_prepare(s, &of_method, quiet, &x[i], e);
         config_release(&base);
@@ -267,7 +270,7 @@ static int train_table(const struct args *a, struct store *s, struct shots_reque
     return rc;
 }
 
-/* Runs that are there: one with all that were asked for with it, or those that are named. */
+/* Shows recorded runs: one with all others of its command, or those given. */
 static int show_tables(const struct args *a, struct err *e) {
     struct store *s;
     struct shots_group g;
@@ -292,11 +295,12 @@ int verb_fewshot(const struct args *a, struct err *e) {
                                .how = { .start = FEWSHOT_LOWEST } };
     struct store *s = NULL;
     if (a->count && (r.tasks || r.method_said || a->from))
-        return err_set(e, ERR_USAGE, "give runs to show what they came to, or --tasks to train");
+        return err_set(e, ERR_USAGE,
+            "petri fewshot: either shows runs or trains; give RUN… alone, or --tasks with its options");
     if (a->count) return show_tables(a, e);
     if (!r.tasks)
         return err_set(e, ERR_USAGE,
-                       "give --tasks: a folder of LEOPARD's layout, one of such, or a list of tasks");
+                       "petri fewshot: requires --tasks: a folder in LEOPARD's layout, a folder of such folders, or a list of tasks");
     if (a->from) r.model = a->model;
     int rc = read_request(a, &r, "4,8,16", e);
     if (!rc) rc = read_stop(a, &r, e);

@@ -1,4 +1,4 @@
-/* sweep on a cluster: --slurm, task, status. */
+/* sweep on a Slurm cluster: --slurm, task, status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 /* Slurm's own default of MaxArraySize; indices are below it. */
 enum { USUAL_ARRAY = 1001 };
 
-/* What the Slurm of this machine says, where there is one. */
+/* Returns MaxArraySize of the Slurm on this machine, or Slurm's default. */
 static int longest_array(void) {
     FILE *p = popen("scontrol show config 2>/dev/null", "re");
     char line[512];
@@ -38,7 +38,8 @@ int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s
     const struct sweep_options *o = &a->sweep;
     int tasks, runs;
     char *program = realpath("/proc/self/exe", NULL);
-    if (!program) return err_set(e, ERR_SYSTEM, "the system does not tell where this program is: %m");
+    if (!program) return err_set(e, ERR_SYSTEM,
+        "/proc/self/exe: cannot determine the path of this program: %m");
     const struct cluster_request r = {
         .folder = o->slurm,
         .database = store_path(s),
@@ -60,7 +61,7 @@ int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s
         buf_printf(&b, "sweep %lld: %d run%s in %d task%s; `sh ", (long long)p->id, runs,
                    runs == 1 ? "" : "s", tasks, tasks == 1 ? "" : "s");
         text_shell_word(&b, script);
-        buf_puts(&b, "` submits them, and the merge for when all are over\n");
+        buf_puts(&b, "` submits them and the final merge\n");
         out_lines(buf_text(&b));
         buf_release(&b);
         free(script);
@@ -78,7 +79,7 @@ static bool is_own(void *self, int cell, int seed) {
     return false;
 }
 
-/* A failed run fails its task; what came of the others is kept. */
+/* A failed run fails its task; the results of the others remain. */
 static int say_end(struct cluster *c, const struct cluster_task *t, struct store *s, struct err *e) {
     int done = 0, rc = sweep_plan_find(&c->plan, s, e);
     for (int i = 0; !rc && i < t->runs; i++) {
@@ -88,7 +89,7 @@ static int say_end(struct cluster *c, const struct cluster_task *t, struct store
     if (rc) return rc;
     printf("%d of %d runs are finished\n", done, t->runs);
     return done == t->runs ? 0
-                           : err_set(e, ERR_FAILED, "%d of %d runs failed; `petri sweep status %s` says why",
+                           : err_set(e, ERR_FAILED, "%d of %d runs failed; see `petri sweep status %s`",
                                      t->runs - done, t->runs, c->folder);
 }
 
@@ -97,11 +98,13 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
     int64_t index;
     int rc = cluster_read(a->positional[1], &c, e);
     if (!rc && (!text_to_int(a->positional[2], &index) || index < 0 || index >= c.tasks))
-        rc = err_set(e, ERR_USAGE, "petri sweep task DIR INDEX: INDEX is 0 to %d, not \"%s\"", c.tasks - 1,
+        rc = err_set(e, ERR_USAGE,
+            "petri sweep task: INDEX must be an integer between 0 and %d, found \"%s\"",
+            c.tasks - 1,
                      a->positional[2]);
     if (!rc && chdir(c.working))
         rc = err_set(e, ERR_NOT_FOUND,
-                     "%s: the folder in which the sweep was written, and in which its paths are meant: %m",
+                     "%s: cannot enter the working folder of the sweep, to which its paths are relative: %m",
                      c.working);
     struct store *s = NULL;
     char *path = rc ? NULL : cluster_database(&c, (int)index);
@@ -120,7 +123,7 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
     return s ? verb_close(s, rc, e) : rc;
 }
 
-/* ---- how it stands ---- */
+/* ---- status ---- */
 
 static void print_status(const json_t *root) {
     size_t i, k;

@@ -1,4 +1,4 @@
-/* compare: runs side by side; what it and the results of a sweep are printed by. */
+/* compare: runs side by side, and the printing of results of a sweep. */
 #include "app/verbs/verbs.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void verb_compared_print(const struct args *a, const struct side_by_side *c) {
     buf_release(&b);
 }
 
-/* What the groups differ in, behind the results. */
+/* Prints the options in which the groups differ, after the results. */
 static void print_differences(const struct grouping *g) {
     struct grouping_difference *d;
     struct buf b = BUF_INIT;
@@ -46,7 +46,7 @@ static void print_differences(const struct grouping *g) {
     buf_release(&b);
 }
 
-/* {"differs":{KEY:[of each cell]}} joined to the results. */
+/* Appends {"differs":{KEY:[of each cell]}} to the results. */
 static void json_differences(const struct grouping *g, struct buf *b) {
     struct grouping_difference *d;
     size_t n = grouping_differences(g, &d);

@@ -1,4 +1,4 @@
-/* What people make of runs: names, tags, notes, and an end for good. */
+/* Names, tags and notes of runs, and their permanent deletion. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Runs as they were typed, each once; id has room for n. */
+/* Finds the typed runs, each once; id has room for n. */
 static int find_typed(struct store *s, char *const *typed, int n, int64_t *id, size_t *count, struct err *e) {
     *count = 0;
     for (int i = 0; i < n; i++) {
@@ -28,7 +28,7 @@ static int find_typed(struct store *s, char *const *typed, int n, int64_t *id, s
 
 /* ---- tags ---- */
 
-/* The first word and those behind it that are runs by number; what follows are tags, numbers too. */
+/* Counts the leading arguments that are runs: the first, and numbers after it; the rest are tags. */
 static int runs_before_tags(const struct args *a) {
     int n = 1;
     for (int64_t id; n < a->count; n++) {
@@ -49,7 +49,7 @@ static void print_tagged(const struct args *a, const int64_t *id, size_t n, char
         out_line(&b);
         return;
     }
-    printf("%zu %s %s ", n, n == 1 ? "run" : "runs", off ? "no longer tagged" : "tagged");
+    printf("%zu %s %s ", n, n == 1 ? "run" : "runs", off ? "untagged" : "tagged");
     for (int i = 0; i < count; i++) {
         if (i) fputs(", ", stdout);
         out_text(tags[i]);
@@ -62,8 +62,7 @@ int verb_tag(const struct args *a, struct err *e) {
     char *const *tags = a->positional + runs;
     if (!count)
         return err_set(e, ERR_USAGE,
-                       "a tag comes after the runs; the words are all runs (a tag that is a number may stand "
-                       "behind another)");
+                       "petri tag: missing tag: all arguments are runs; give a tag after them (a numeric tag must follow another tag)");
     struct store *s;
     int rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
@@ -94,7 +93,7 @@ int verb_note(const struct args *a, struct err *e) {
         json_put(&b, "{noted:%jd,note:%s}", id, *text ? text : NULL);
         out_line(&b);
     } else {
-        printf(*text ? "run %lld has this note\n" : "run %lld has no note\n", (long long)id);
+        printf(*text ? "run %lld: note set\n" : "run %lld: note removed\n", (long long)id);
     }
     return 0;
 }
@@ -118,7 +117,7 @@ static int name_classes(const struct args *a, struct err *e) {
     json_member_strings(&b, "classes", name, n);
     buf_putc(&b, '}');
     if (!rc && a->json) out_line(&b);
-    else if (!rc) printf("run %lld has its %d classes named\n", (long long)id, n);
+    else if (!rc) printf("run %lld: %d classes named\n", (long long)id, n);
     buf_release(&b);
     verb_classes_free(name, n);
     return rc;
@@ -128,7 +127,7 @@ int verb_name(const struct args *a, struct err *e) {
     if (!a->classes && a->count < 2)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     if (a->classes && a->count > 1)
-        return err_set(e, ERR_USAGE, "give a name or --classes, not both");
+        return err_set(e, ERR_USAGE, "--classes: cannot be combined with a name");
     if (a->classes) return name_classes(a, e);
     const char *name = a->positional[1];
     char *before = NULL;
@@ -144,9 +143,9 @@ int verb_name(const struct args *a, struct err *e) {
         json_put(&b, "{named:%jd,name:%s,before:%s}", id, *name ? name : NULL, *before ? before : NULL);
         out_line(&b);
     } else if (!rc) {
-        printf(*name ? "run %lld is called " : "run %lld has no name", (long long)id);
+        printf(*name ? "run %lld: named " : "run %lld: name removed", (long long)id);
         out_text(name);
-        fputs(*before && strcmp(before, name) ? " (before: " : "", stdout);
+        fputs(*before && strcmp(before, name) ? " (previously " : "", stdout);
         if (*before && strcmp(before, name)) out_text(before), putchar(')');
         putchar('\n');
     }
@@ -164,7 +163,7 @@ static void describe_purge(size_t n, const struct purge_sum *sum, char out[128])
              sum->files == 1 ? "file" : "files", bytes);
 }
 
-/* *typed: the number of runs, as the user typed it or --yes stands for. */
+/* Asks for confirmation.  *typed: the number of runs that the user typed, or that --yes confirms. */
 static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *sum, int64_t *typed,
                         struct err *e) {
     char what[128], line[64];
@@ -173,12 +172,13 @@ static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *
     describe_purge(n, sum, what);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return err_set(e, ERR_USAGE,
-                       "%s would be deleted for good: --yes says that they shall; nothing was deleted", what);
-    fprintf(stderr, "%s will be deleted for good.  Type %zu to delete: ", what, n);
+                       "petri purge: not confirmed: %s would be deleted permanently; use --yes (nothing was deleted)",
+                           what);
+    fprintf(stderr, "%s will be deleted permanently.  Type %zu to confirm: ", what, n);
     if (!fgets(line, sizeof line, stdin)) line[0] = '\0';
     line[strcspn(line, "\n")] = '\0';
     if (!text_to_int(line, typed) || *typed != (int64_t)n)
-        return err_set(e, ERR_USAGE, "%zu was not typed; nothing was deleted", n);
+        return err_set(e, ERR_USAGE, "petri purge: not confirmed: %zu was not typed; nothing was deleted", n);
     return 0;
 }
 
@@ -196,7 +196,7 @@ static void print_purged(const struct args *a, const int64_t *id, size_t n, cons
     }
 }
 
-/* Before anybody is asked. */
+/* Checked before the confirmation. */
 static int must_be_trashed(struct store *s, int64_t id, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
@@ -204,11 +204,11 @@ static int must_be_trashed(struct store *s, int64_t id, struct err *e) {
     bool trashed = run.trashed != 0;
     store_run_release(&run);
     if (trashed) return 0;
-    return err_set(e, ERR_USAGE, "run %lld is not in the trash; petri trash %lld puts it there",
+    return err_set(e, ERR_USAGE, "run %lld: not in the trash; move it there with petri trash %lld",
                    (long long)id, (long long)id);
 }
 
-/* What a list has, added to *id. */
+/* Appends the runs of a list to *id. */
 static int add_listed(struct store *s, const struct store_list *list, int64_t **id, size_t *n,
                       struct err *e) {
     struct store_runs runs;
@@ -220,15 +220,15 @@ static int add_listed(struct store *s, const struct store_list *list, int64_t **
     return 0;
 }
 
-/* The runs that lessons made, in the trash or not. */
+/* Finds the runs that lessons started, in the trash or not. */
 static int lessons_to_purge(struct store *s, int64_t **id, size_t *n, struct err *e) {
     static const char tag[] = "tag=" STORE_LESSON_TAG;
     int rc = add_listed(s, &(struct store_list){ .filter = tag }, id, n, e);
     if (!rc) rc = add_listed(s, &(struct store_list){ .filter = tag, .trash = true }, id, n, e);
-    return rc || *n ? rc : err_set(e, ERR_NOT_FOUND, "no run is a lesson's");
+    return rc || *n ? rc : err_set(e, ERR_NOT_FOUND, "petri purge: no runs of lessons found");
 }
 
-/* The runs named, or all in the trash; *id is the caller's. */
+/* Finds the given runs, or all in the trash; the caller frees *id. */
 static int runs_to_purge(const struct args *a, struct store *s, int64_t **id, size_t *n, struct err *e) {
     *id = NULL;
     *n = 0;
@@ -240,12 +240,12 @@ static int runs_to_purge(const struct args *a, struct store *s, int64_t **id, si
         return rc;
     }
     int rc = add_listed(s, &(struct store_list){ .trash = true }, id, n, e);
-    return rc || *n ? rc : err_set(e, ERR_NOT_FOUND, "no run is in the trash");
+    return rc || *n ? rc : err_set(e, ERR_NOT_FOUND, "petri purge: the trash is empty");
 }
 
 int verb_purge(const struct args *a, struct err *e) {
     if (!a->count && !a->purge.all && !a->purge.lessons)
-        return err_set(e, ERR_USAGE, "petri purge takes runs, or --all of the trash, or --lessons");
+        return err_set(e, ERR_USAGE, "petri purge: requires RUN…, --all or --lessons");
     struct store *s;
     struct purge_sum sum;
     int64_t *id, typed;

@@ -1,4 +1,4 @@
-/* merge: databases are joined. */
+/* merge: databases are merged into one. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -44,31 +44,30 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         case STORE_MERGED_NEW:
         case STORE_MERGED_APART: buf_printf(b, "is run %lld", (long long)x->into); break;
         case STORE_MERGED_FURTHER:
-            buf_printf(b, "is run %lld, of which this is the further state", (long long)x->into);
+            buf_printf(b, "updates run %lld, which was at an earlier step", (long long)x->into);
             break;
-        case STORE_MERGED_SAME: buf_printf(b, "is run %lld, which was there", (long long)x->into); break;
+        case STORE_MERGED_SAME: buf_printf(b, "is run %lld, already there", (long long)x->into); break;
         case STORE_MERGED_BEHIND:
-            buf_printf(b, "is run %lld, which was there in a further state", (long long)x->into);
+            buf_printf(b, "is run %lld, already there at a later step", (long long)x->into);
             break;
         case STORE_MERGED_BUSY:
-            buf_puts(b, "is in work and was left out: merge again when it is over");
+            buf_puts(b, "is still training and was skipped; merge again when it has finished");
             break;
         case STORE_MERGED_DAMAGED:
             buf_printf(b,
-                       "is run %lld, of which this is the further state, and was left out, so that the files "
-                       "there stay",
+                       "is a later state of run %lld and was skipped, so that the files there are preserved",
                        (long long)x->into);
             break;
         }
         if (x->apart)
-            buf_printf(b, ": from step %lld on it went apart from run %lld, both stay", (long long)x->step,
-                       (long long)x->apart);
+            buf_printf(b, ": differs from run %lld from step %lld on; both remain", (long long)x->apart,
+                       (long long)x->step);
         if (x->damaged) {
             char *shown = text_visible(x->damaged, strlen(x->damaged));
-            buf_printf(b, "; damaged: %s%s", shown, x->what == STORE_MERGED_DAMAGED ? "" : " (left out)");
+            buf_printf(b, "; damaged: %s%s", shown, x->what == STORE_MERGED_DAMAGED ? "" : " (skipped)");
             free(shown);
         }
-        buf_puts(b, x->lacks_files ? "; its files were not there\n" : "\n");
+        buf_puts(b, x->lacks_files ? "; its files are missing\n" : "\n");
     }
     for (size_t i = 0; i < m->sweeps; i++)
         buf_printf(b, "%s: sweep %lld is sweep %lld\n", path, (long long)m->sweep_from[i],
@@ -85,15 +84,15 @@ static bool verb_merge_sound(const char *path) {
     return !text_ends(path, ".safetensors") || !checkpoint_look(path, &ignored);
 }
 
-/* *other: what is wrong is not in the way of further databases. */
+/* *other: whether further databases can be merged after this error. */
 static int merge_one(struct store *into, const char *path, bool json, struct buf *out, bool *other,
                      struct err *e) {
     struct store *from;
     struct store_merge m = { 0 };
     if (verb_merge_is_same_file(store_path(into), path))
-        return err_set(e, ERR_USAGE, "%s: is the database that is merged into", path);
+        return err_set(e, ERR_USAGE, "%s: cannot be merged into itself", path);
     *other = !file_exists(path);
-    if (*other) return err_set(e, ERR_NOT_FOUND, "%s: there is no such database", path);
+    if (*other) return err_set(e, ERR_NOT_FOUND, "%s: no such database", path);
     int rc = store_open(&from, path, STORE_READ, e);
     *other = rc != 0;
     if (rc) return rc;
@@ -129,7 +128,7 @@ int verb_merge(const struct args *a, struct err *e) {
     }
     if (json) buf_puts(&out, "]}");
     if (!rc && json) out_line(&out);
-    if (!json) out_lines(buf_text(&out)); /* also beside one that could not be merged: they are */
+    if (!json) out_lines(buf_text(&out)); /* also after an error: the others are merged */
     buf_release(&out);
     return verb_close(into, rc, e);
 }

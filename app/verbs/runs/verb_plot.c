@@ -1,4 +1,4 @@
-/* petri plot: points of runs as a chart, in text, ANSI or SVG; or what is drawn as numbers. */
+/* petri plot: points of runs as a chart in text, ANSI or SVG, or their numbers. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -41,13 +41,12 @@ static int plot_ask_smooth(const struct args *a, int *level, struct err *e) {
     struct buf known = BUF_INIT;
     for (int i = 0; i <= PLOT_SMOOTH_MAX; i++)
         buf_printf(&known, "%s%g", !i ? "" : i < PLOT_SMOOTH_MAX ? ", " : " or ", plot_smooth_weight(i));
-    err_set(e, ERR_USAGE, "--smooth %g: the weight of what came before is %s", a->plot.smooth,
-            buf_text(&known));
+    err_set(e, ERR_USAGE, "--smooth: must be %s, found %g", buf_text(&known), a->plot.smooth);
     buf_release(&known);
     return e->code;
 }
 
-/* "dev.accuracy" where "accuracy" was said and the run has no points of that name. */
+/* Finds "dev.accuracy" for "accuracy" where the run has no points of that name. */
 static int find_key(const struct store_run *r, const char *asked, char **key, struct err *e) {
     char *beside = r->decides && *r->decides ? store_name_beside(r->decides, asked) : NULL;
     struct buf has = BUF_INIT;
@@ -60,14 +59,15 @@ static int find_key(const struct store_run *r, const char *asked, char **key, st
     for (size_t i = 0; i < r->value_count && !*key && beside; i++)
         if (!strcmp(r->value[i].name, beside)) *key = xstrdup(beside);
     if (!*key)
-        err_set(e, ERR_NOT_FOUND, "run %lld has no points of \"%s\": it has %s", (long long)r->id, asked,
+        err_set(e, ERR_NOT_FOUND, "run %lld: unknown series: found \"%s\"; it has %s",
+            (long long)r->id, asked,
                 has.size ? buf_text(&has) : "none");
     free(beside);
     buf_release(&has);
     return *key ? 0 : e->code;
 }
 
-/* "last 0.4123, least 0.3801 at step 120"; what is better the greater has its most. */
+/* "last 0.4123, best 0.3801 at step 120" */
 static char *plot_note(const struct store_run *r, const struct plotted *p) {
     for (size_t i = 0; i < r->value_count; i++) {
         const struct store_named_value *v = &r->value[i];
@@ -95,7 +95,8 @@ static int plot_points_of(struct plotted *p, struct store *s, const struct store
     store_points_release(&points);
     const char *lacks = series_lacks(&p->series->view, x);
     if (lacks)
-        return err_set(e, ERR_NOT_FOUND, "run %lld has no --x %s: %s", (long long)r->id, plot_x_name(x),
+        return err_set(e, ERR_NOT_FOUND, "run %lld: --x %s is not available: %s",
+            (long long)r->id, plot_x_name(x),
                        lacks);
     p->data = (struct plot_data){ series_xs(&p->series->view, x, p->step, n, &p->own), p->value, n };
     return 0;
@@ -104,7 +105,7 @@ static int plot_points_of(struct plotted *p, struct store *s, const struct store
 static int plot_add(struct plotting *f, struct store *s, int64_t id, struct err *e) {
     struct store_run r;
     if (f->count == PLOT_RUNS)
-        return err_set(e, ERR_USAGE, "at most %d runs are told apart in one chart", PLOT_RUNS);
+        return err_set(e, ERR_USAGE, "petri plot: too many runs: at most %d fit in one chart", PLOT_RUNS);
     int rc = store_run(s, id, &r, e);
     if (rc) return rc;
     struct plotted *p = &f->of[f->count++];
@@ -125,13 +126,13 @@ static int plot_add_filtered(struct plotting *f, struct store *s, const char *fi
     struct store_runs list;
     int rc = store_list(s, &(struct store_list){ .filter = filter, .sort = "id" }, &list, e);
     if (rc) return rc;
-    if (!list.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes \"%s\"", filter);
+    if (!list.count) rc = err_set(e, ERR_NOT_FOUND, "petri plot: no runs match \"%s\"", filter);
     for (size_t i = 0; !rc && i < list.count; i++) rc = plot_add(f, s, list.run[i].id, e);
     store_runs_release(&list);
     return rc;
 }
 
-/* Runs by number, or those that pass a filter. */
+/* Adds the runs given by id or name, or those that match a filter. */
 static int plot_add_named(struct plotting *f, struct store *s, const struct args *a, struct err *e) {
     struct err ignored = ERR_INIT;
     int64_t id;
@@ -154,7 +155,7 @@ static double *plot_smoothed(const struct plotting *f, const struct plotted *p) 
     return mean;
 }
 
-/* A line a point: what is drawn, raw and smoothed. */
+/* Writes one line per point: the plotted values, raw and smoothed. */
 static void plot_csv(const struct plotting *f, struct buf *out) {
     buf_printf(out, "run,step,%s%svalue,smooth_%g\n", f->look.x ? plot_x_unit(f->look.x) : "",
                f->look.x ? "," : "", plot_smooth_weight(f->look.smooth));

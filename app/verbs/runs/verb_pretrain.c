@@ -1,4 +1,4 @@
-/* pretrain: a vocabulary and a model of texts alone. */
+/* pretrain: a vocabulary and a model from unlabeled text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,15 @@
 #include "core/text/vocab_train.h"
 #include "core/train/meta/pretrain.h"
 
-/* The shape, and the texts: room for all. */
+/* Reads the model shape and the text files. */
 static int pretrain_asked(const struct args *a, const struct run_config *c, struct option_texts *text,
                           struct pretrain *p, struct err *e) {
     const struct pretrain_options *o = &a->pretrain;
     *text = o->text;
     for (int i = 0; i < a->count && text->count < OPTION_TEXTS; i++)
         text->at[text->count++] = a->positional[i];
-    if (!text->count) return err_set(e, ERR_USAGE, "petri pretrain needs --text FILE, with a text a line");
+    if (!text->count) return err_set(e, ERR_USAGE,
+        "petri pretrain: requires --text FILE, with one text per line");
     *p = (struct pretrain){
         .text = text->at, .texts = text->count, .dev = o->dev, .vocabulary = (int)o->vocab
     };
@@ -30,7 +31,7 @@ static int pretrain_asked(const struct args *a, const struct run_config *c, stru
     return fresh_check(&p->model, e);
 }
 
-/* Where the model is to go: it must be free before the long work. */
+/* Checks the output folder before the long training. */
 static int check_out(const struct args *a, const struct pretrain *p, const char *database, struct err *e) {
     const char *out = a->out;
     struct outfile_guard g;
@@ -54,7 +55,7 @@ static int pretrain_write(const struct args *a, struct store *s, int64_t run, st
     return rc;
 }
 
-/* The run in the open store, to its end, and the folder. */
+/* Trains the run in the open store and writes the folder. */
 static int pretrain_run(const struct args *a, struct store *s, const struct pretrain *p,
                         struct job_request *r, struct err *e) {
     struct buf report = BUF_INIT;
@@ -68,12 +69,11 @@ static int pretrain_run(const struct args *a, struct store *s, const struct pret
     free(name);
     const uint64_t seed = r->config.seed;
     if (!rc) rc = verb_train_runs(a, s, r, &seed, 1, &id, e);
-    if (rc && !id && made) pretrain_undo(&r->config); /* nothing was begun */
+    if (rc && !id && made) pretrain_undo(&r->config); /* nothing was started */
     if (rc && e->code == ERR_INTERRUPTED && id)
         return err_set(
             e, ERR_INTERRUPTED,
-            "stopped; `petri resume %lld` goes on from there, and `petri export %lld --to hf %s` then writes "
-            "the model",
+            "stopped; continue with `petri resume %lld`, then write the model with `petri export %lld --to hf %s`",
             (long long)id, (long long)id, a->out);
     return rc ? rc : pretrain_write(a, s, id, e);
 }

@@ -1,4 +1,4 @@
-/* replicate: experiments of papers, run where they are missing and set beside what was published. */
+/* replicate: experiments of papers; trains missing runs and compares with the published results. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* A file, or one of those that come with petri by its name; caller frees. */
+/* Finds a file, or an experiment that comes with petri by its name; the caller frees. */
 static char *find_file(const char *typed) {
     if (file_exists(typed)) return xstrdup(typed);
     char *inside = xprintf("experiments/%s.json", typed), *found = assets_find(inside);
@@ -48,7 +48,7 @@ static void print_tables(const struct experiment *x, const struct experiment_res
 
 enum { FILES = 2 };
 
-/* Whether they may be made, asked before anything runs. */
+/* Checks the output files before anything is trained. */
 static int verb_replicate_check_files(const struct args *a, const struct outfile_guard *g, struct err *e) {
     for (int i = 0; i < FILES; i++) {
         const char *path = i ? a->replicate.page : a->out;
@@ -57,7 +57,7 @@ static int verb_replicate_check_files(const struct args *a, const struct outfile
     return 0;
 }
 
-/* JSON and page, as new files. */
+/* Writes JSON and page. */
 static int verb_replicate_write_files(const struct args *a, const struct outfile_guard *g,
                                       const struct buf *json, const struct buf *page, struct err *e) {
     const struct buf *what[FILES] = { json, page };
@@ -75,7 +75,7 @@ static int verb_replicate_write_files(const struct args *a, const struct outfile
     return rc;
 }
 
-/* One experiment after another; their results as one list. */
+/* Runs one experiment after another; their results form one list. */
 static int run_all(const struct args *a, const struct replicate *how, struct buf *json, struct buf *page,
                    int *lacking, struct err *e) {
     const char *from = a->from;
@@ -129,7 +129,9 @@ int verb_replicate(const struct args *a, struct err *e) {
         if (!rc) rc = verb_replicate_write_files(a, &g, &json, &page, e);
         if (!rc && a->json) out_line(&json);
         if (!rc && lacking)
-            fprintf(stderr, "replicate: %d runs and measures are missing; the same line goes on\n", lacking);
+            fprintf(stderr,
+                "replicate: %d runs and measurements are missing; run the same command to continue\n",
+                lacking);
         if (stored) rc = verb_close(how.store, rc, e);
     }
     buf_release(&json);

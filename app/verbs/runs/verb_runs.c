@@ -1,4 +1,4 @@
-/* The history: runs, show, trash, restore, sql, export. */
+/* The recorded runs: runs, show, trash, restore, sql. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ char *verb_database(const struct args *a, struct err *e) {
     if (!guessed || said) return path;
     char *shown = text_visible(path, strlen(path));
     fprintf(stderr,
-            "petri: HOME is not set to an absolute path; the history is %s (--db FILE names another)\n",
+            "petri: HOME is not set to an absolute path: using the database %s; use --db FILE for another\n",
             shown);
     free(shown);
     said = true;
@@ -44,7 +44,7 @@ int verb_store(const struct args *a, enum store_mode mode, struct store **s, str
     return rc;
 }
 
-/* What a run of few shots came to. */
+/* Appends the results of a few-shot run. */
 static int add_shots(struct store *s, const struct store_run *r, struct buf *b, struct err *e) {
     struct shots_results results;
     if (!run_row_is_fewshot(r)) return 0;
@@ -104,11 +104,11 @@ int verb_close(struct store *s, int rc, struct err *e) {
     return closed;
 }
 
-/* A database that does not exist yet has no runs: that is no error for a list. */
+/* A missing database is reported as a database without runs. */
 static int open_to_read(const struct args *a, struct store **s, struct err *e) {
     int rc = verb_store(a, STORE_READ, s, e);
     if (rc != ERR_NOT_FOUND || a->db) return rc;
-    return err_prefix(e, "no run was trained yet");
+    return err_prefix(e, "no runs yet");
 }
 
 static int verb_runs_print_table(struct store *s, const struct store_runs *runs, enum store_format form,
@@ -120,7 +120,7 @@ static int verb_runs_print_table(struct store *s, const struct store_runs *runs,
     return rc;
 }
 
-/* --csv, --json or --markdown; none: `usual`. */
+/* Returns the form of --csv, --json or --markdown, else `usual`. */
 static enum store_format form_of(const struct args *a, enum store_format usual) {
     return a->csv ? STORE_CSV : a->markdown ? STORE_MARKDOWN : a->json ? STORE_JSON : usual;
 }
@@ -169,7 +169,7 @@ static void show_line(const char *key, const char *value) {
     putchar('\n');
 }
 
-/* Each line on its own, so that a file's text cannot break out of it. */
+/* Prints each line separately, so that text of a file cannot contain control sequences. */
 static void show_lines(const char *text) {
     for (const char *end; *text; text = end + (*end == '\n')) {
         end = text + strcspn(text, "\n");
@@ -181,7 +181,7 @@ static void show_lines(const char *text) {
     }
 }
 
-/* Sets of vectors and matrices of the run. */
+/* Prints saved sets of vectors and matrices of the run. */
 static void show_kept(struct store *s, int64_t run) {
     struct store_embeddings sets;
     struct store_matrices matrices;
@@ -189,7 +189,7 @@ static void show_kept(struct store *s, int64_t run) {
     if (!store_embeddings(s, run, &sets, &e)) {
         for (size_t i = 0; i < sets.count; i++) {
             const struct store_embedding *m = &sets.set[i];
-            printf("set %-10lld step %lld  %d rows of ", (long long)m->id, (long long)m->step, m->rows);
+            printf("set %-10lld step %lld  %d examples of ", (long long)m->id, (long long)m->step, m->rows);
             out_text(m->task);
             printf(" (%s), layer %d, %s\n", m->split, m->layer, m->pool);
         }
@@ -204,7 +204,7 @@ static void show_kept(struct store *s, int64_t run) {
     }
 }
 
-/* A line a task of a run with several. */
+/* Prints one line per task of a multi-task run. */
 static void show_tasks(struct store *s, const struct store_run *r) {
     struct task_results t;
     struct err e = ERR_INIT;
@@ -217,13 +217,13 @@ static void show_tasks(struct store *s, const struct store_run *r) {
         if (x->undefined) printf(" (%s)", x->undefined);
         printf(" at step %lld", (long long)x->step);
         if (!isnan(x->majority)) printf(", majority %.4f", x->majority);
-        if (x->rows) printf(", %lld rows", (long long)x->rows);
+        if (x->rows) printf(", %lld examples", (long long)x->rows);
         putchar('\n');
     }
     task_results_release(&t);
 }
 
-/* A line a k of a run of few shots. */
+/* Prints one line per k of a few-shot run. */
 static void show_shots(struct store *s, const struct store_run *r) {
     struct shots_results results;
     struct err e = ERR_INIT;
@@ -235,7 +235,7 @@ static void show_shots(struct store *s, const struct store_run *r) {
 
 static void show_disk(struct store *s, int64_t run) {
     struct purge_sum sum;
-    struct err e = ERR_INIT; /* a folder that cannot be read has no size to tell */
+    struct err e = ERR_INIT; /* an unreadable folder has no size */
     char files[32], bytes[32];
     if (purge_count(s, &run, 1, &sum, &e)) return;
     text_thousands(sum.files, files);
@@ -253,7 +253,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     printf("run %lld, %s, step %lld of %lld\n", (long long)r->id, store_state_name(r->state),
            (long long)r->step, (long long)r->steps);
     char *took = run_row_took(r), *memory = run_row_memory(r);
-    show_line("took", took);
+    show_line("time", took);
     show_line("peak memory", memory);
     free(took);
     free(memory);
@@ -266,7 +266,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_line("task", r->task);
     show_line("train", r->train_file);
     show_line("dev", r->dev_file);
-    printf("%-14s %s now, %s kept, head %s, of %s in the model\n", "trained", trained, kept, head, model);
+    printf("%-14s %s trainable, %s stored, head %s, model %s\n", "parameters", trained, kept, head, model);
     printf("%-14s %llu\n", "seed", (unsigned long long)r->seed);
     text_time(r->created, at);
     show_line("created", at);
@@ -279,7 +279,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_line("dev sha256", r->dev_sha256);
     show_line("config", r->config);
     for (int i = 0; i < r->reports; i++) {
-        puts(i ? "" : "rows as they were read:");
+        puts(i ? "" : "data as read:");
         show_lines(r->report[i]);
     }
     show_tasks(s, r);
@@ -296,8 +296,8 @@ static void show_text(struct store *s, const struct store_run *r) {
             if (v->value.undefined) printf(" (%s)", v->value.undefined);
             printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",
                    !decides        ? ""
-                   : v->none_valid ? "  no answer is valid"
-                   : v->constant   ? "  constant predictions"
+                   : v->none_valid ? "  no valid answer"
+                   : v->constant   ? "  predicts one class only"
                                    : "");
         }
         store_evals_release(&evals);
@@ -315,7 +315,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_kept(s, r->id);
 }
 
-/* A sentence a line; or a JSON array of them. */
+/* Prints the diagnostics, one per line or as a JSON array. */
 static int show_why(struct store *s, const struct store_run *r, bool json, struct err *e) {
     struct why why;
     int rc = why_of_run(s, r, &why, e);
@@ -326,7 +326,7 @@ static int show_why(struct store *s, const struct store_run *r, bool json, struc
         out_line(&b);
     } else {
         for (int i = 0; i < why.count; i++) printf("%s\n", why.of[i].text);
-        if (!why.count) printf("nothing looks wrong: %d kinds of trouble were looked for\n", why.looked_for);
+        if (!why.count) printf("no problems found: %d diagnostics were checked\n", why.looked_for);
         for (int i = 0; i < why.facts; i++) printf("%s%s\n", i ? "" : "\n", why.fact[i]);
     }
     why_release(&why);
@@ -378,7 +378,7 @@ static int move_runs(const struct args *a, struct err *e,
 int verb_trash(const struct args *a, struct err *e) { return move_runs(a, e, store_trash, "trashed"); }
 int verb_restore(const struct args *a, struct err *e) { return move_runs(a, e, store_restore, "restored"); }
 
-/* A terminal would obey what is in the bytes: it sees them made visible. */
+/* Control characters are made visible on a terminal. */
 int verb_to_stdout(void *self, const char *bytes, size_t n) {
     (void)self;
     if (!isatty(STDOUT_FILENO)) return fwrite(bytes, 1, n, stdout) == n ? 0 : ERR_SYSTEM;

@@ -1,4 +1,4 @@
-/* sweep: many runs. */
+/* sweep: runs over lists of values. */
 #include "app/verbs/runs/verb_sweep.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ static int results(const struct args *a, struct store *s, int64_t id, struct err
     return rc;
 }
 
-/* ---- what there is ---- */
+/* ---- the list of sweeps ---- */
 
 struct listing {
     bool json;
@@ -48,7 +48,7 @@ static int list_row(void *self, int count, const struct store_cell *cells) {
     if (l->json) {
         json_put(&l->out, "{id:%jd,spec:%s,runs:%jd}", cells[0].integer, cells[1].text, cells[2].integer);
     } else {
-        buf_printf(&l->out, "%4lld  %4lld runs of its own  %s\n", (long long)cells[0].integer,
+        buf_printf(&l->out, "%4lld  %4lld own runs  %s\n", (long long)cells[0].integer,
                    (long long)cells[2].integer, cells[1].text);
     }
     return 0;
@@ -65,7 +65,8 @@ static int verb_sweep_list(const struct args *a, struct store *s, struct err *e)
     if (!rc && l.json) {
         out_line(&l.out);
     } else if (!rc) {
-        if (!l.out.size) puts("no sweep yet: petri sweep --method 'lora(r={2,4,8})' --seeds 1,2,3");
+        if (!l.out.size) puts(
+            "no sweeps yet; start one: petri sweep --method 'lora(r={2,4,8})' --seeds 1,2,3");
         out_lines(buf_text(&l.out));
     }
     buf_release(&l.out);
@@ -74,12 +75,12 @@ static int verb_sweep_list(const struct args *a, struct store *s, struct err *e)
 
 /* ---- running ---- */
 
-/* A run that pauses by itself (a full disk) is tried again every few seconds: told at once, then once a
+/* A run that pauses by itself (a full disk) is retried every few seconds: reported immediately, then once a
  * minute. */
-static bool tells_pause(void) {
-    static atomic_llong told = -60000;
-    long long last = atomic_load(&told), now = clock_ms();
-    return now - last >= 60000 && atomic_compare_exchange_strong(&told, &last, now);
+static bool reports_pause(void) {
+    static atomic_llong reported = -60000;
+    long long last = atomic_load(&reported), now = clock_ms();
+    return now - last >= 60000 && atomic_compare_exchange_strong(&reported, &last, now);
 }
 
 static void verb_sweep_tell(void *self, const struct event *e) {
@@ -87,12 +88,12 @@ static void verb_sweep_tell(void *self, const struct event *e) {
     (void)self;
     if (e->kind != EVENT_STATE) return;
     if (e->state == RUN_PAUSED
-            ? !why || !tells_pause()
+            ? !why || !reports_pause()
             : e->state != RUN_FINISHED && e->state != RUN_FAILED && e->state != RUN_STOPPED)
         return;
     char *text = why ? text_visible(e->text, strlen(e->text)) : xprintf("at step %lld", (long long)e->step);
     fprintf(stderr, "run %lld %s%s %s%s\n", (long long)e->run, run_state_name(e->state), why ? ":" : "", text,
-            e->state == RUN_PAUSED ? "; it is tried again" : "");
+            e->state == RUN_PAUSED ? "; retrying" : "");
     free(text);
 }
 
@@ -123,12 +124,12 @@ int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int w
     struct sweep_work *w = sweep_work_new(p, s, j, &how, e);
     int rc = w ? sweep_work_through(w, is_interrupted, NULL, e) : e->code;
     if (rc == ERR_INTERRUPTED)
-        err_set(e, rc, "stopped; `petri sweep resume %lld` goes on from there", (long long)p->id);
+        err_set(e, rc, "stopped; continue with `petri sweep resume %lld`", (long long)p->id);
     sweep_work_free(w);
     return rc;
 }
 
-/* Whose work is taken. */
+/* Reports runs that are reused from elsewhere. */
 static int verb_sweep_taken(const struct sweep_plan *p, struct store *s, struct err *e) {
     struct buf json = BUF_INIT, lines = BUF_INIT;
     int rc = sweep_plan_taken(p, s, &json, &lines, e);
@@ -138,19 +139,20 @@ static int verb_sweep_taken(const struct sweep_plan *p, struct store *s, struct 
     return rc;
 }
 
-/* Does what lacks and prints the results. */
+/* Trains the missing runs and prints the results. */
 static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j,
                                 int workers, struct err *e) {
     if (a->sweep.slurm && p->spec.halving)
         return err_set(
             e, ERR_USAGE,
-            "--slurm: a sweep with --halving waits at its rungs for all its cells, which tasks with "
-            "databases of their own do not see; leave one of the two out");
+            "--slurm: cannot be combined with --halving: a rung waits for all cells, and each task has a "
+            "separate database; remove one of the two");
     if (a->sweep.slurm) return verb_sweep_slurm(a, p, s, workers, e);
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     if (!rc)
-        fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
+        fprintf(stderr, "sweep %lld: %d cells, %d runs to train\n",
+            (long long)p->id, p->cells.count, lacking);
     if (!rc) rc = verb_sweep_taken(p, s, e);
     if (!rc) rc = verb_sweep_work(p, s, j, workers, (int)a->sweep.at_once, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
@@ -178,7 +180,7 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         }
         char *size = sweep_plan_size(p, i);
         if (x->valid)
-            printf("%d run%s, %lld trained values%s", p->spec.seeds, p->spec.seeds == 1 ? "" : "s",
+            printf("%d run%s, %lld trainable parameters%s", p->spec.seeds, p->spec.seeds == 1 ? "" : "s",
                    (long long)x->trained, size ? ": " : "");
         out_text(!x->valid ? x->reason : size ? size : "");
         putchar('\n');
@@ -190,14 +192,13 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         expected_line(&time, &b);
         out_lines(buf_text(&b));
     }
-    if (!rc && !a->json) printf("%d runs are not there yet\n", sweep_plan_lacking(p));
+    if (!rc && !a->json) printf("%d runs are missing\n", sweep_plan_lacking(p));
     expected_release(&time);
     buf_release(&b), buf_release(&taken), buf_release(&lines);
     return rc;
 }
 
-/* Whether a given option says something of the sweep itself; the others are about what is told, and how it is
- * worked on. */
+/* Whether a given option belongs to the specification of the sweep; the others control output and execution. */
 static bool of_spec(const struct args *a, int given) { return a->option[given].spec->fills == FILLS_CONFIG; }
 
 /* The spec of the options, or of a file. */
@@ -237,7 +238,7 @@ static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int 
     return rc;
 }
 
-/* More seeds, and further values of its options. */
+/* Adds seeds, and values of options. */
 static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, struct err *e) {
     struct sweep_more more[ARGS_OPTIONS];
     int n = 0;
@@ -247,20 +248,20 @@ static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, st
     if (!n)
         return err_set(
             e, ERR_USAGE,
-            "petri sweep extend ID: what by? --seeds 4,5 besides those it has, or further values of its "
-            "options, as --lr '{1e-2,3e-2}'");
+            "petri sweep extend: nothing to add; give further seeds (--seeds 4,5) or values of its "
+            "options, for example --lr '{1e-2,3e-2}'");
     return sweep_plan_extend(p, more, n, j, e);
 }
 
-/* That results, resume and stop are given nothing which they would pass over. */
+/* Refuses options that results, resume and stop would ignore. */
 static int check_of_history(const struct args *a, const char *word, int64_t id, struct err *e) {
     for (int i = 0; strcmp(word, "extend") && i < a->given; i++) {
         const char *name = a->option[i].spec->name;
         if (!of_spec(a, i) || (a->option[i].value == a->sweep.budget && !strcmp(word, "resume"))) continue;
         return err_set(
             e, ERR_USAGE,
-            "--%s says nothing to `petri sweep %s%s%lld`; `petri sweep extend %lld --%s …` adds values, and "
-            "without a number it begins a sweep",
+            "--%s: not an option of `petri sweep %s%s%lld`; `petri sweep extend %lld --%s …` adds "
+            "values; without an id it starts a new sweep",
             name, word, *word ? " " : "", (long long)id, (long long)id, name);
     }
     return 0;
@@ -271,7 +272,7 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
     int64_t id;
     struct sweep_plan p;
     if (!text_to_int(a->positional[1], &id))
-        return err_set(e, ERR_USAGE, "petri sweep %s takes a sweep's number, not \"%s\"", word,
+        return err_set(e, ERR_USAGE, "petri sweep %s: expected a sweep id, found \"%s\"", word,
                        a->positional[1]);
     if (check_of_history(a, word, id, e)) return e->code;
     int rc = sweep_plan_open(&p, s, id, e);
@@ -288,7 +289,7 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
     bool stops = !strcmp(word, "stop");
     if (!rc) rc = stops ? store_sweep_stop(s, id, e) : verb_sweep_carry_out(a, &p, s, j, workers, e);
     if (!rc && stops)
-        printf("all who work on sweep %lld were asked to stop; each run keeps a checkpoint\n", (long long)id);
+        printf("sweep %lld: stop requested; each run saves a checkpoint\n", (long long)id);
     sweep_plan_release(&p);
     return rc;
 }
@@ -302,14 +303,13 @@ int verb_sweep(const struct args *a, struct err *e) {
     for (size_t i = 0; a->count == 2 && i < COUNT_OF(does); i++) known |= !strcmp(a->positional[0], does[i]);
     if (a->count > 1 && !known && !task && !status)
         return err_set(e, ERR_USAGE,
-                       "petri sweep takes options, a file, a number, resume|stop|extend with a number, task "
-                       "DIR INDEX or status DIR; \"%s %s\" is none (lists in braces need quotes: --lr "
-                       "'{1e-3,3e-3}')",
+                       "petri sweep: expected options, a file, an id, resume|stop|extend ID, task DIR "
+                       "INDEX or status DIR: found \"%s %s\"; quote lists in braces: --lr '{1e-3,3e-3}'",
                        a->positional[0], a->positional[1]);
     if (a->count == 1 && !lone && !file_exists(a->positional[0]))
         return err_set(
             e, ERR_NOT_FOUND,
-            "%s: no such file, and no sweep's number (lists in braces need quotes: --lr '{1e-3,3e-3}')",
+            "%s: neither a file nor a sweep id; quote lists in braces: --lr '{1e-3,3e-3}'",
             a->positional[0]);
     struct store *s = NULL;
     int workers = verb_workers(a);

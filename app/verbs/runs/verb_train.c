@@ -28,8 +28,7 @@
 
 /* ---- options ---- */
 
-/* Every option of a run that was given, under whichever spelling.  `onto`: on what another run was made
- * with. */
+/* Reads all given options of a run, by any of their names.  `onto`: changes the options of another run. */
 static int verb_train_read_config(const struct args *a, bool onto, struct run_config *c, struct err *e) {
     struct typed_option typed[ARGS_OPTIONS];
     int n = 0;
@@ -71,7 +70,7 @@ struct task_source verb_source(const struct args *a) {
 struct watcher {
     pthread_mutex_t lock;
     bool json, tty;
-    bool reported; /* several seeds read the same model and rows */
+    bool reported; /* all seeds use the same model and data */
     double shown; /* when the progress line was last written */
 };
 
@@ -87,7 +86,7 @@ static void metrics_json(struct buf *b, const struct event *e) {
     buf_putc(b, '}');
 }
 
-/* The further values of a step, under the names of the history. */
+/* The further values of a step, under the names of the database. */
 static void values_json(struct buf *b, const struct event *e) {
     if (!e->terms) return;
     json_add_key(b, "values");
@@ -158,16 +157,17 @@ static void event_text(struct watcher *w, const struct event *e) {
             else fprintf(stderr, "  %s %.4f", m->name, m->value);
         }
         fprintf(stderr, "%s%s\n",
-                e->none_valid ? "  no answer is valid!"
-                : e->constant ? "  constant predictions!"
+                e->none_valid ? "  no valid answer"
+                : e->constant ? "  predicts one class only"
                               : "",
                 e->best ? "  best" : "");
     } else if (e->kind == EVENT_SAMPLE && e->samples->count) {
         const struct event_sample *x = &e->samples->sample[0];
         char *given = text_visible(x->generated, strlen(x->generated)),
              *wanted = x->target ? text_visible(x->target, strlen(x->target)) : NULL;
-        fprintf(stderr, "%s#%lld step %lld  gives \"%.200s\"%s%.200s%s\n", w->tty ? "\r\033[K" : "",
-                (long long)e->run, (long long)e->step, given, wanted ? " for \"" : "", wanted ? wanted : "",
+        fprintf(stderr, "%s#%lld step %lld  generated \"%.200s\"%s%.200s%s\n", w->tty ? "\r\033[K" : "",
+                (long long)e->run, (long long)e->step, given, wanted ? ", reference \""
+                    : "", wanted ? wanted : "",
                 wanted ? "\"" : "");
         free(given);
         free(wanted);
@@ -194,9 +194,9 @@ static void on_report(void *self, const char *text) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* ---- the run's life on the command line ---- */
+/* ---- a run on the command line ---- */
 
-/* Written by the handler on whichever thread it comes, read by all. */
+/* Set by the signal handler, on any thread; read by all. */
 static atomic_int verb_train_asked_to_stop;
 static void verb_train_on_signal(int n) { atomic_store(&verb_train_asked_to_stop, n); }
 
@@ -210,7 +210,7 @@ bool verb_interrupted(void) { return atomic_load(&verb_train_asked_to_stop) != 0
 
 void verb_train_signals(void) {
     verb_catch_signals();
-    signal(SIGHUP, SIG_IGN); /* a closed terminal ends no run */
+    signal(SIGHUP, SIG_IGN); /* a closed terminal does not end a run */
     signal(SIGPIPE, SIG_IGN);
 }
 
@@ -244,7 +244,7 @@ static bool verb_wait(struct jobs *j, const int64_t *id, int n) {
     return stopping;
 }
 
-/* What looks wrong with it, once, when it is over. */
+/* Prints the diagnostics of a finished run. */
 static int tell_why(struct store *s, const struct store_run *run, struct err *e) {
     struct why why;
     int rc = why_of_run(s, run, &why, e);
@@ -254,7 +254,7 @@ static int tell_why(struct store *s, const struct store_run *run, struct err *e)
     return 0;
 }
 
-/* *left: whether a later resume would go on with it. */
+/* *left: whether the run can be resumed. */
 static int show_result(struct store *s, int64_t id, bool json, bool *left, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
@@ -288,12 +288,12 @@ static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id,
         if (!rc) rc = one;
     }
     if (!rc && stopped && left)
-        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
+        rc = err_set(e, ERR_INTERRUPTED, "stopped; continue with `petri resume RUN`");
     return rc;
 }
 
-/* What a run, as it was typed, was made with, `moved`: its rows wherever they lie now; *parent: its number.
-   config_release, also on failure. */
+/* Reads the options of a typed run; `moved`: finds its data where it was moved to.  *parent: its number.
+   The caller calls config_release, also after a failure. */
 static int options_of(const struct args *a, const char *typed, bool moved, struct run_config *c,
                       int64_t *parent, struct err *e) {
     struct store *s;
@@ -305,21 +305,21 @@ static int options_of(const struct args *a, const char *typed, bool moved, struc
     return verb_close(s, rc, e);
 }
 
-/* --from: the method and model of a run, before what else was said; *parent: its number. */
+/* --from: takes method and model of a run; the other options come after it.  *parent: its number. */
 static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent,
                       struct err *e) {
     if (!a->from) return 0;
     if (a->model)
-        return err_set(e, ERR_USAGE, "--from: the run's values are of its own model; leave --model out");
+        return err_set(e, ERR_USAGE, "--from: uses the model of the run; remove --model");
     if (options_of(a, a->from, false, from, parent, e)) return e->code;
     c->method = from->method;
-    method_forget_runs(&c->method); /* they begin with that run's values */
+    method_forget_runs(&c->method); /* it is initialized from that run */
     config_take_model(c, from->model_folder ? from->model_folder : from->model);
     c->max_len = from->max_len;
     return 0;
 }
 
-/* --like: all that a run was made with, before what else was said; *parent: its number. */
+/* --like: takes all options of a run; the other options come after it.  *parent: its number. */
 static int begin_like(const struct args *a, struct run_config *c, int64_t *parent, struct err *e) {
     struct run_config like = { 0 };
     if (!a->train.like) return 0;
@@ -417,8 +417,7 @@ int verb_resume(const struct args *a, struct err *e) {
             int64_t was = i ? r.config.steps : r.config.batch, v = i ? a->resume.steps : a->resume.batch;
             if (v && v != was)
                 rc = err_set(e, ERR_USAGE,
-                             "--%s %lld: run %lld was planned with %lld, and a resumed run keeps its "
-                             "plan; start a new run to change it",
+                             "--%s: cannot be changed in a resumed run: found %lld, run %lld has %lld; start a new run",
                              fixed[i], (long long)v, (long long)id, (long long)was);
         }
         record_release(&r);
@@ -460,7 +459,9 @@ int verb_stop(const struct args *a, struct err *e) {
         }
         store_run_release(&run);
         if (!live) break;
-        if (i == 99) rc = err_set(e, ERR_FAILED, "run %lld was asked to stop and has not yet", (long long)id);
+        if (i == 99) rc = err_set(e, ERR_FAILED,
+            "run %lld: still running 10 s after the request to stop; try again",
+            (long long)id);
         clock_sleep_ms(100);
     }
     return verb_close(s, rc, e);

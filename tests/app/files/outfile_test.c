@@ -177,7 +177,7 @@ static void verbs_write_over_nothing(void **state) {
     }
     stage_refused(2, "belongs to the database", "export 1 --to hf '%s-files/hf' --db '%s'", stage.db, stage.db);
     stage_refused(2, "belongs to the database", "export 1 --to hf '%s-lock' --db '%s'", stage.db, stage.db);
-    stage_refused(2, "--overwrite is for", "export 1 --to csv --overwrite --db '%s'", stage.db);
+    stage_refused(2, "--overwrite: requires PATH", "export 1 --to csv --overwrite --db '%s'", stage.db);
     stage_refused(2, "--overwrite: requires --wrong", "eval 1 --overwrite --db '%s'", stage.db);
 
     free(stage_out(0, "export 1 --to csv '%s' --db '%s'", out, stage.db));

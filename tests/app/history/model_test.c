@@ -84,11 +84,11 @@ static void kept_vectors_are_of_one_model(void **state) {
     char *task = stage_task(&stage, "toys", 0);
     char *line = xprintf("embed --model '%s' --task '%s' --db '%s'", stage.model, task, stage.db);
     char *first = stage_out(0, "%s", line), *second = stage_out(0, "%s", line);
-    assert_non_null(strstr(second, "kept before"));
+    assert_non_null(strstr(second, "already saved"));
     char *was = test_text(stage.model, "vocab.txt"), *now = test_with(was, "good\nbad\n", "bad\ngood\n");
     test_put(stage.model, "vocab.txt", now);
     char *third = stage_out(0, "%s", line);
-    assert_null(strstr(third, "kept before"));
+    assert_null(strstr(third, "already saved"));
     char *all[] = { task, line, first, second, third, was, now };
     for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
 }

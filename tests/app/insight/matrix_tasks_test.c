@@ -295,12 +295,12 @@ static void what_a_run_has_not_is_said(void **state) {
         { "similarity 4 --of tasks", "--of tasks requires a run with several tasks" },
         { "similarity 5 --of weights", "has no task-specific weights" },
         { "similarity 1 --of mass", "no layer has the keys of a prefix" },
-        { "similarity 1 2 --of weights", "--of weights takes one run" },
+        { "similarity 1 2 --of weights", "--of weights: requires exactly one run" },
         { "similarity 3 --of classes --layer retriever", "has no retriever" },
-        { "similarity 1 --of layers --layer retriever", "--layer retriever is for --of classes and rows" },
+        { "similarity 1 --of layers --layer retriever", "--layer retriever: requires --of classes or rows" },
         { "similarity 1 --of prototypes --task gamma", "no task of this run; it has alpha, beta" },
         { "embed --run 1 --rows 1", "--rows 1: must be at least the number of tasks, 2" },
-        { "embed --run 4 --unseen x", "--unseen goes with a run of several tasks" },
+        { "embed --run 4 --unseen x", "--unseen: requires a multi-task run" },
     };
     for (size_t i = 0; i < COUNT_OF(at); i++)
         stage_refused(2, at[i].part, "%s --db '%s'", at[i].words, stage.db);
@@ -438,8 +438,8 @@ static void maps_tell_both(void **state) {
     free(set);
     json_decref(again);
     json_decref(j);
-    stage_refused(2, "draws rows: give it without SET", "map 1 --task alpha --db '%s'", stage.db);
-    stage_refused(2, "--layer with --steps is retriever", "map --run 1 --steps --layer 1 --db '%s'", stage.db);
+    stage_refused(2, "--task: cannot be combined with SET", "map 1 --task alpha --db '%s'", stage.db);
+    stage_refused(2, "--layer: must be retriever with --steps", "map --run 1 --steps --layer 1 --db '%s'", stage.db);
     stage_refused(2, "--labels: requires --vectors", "map --run 1 --labels x --db '%s'", stage.db);
 }
 
@@ -464,7 +464,7 @@ static void pictures_are_of_what_was_asked(void **state) {
     shows("--screen train --run 1 --loss parts", "loss by part  1 task  2 instance  3 prototype");
     shows("--screen train --run 1 --loss loss.prototype", "loss.prototype");
     shows("--screen train --run 1 --loss beta", "loss of beta rows");
-    stage_refused(2, "--loss x: the run has parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
+    stage_refused(2, "--loss x: not recorded by the run, which has parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
                   stage.db);
     stage_refused(2, "no task of this run; it has alpha, beta", "render --screen map --run 1 --task x --db '%s'", stage.db);
     stage_refused(2, "--loss: requires --screen train", "render --screen runs --loss parts --db '%s'", stage.db);

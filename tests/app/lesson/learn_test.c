@@ -236,7 +236,7 @@ static void lessons_leave_the_history_alone(void **state) {
     list = stage_json("runs --json --db '%s'", stage.db);
     assert_int_equal(json_array_size(list), 1);
     json_decref(list);
-    stage_refused(3, "no run is a lesson's", "purge --lessons --yes --db '%s'", stage.db);
+    stage_refused(3, "no runs of lessons found", "purge --lessons --yes --db '%s'", stage.db);
 }
 
 /* What is computed over seeds is what the runs' own values give. */

@@ -484,7 +484,7 @@ static void the_command_line_is_inside(void **state) {
     type(line);
     free(line);
     type("bitf Tab");
-    await("trains as a job here", true);
+    await("starts a job here", true);
     type("Enter");
     await("#2 bitfit", true);
     await("2/2 finished", true); /* the screens know it later than the history, and would ask */
@@ -502,7 +502,7 @@ static void train_starts_from_compose(void **state) {
     type("\":method ia3\" Enter");
     await("--method ia3", true);
     type("\":train --batch 2 --method bitfit --steps 9\"");
-    await("as on Compose but for method ia3 \u2192 bitfit, batch 32 ", true);
+    await("as on Compose except method ia3 \u2192 bitfit, batch 32 ", true);
     type("Enter");
     type("1");
     type("\":train --steps 4 --eval-steps 4\" Enter");

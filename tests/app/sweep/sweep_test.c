@@ -214,7 +214,7 @@ static void a_full_disk_pauses_it(void **state) {
         struct buf text = BUF_INIT;
         struct err e = ERR_INIT;
         test_ok(file_read(said, 1 << 20, &text, &e), &e);
-        told = strstr(buf_text(&text), " paused: no checkpoint: ") && strstr(buf_text(&text), "it is tried again");
+        told = strstr(buf_text(&text), " paused: no checkpoint: ") && strstr(buf_text(&text), "retrying");
         buf_release(&text);
         usleep(50000);
     }
@@ -365,7 +365,7 @@ static void a_sweep_runs_as_tasks(void **state) {
     v = stage_json("sweep 1 --db '%s' --json", stage.db);
     for (size_t i = 0; i < 2; i++) assert_int_equal(json_integer_value(stage_at(cell(v, i), "n")), 1);
     assert_int_equal(runs(), 2);
-    stage_refused(2, "INDEX is 0 to 1", "sweep task '%s' 2", cluster);
+    stage_refused(2, "INDEX must be an integer between 0 and 1", "sweep task '%s' 2", cluster);
     stage_refused(2, "is there already", "sweep --lr 1e-4 --slurm '%s' --model '%s' --task '%s/toys' --db '%s'", cluster, stage.model,
                   stage.folder, stage.db);
     stage_refused(2, "cannot be named to Slurm", "sweep --lr 1e-4 --slurm '%s/a%%b' --model '%s' --task '%s/toys' --db '%s'",
@@ -557,7 +557,7 @@ static void what_rungs_cannot_do_is_refused(void **state) {
     stage_refused(2, "--eval-steps N, at most 2", "%s --steps 18", words);
     stage_refused(2, "too few for rungs", "%s --steps 18 --eval-steps 6", words);
     stage_refused(2, "--halving with --budget runs", "%s --steps 18 --eval-steps 1 --budget runs=3", words);
-    stage_refused(2, "--slurm: a sweep with --halving", "%s --steps 18 --eval-steps 1 --slurm '%s/rungs'", words, stage.folder);
+    stage_refused(2, "--slurm: cannot be combined with --halving", "%s --steps 18 --eval-steps 1 --slurm '%s/rungs'", words, stage.folder);
     assert_int_equal(runs(), 0);
     free(words);
 }
@@ -569,7 +569,7 @@ static void methods_get_one_size(void **state) {
     (void)state;
     const char *line = "--method '{lora-ffn,adapter-pfeiffer,bitfit}' --lr 1e-3 --steps 2 --size-of 'lora(r=8)' --seeds 1";
     char *dry = stage_out(0, "sweep --model '%s' --task '%s/toys' --db '%s' %s --dry-run", stage.model, stage.folder, stage.db, line);
-    assert_non_null(strstr(dry, "trained values: bitfit keeps"));
+    assert_non_null(strstr(dry, "trainable parameters: bitfit keeps"));
     assert_non_null(strstr(dry, "of lora(r=8): NO EQUAL SIZE"));
     free(dry);
     json_decref(sweep(line));
@@ -651,7 +651,7 @@ static void slips_are_named(void **state) {
     stage_refused(3, "no sweep 9", "sweep 9 --db '%s'", stage.db);
     stage_refused(2, "--margin: must be a number above 0", "sweep --lr 1e-3 --margin wide --db '%s'", stage.db);
     stage_refused(2, "give --steps or --epochs", "sweep --lr 1e-3 --steps 3 --epochs 2 --db '%s'", stage.db);
-    stage_refused(2, "need quotes", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
+    stage_refused(2, "quote lists in braces", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
 }
 
 /* A method that is spelled twice is one cell, whose runs count once; it can be extended. */

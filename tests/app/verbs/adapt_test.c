@@ -132,7 +132,7 @@ static void stopped_and_resumed(void **state) {
 static void what_cannot_be_adapted_is_refused(void **state) {
     (void)state;
     char *rows = xprintf("--train '%s' --dev '%s' --kind classes", stage.toy, stage.toy), *more;
-    refused(2, "give the new task", 1, "");
+    refused(2, "petri adapt: requires --task", 1, "");
     refused(3, "run 99 does not exist", 99, rows);
     static const struct {
         int status, run;
@@ -141,7 +141,7 @@ static void what_cannot_be_adapted_is_refused(void **state) {
         { 5, 1, "--k 50", "has 10 rows to draw from, fewer than the 50 of a draw" },
         { 2, 1, "--k 4,4", "rising" },
         { 2, 1, "--tune all", "--tune all: names of row, generator, shared and head" },
-        { 2, 1, "--prototype vote --start mean", "not both" },
+        { 2, 1, "--prototype vote --start mean", "--prototype: cannot be combined with --start" },
         { 2, 1, "--start four", "\"four\" is no task of the run; it has two, three, score" },
         { 2, 2, "--prototype vote", "has no prototypes" },
         { 2, 3, "", "nothing would train: of this method a new task has shared" },

@@ -220,7 +220,7 @@ static void one_run_through_every_verb(void **state) {
     command_run(&predict, NULL, "predict 1 --db '%s' --file '%s' --json", db, some);
     command_expect(&predict, 0);
     assert_int_equal(stage_json_lines(buf_text(&predict.out)), 1);
-    assert_non_null(strstr(buf_text(&predict.err), "odd.jsonl: 1 row left out:\n  line 2: \"text\" is a number"));
+    assert_non_null(strstr(buf_text(&predict.err), "odd.jsonl: 1 line dropped:\n  line 2: \"text\" is a number"));
     command_release(&predict);
     free(some);
     v = stage_json("eval 1 --db '%s' --json", db);
@@ -489,7 +489,7 @@ static void without_home_the_place_is_said(void **state) {
     for (size_t i = 0; i < COUNT_OF(homes); i++) {
         struct command c;
         command_run(&c, homes[i], "runs");
-        char *said = xprintf("petri: HOME is not set to an absolute path; the history is %s/.local/share/petri/petri.db (--db FILE",
+        char *said = xprintf("petri: HOME is not set to an absolute path: using the database %s/.local/share/petri/petri.db; use --db FILE",
                              account ? account->pw_dir : "");
         if (account && file_is_folder(account->pw_dir)) assert_int_equal(strncmp(buf_text(&c.err), said, strlen(said)), 0);
         else command_expect(&c, 2);

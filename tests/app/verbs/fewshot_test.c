@@ -94,13 +94,13 @@ static void a_folder_of_tasks(void **state) {
                 json_is_null(stage_at(beta, "sd")));
     int id = (int)json_integer_value(stage_at(v, "run"));
     char *shown = stage_out(0, "show %d --db '%s'", id, stage.db);
-    assert_non_null(strstr(shown, "gamma is left out: its eval file has 99 rows, fewer than 100"));
-    assert_non_null(strstr(shown, "delta is left out: it has no eval file"));
+    assert_non_null(strstr(shown, "gamma skipped: its eval file has 99 rows, fewer than 100"));
+    assert_non_null(strstr(shown, "delta skipped: it has no eval file"));
     json_t *run = stage_json("show %d --db '%s' --json", id, stage.db);
     double mean = (json_number_value(stage_at(alpha, "mean")) + json_number_value(stage_at(beta, "mean"))) / 2;
     assert_true(json_number_value(stage_at(run, "best.value")) - mean < 1e-12);
     assert_string_equal(stage_text(run, "regime"), "fewshot(k=2, draws=4, from=none)");
-    assert_non_null(strstr(shown, "draw 0 is left out: "));
+    assert_non_null(strstr(shown, "draw 0 skipped: "));
     assert_null(strstr(shown, "published")); /* of k = 4, 8 and 16 alone */
     free(shown);
     shown = stage_out(0, "predict %d --task beta --text 'good film' --db '%s'", id, stage.db);
@@ -153,7 +153,7 @@ static void from_a_run(void **state) {
     json_decref(v);
     stage_refused(2, "has nothing that this one could begin with", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
                   "--method bitfit", stage.db, leopard, id);
-    stage_refused(2, "--clip: --from alone learns as that run did", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
+    stage_refused(2, "--clip: not used with --from alone", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
                   "--clip 1", stage.db, leopard, id);
 }
 
@@ -281,7 +281,7 @@ static void several_methods(void **state) {
     json_decref(v);
     char *text = stage_out(0, "fewshot %d --db '%s'", first, stage.db);
     assert_non_null(strstr(text, "alpha  lora(r=1)  2"));
-    assert_non_null(strstr(text, "at k = 2, head less lora(r=1)"));
+    assert_non_null(strstr(text, "at k = 2, head minus lora(r=1)"));
     free(text);
     text = stage_out(0, "render --screen detail --run %d --size 100x60 --db '%s'", first + 1, stage.db);
     assert_non_null(strstr(text, "tasks by gain at k = 2: head less lora(r=1)"));
@@ -303,7 +303,7 @@ static void several_methods(void **state) {
     assert_string_equal(text, same);
     free(text);
     free(same);
-    stage_refused(2, "give runs to show", "fewshot %d --method head --db '%s'", first, stage.db);
+    stage_refused(2, "either shows runs or trains", "fewshot %d --method head --db '%s'", first, stage.db);
 }
 
 /* What is published beside such a table: the head, the adapter baseline with its head of two maps, LoRA and mam; and each
@@ -339,10 +339,11 @@ static void a_list_of_tasks(void **state) {
 
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
-    stage_refused(2, "give --tasks", "fewshot --db '%s'", stage.db);
+    stage_refused(2, "requires --tasks", "fewshot --db '%s'", stage.db);
     stage_refused(3, "alpha: has no draw of 8 rows a class", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
                   stage.db, leopard);
-    stage_refused(2, "not both", RUN "--tasks '%s' --steps 2 --stop-loss 1", stage.model, stage.db, leopard);
+    stage_refused(2, "--steps: cannot be combined with --stop-loss",
+                  RUN "--tasks '%s' --steps 2 --stop-loss 1", stage.model, stage.db, leopard);
 }
 
 /* ---- the draws as runs ---- */

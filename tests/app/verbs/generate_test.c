@@ -102,7 +102,7 @@ static void uses_a_run(void **state) {
     assert_string_equal(run, both);
     char *other = writer_model(stage.folder, "other", FAMILY_BART, NULL);
     stage_refused(5, "wrong model", "generate --model '%s' --run 1 --db '%s' --text x", other, stage.db);
-    stage_refused(2, "not both", "generate 1 --run 1 --db '%s' --text x", stage.db);
+    stage_refused(2, "--run: cannot be combined with RUN", "generate 1 --run 1 --db '%s' --text x", stage.db);
     stage_refused(3, "", "generate --run 77 --db '%s' --text x", stage.db);
     free(other);
     free(alone);
@@ -114,8 +114,8 @@ static void uses_a_run(void **state) {
 static void refuses(void **state) {
     (void)state;
     stage_refused(2, "petri predict", "generate --model '%s' --text x", stage.model);
-    stage_refused(2, "needs --text or --file", "generate --model '%s'", t5);
-    stage_refused(2, "needs RUN", "generate --text x");
+    stage_refused(2, "requires --text or --file", "generate --model '%s'", t5);
+    stage_refused(2, "requires RUN", "generate --text x");
     stage_refused(3, "", "generate --model '%s/none' --text x", stage.folder);
     stage_refused(2, "--beams", "generate --model '%s' --text x --beams 0", t5);
     stage_refused(2, "minimum of 9", "generate --model '%s' --text x --max-new 4 --min-new 9", t5);

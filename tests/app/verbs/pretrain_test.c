@@ -115,13 +115,13 @@ static void a_line_that_is_much_of_the_text_is_named(void **state) {
 static void what_cannot_be_is_refused_and_leaves_nothing(void **state) {
     (void)state;
     char *out = xprintf("pretrain --text '%s' --db '%s' %s", text, stage.db, shape), *blank = test_file(stage.folder, "blank", "\n\n", 2);
-    stage_refused(2, "needs --out", "%s", out);
+    stage_refused(2, "requires --out", "%s", out);
     stage_refused(2, "is not empty", "%s --out '%s'", out, stage.folder);
     stage_refused(2, "is not empty", "%s --out '%s'", out, text);
     stage_refused(2, "--dtype: must be f32 or f16, found \"f8\"", "%s --out '%s/new' --dtype f8", out, stage.folder);
     stage_refused(2, "leave one out", "%s --out '%s/new' --dev '%s' --split 10%%", out, stage.folder, text);
     stage_refused(5, "the text contains no words", "pretrain --text '%s' --out '%s/new' --db '%s'", blank, stage.folder, stage.db);
-    stage_refused(2, "needs --text", "pretrain --out '%s/new'", stage.folder);
+    stage_refused(2, "requires --text", "pretrain --out '%s/new'", stage.folder);
     stage_refused(2, "must divide the width", "pretrain --text '%s' --out '%s/new' --heads 3", text, stage.folder);
     /* a run that cannot be begun: its start is taken away again */
     char *models = xprintf("%s-files/models", stage.db), *new = file_join(stage.folder, "new");

@@ -167,7 +167,7 @@ static void estimates_are_of_the_start(void **state) {
         char *shown = stage_out(0, "show %d --db '%s'", i + 1, db);
         char *page = stage_out(0, "render --screen detail --run %d --size 200x60 --db '%s'", i + 1, db);
         for (int k = 0; k < 2; k++) assert_true(strstr(shown, said[i][k]) && strstr(page, said[i][k]));
-        assert_true(strstr(shown, "took ") && strstr(page, "took ") && strstr(shown, "peak memory") && strstr(page, "peak memory"));
+        assert_true(strstr(shown, "time ") && strstr(page, "took ") && strstr(shown, "peak memory") && strstr(page, "peak memory"));
         free(shown), free(page);
     }
     free(task), free(db);
@@ -211,7 +211,7 @@ static void tables_and_pictures_go_into_files(void **state) {
     assert_true(text_starts(buf_text(&bytes), "<svg "));
     stage_refused(2, "exists", "render --screen runs --out '%s' --db '%s'", path, stage.db);
     free(stage_out(0, "render --screen runs --out '%s' --overwrite --db '%s'", path, stage.db));
-    stage_refused(2, "another form", "render --screen runs --ansi --out '%s' --overwrite --db '%s'", path, stage.db);
+    stage_refused(2, "the extension does not match --ansi", "render --screen runs --ansi --out '%s' --overwrite --db '%s'", path, stage.db);
     stage_refused(2, ".txt, .ans", "render --screen runs --out '%s/runs.jpg' --db '%s'", stage.folder, stage.db);
     buf_release(&bytes);
     free(path);
@@ -303,7 +303,7 @@ static void runs_are_drawn(void **state) {
     stage_refused(3, "it has ", "plot 1 --key nothing --db '%s'", stage.db);
     stage_refused(2, "step, tokens, time or epoch", "plot 1 --x hours --db '%s'", stage.db);
     stage_refused(2, "0.9", "plot 1 --smooth 0.7 --db '%s'", stage.db);
-    stage_refused(3, "no run passes", "plot method=nothing --db '%s'", stage.db);
+    stage_refused(3, "no runs match", "plot method=nothing --db '%s'", stage.db);
 }
 
 static void tags_come_and_go(void **state) {
@@ -319,10 +319,10 @@ static void tags_come_and_go(void **state) {
     stage_refused(3, "run 2 has no tag \"7\"", "tag 1 2 good 7 --remove --db '%s'", stage.db);
     assert_true(finds("tag=good", 1));
     out = stage_out(0, "tag 1 good --remove --db '%s'", stage.db);
-    assert_string_equal(out, "1 run no longer tagged good\n");
+    assert_string_equal(out, "1 run untagged good\n");
     free(out);
     assert_false(finds("tag=good", 1));
-    stage_refused(2, "comes after the runs", "tag 1 2 --db '%s'", stage.db);
+    stage_refused(2, "missing tag", "tag 1 2 --db '%s'", stage.db);
     stage_refused(2, "unknown run \"good\"", "tag good better --db '%s'", stage.db);
     stage_refused(2, "contain a comma", "tag 1 'a,b' --db '%s'", stage.db);
     stage_refused(3, "run 99 does not exist", "tag 99 good --db '%s'", stage.db);
@@ -335,7 +335,7 @@ static void a_note_is_replaced(void **state) {
     json_decref(v);
     assert_true(finds("note~talk", 1));
     char *out = stage_out(0, "note 1 '' --db '%s'", stage.db);
-    assert_string_equal(out, "run 1 has no note\n");
+    assert_string_equal(out, "run 1: note removed\n");
     free(out);
     assert_false(finds("note~talk", 1));
     stage_refused(2, "petri note: missing arguments: found 1; usage: petri note RUN TEXT", "note 1 --db '%s'", stage.db);
@@ -369,7 +369,7 @@ static void a_name_stands_for_its_run(void **state) {
     stage_refused(2, "one line of plain text", "name 1 'a\xE2\x80\xAE' --db '%s'", stage.db);
     stage_refused(3, "run 99 does not exist", "name 99 a --db '%s'", stage.db);
     out = stage_out(0, "name 'for the talk' '' --db '%s'", stage.db);
-    assert_string_equal(out, "run 1 has no name (before: for the talk)\n");
+    assert_string_equal(out, "run 1: name removed (previously for the talk)\n");
     free(out);
     stage_refused(2, "unknown run", "show 'for the talk' --db '%s'", stage.db);
 }
@@ -386,7 +386,7 @@ static void a_run_is_made_with_its_name(void **state) {
     stage_refused(2, "is the name of 2 runs", "show early --db '%s'", stage.db);
     stage_refused(2, "one line of plain text", "train %s --name 'a\033b'", made);
     stage_refused(2, "read as a number", "train %s --name last", made);
-    stage_refused(2, "no option --name", "sweep %s --name a --lr '{1,2}'", made);
+    stage_refused(2, "unknown option --name", "sweep %s --name a --lr '{1,2}'", made);
     free(stage_out(0, "sweep %s --lr '{1e-3,2e-3}' --note 'of a sweep'", made));
     v = stage_json("show last --db '%s' --json", stage.db);
     assert_string_equal(stage_text(v, "note"), "of a sweep");
@@ -420,11 +420,11 @@ static void purging_is_asked_and_told(void **state) {
     char *folder = file_join(stage.folder, "p.db-files/2");
     int status;
     assert_true(file_is_folder(folder));
-    stage_refused(2, "run 2 is not in the trash", "purge 2 --yes --db '%s'", stage.db);
-    stage_refused(3, "no run is in the trash", "purge --all --yes --db '%s'", stage.db);
-    stage_refused(2, "takes runs, or --all", "purge --yes --db '%s'", stage.db);
+    stage_refused(2, "run 2: not in the trash", "purge 2 --yes --db '%s'", stage.db);
+    stage_refused(3, "the trash is empty", "purge --all --yes --db '%s'", stage.db);
+    stage_refused(2, "requires RUN", "purge --yes --db '%s'", stage.db);
     free(stage_out(0, "trash 2 --db '%s'", stage.db));
-    stage_refused(2, "bytes would be deleted for good: --yes", "purge 2 --db '%s'", stage.db);
+    stage_refused(2, "bytes would be deleted permanently; use --yes", "purge 2 --db '%s'", stage.db);
     char *said = purge_typing("yes\n", &status);
     assert_non_null(strstr(said, "Type 1 to delete"));
     assert_int_equal(status, 2);
@@ -454,9 +454,9 @@ static void merging_tells_what_it_did(void **state) {
     char *said = stage_out(3, "merge '%s/all.db' '%s' '%s'", stage.folder, none, stage.db);
     assert_non_null(strstr(said, "run 1 is run 1"));
     free(said);
-    stage_refused(3, "there is no such database", "merge '%s/all.db' '%s'", stage.folder, none);
+    stage_refused(3, "no such database", "merge '%s/all.db' '%s'", stage.folder, none);
     said = stage_out(0, "merge '%s/all.db' '%s'", stage.folder, stage.db);
-    assert_non_null(strstr(said, "run 1 is run 1, which was there"));
+    assert_non_null(strstr(said, "run 1 is run 1, already there"));
     free(said);
     test_put(stage.folder, "none.db", "");
     said = stage_out(0, "merge '%s/all.db' '%s'", stage.folder, none);
@@ -471,7 +471,7 @@ static void merging_tells_what_it_did(void **state) {
     test_ok(file_write(best, bytes.data, bytes.size, &e), &e);
     stage_refused(5, "best.safetensors: is damaged: the SHA-256 of its tensors is", "predict 1 --db '%s' --text good", stage.db);
     said = stage_out(0, "merge '%s' '%s'", other, stage.db);
-    assert_non_null(strstr(said, "run 1 is run 1; damaged: best.safetensors (left out)"));
+    assert_non_null(strstr(said, "run 1 is run 1; damaged: best.safetensors (skipped)"));
     free(said);
     said = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM event WHERE text LIKE '%%without damaged files%%'\"", other);
     assert_non_null(strstr(said, "1"));
@@ -538,7 +538,7 @@ static void a_run_like_another(void **state) {
     }
     stage_refused(2, "not both", "train --like last --header --no-header --db '%s'", stage.db);
     stage_refused(2, "takes no value", "train --like 1 --header=maybe --db '%s'", stage.db);
-    stage_refused(2, "not both", "train --like 1 --from 1 --db '%s'", stage.db);
+    stage_refused(2, "--like: cannot be combined with --from", "train --like 1 --from 1 --db '%s'", stage.db);
     stage_refused(2, "not two of them", "train --like 1 --train a --task b --db '%s'", stage.db);
 }
 

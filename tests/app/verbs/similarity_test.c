@@ -101,7 +101,7 @@ static void a_set_is_kept_and_mapped(void **state) {
     json_decref(set);
     free(words);
     refused("map 999", 3, "set of embeddings 999 does not exist");
-    refused("map reviews", 2, "no set's number");
+    refused("map reviews", 2, "unknown set");
     refused("embed --run 1 --layer 3", 2, "--layer");
     refused("embed --run 1 --pool max", 2, "cls or mean");
     refused("embed --run 1 --split tset", 2, "no split");
@@ -158,7 +158,7 @@ static void representations_are_compared(void **state) {
     assert_true(fabs(cell(j, 3, 3) - 1) < 1e-12);
     json_decref(j);
     refused("similarity 1 --of words", 2, "--of: must be classes");
-    refused("similarity 1 --of layers --measure cosine", 2, "by cka");
+    refused("similarity 1 --of layers --measure cosine", 2, "--measure: must be cka or debiased-cka for --of layers");
     j = json_of("similarity 1 --of layers --rows 6");
     assert_non_null(strstr(json_string_value(json_object_get(j, "caution")), "6 examples of width"));
     json_decref(j);
@@ -220,8 +220,8 @@ static void moments_are_played(void **state) {
     int lines = 0;
     for (char *at = csv; (at = strchr(at, '\n')); at++) lines++;
     assert_int_equal(lines, 1 + 4 * 12);
-    assert_true(strstr(show, "12 rows of") && strstr(show, "step 8"));
-    assert_true(strstr(text, "silhouette") && strstr(text, "each map goes on"));
+    assert_true(strstr(show, "12 examples of") && strstr(show, "step 8"));
+    assert_true(strstr(text, "silhouette") && strstr(text, "each map is initialized from"));
     free(csv);
     free(show);
     free(text);

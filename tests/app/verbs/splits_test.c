@@ -187,7 +187,7 @@ static void a_test_split_is_kept(void **state) {
     json_t *again = stage_json("eval 1 --db '%s' --json", db);
     assert_int_equal(json_integer_value(stage_at(again, "rows")), 4);
     char *drawn = stage_out(0, "embed --run 1 --split test --db '%s'", db);
-    assert_non_null(strstr(drawn, "5 rows of MNLI (test)"));
+    assert_non_null(strstr(drawn, "5 examples of MNLI (test)"));
     free(drawn);
     json_decref(again);
     free(shown);
@@ -240,7 +240,7 @@ static void tasks_tells_what_a_batch_holds(void **state) {
         json_decref(v);
     }
     char *table = stage_out(0, "tasks '%s/few,%s/many' --sampling stratified", parent, parent);
-    assert_non_null(strstr(table, "rows in a batch of 32 on average, --sampling stratified(10)"));
+    assert_non_null(strstr(table, "expected examples in a batch of 32, --sampling stratified(10)"));
     stage_refused(2, "--batch: requires A,B,C", "tasks --batch 8");
     stage_refused(2, "needs two tasks or more", "tasks '%s/few'", parent);
     stage_refused(2, "--sampling some: known are", "tasks '%s/few,%s/many' --sampling some", parent, parent);

@@ -307,9 +307,9 @@ static void counts_are_of_so_many_tasks(void **state) {
     assert_int_equal(json_integer_value(stage_at(v, "head")), json_integer_value(stage_at(one, "head")));
     json_decref(one);
     json_decref(v);
-    stage_refused(2, "3 numbers for 4 tasks", "count --model '%s' --method lora --tasks 4 --classes 2,3,4", stage.model);
-    stage_refused(2, "more than the 2 tasks", "count --model '%s' --method lora --tasks 2 --classes 2,3,4", stage.model);
-    stage_refused(2, "must be a whole number", "count --model '%s' --method lora --classes two", stage.model);
+    stage_refused(2, "found 3 values for 4 tasks", "count --model '%s' --method lora --tasks 4 --classes 2,3,4", stage.model);
+    stage_refused(2, "too many values for 2 tasks", "count --model '%s' --method lora --tasks 2 --classes 2,3,4", stage.model);
+    stage_refused(2, "must be integers between 1 and 100000", "count --model '%s' --method lora --classes two", stage.model);
     json_t *methods = stage_json("methods --json");
     size_t i;
     json_t *p;
