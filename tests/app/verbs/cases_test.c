@@ -274,7 +274,7 @@ static void only_the_same_run_is_resumed(void **state) {
     char *points = losses(1);
 
     stage_refused(2, "--steps: cannot be changed in a resumed run: found 20", "resume 1 --steps 20 --db '%s'", stage.db);
-    stage_refused(2, "--batch 4", "resume 1 --batch 4 --db '%s'", stage.db);
+    stage_refused(2, "--batch: cannot be changed in a resumed run: found 4", "resume 1 --batch 4 --db '%s'", stage.db);
     stage_refused(2, "did you mean", "resume 1 --step 20 --db '%s'", stage.db);
     buf_puts(&toy, "cat sat\tpos\n");
     free(test_file(stage.folder, "toy.tsv", toy.data, toy.size));

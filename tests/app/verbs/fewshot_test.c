@@ -284,7 +284,7 @@ static void several_methods(void **state) {
     assert_non_null(strstr(text, "at k = 2, head minus lora(r=1)"));
     free(text);
     text = stage_out(0, "render --screen detail --run %d --size 100x60 --db '%s'", first + 1, stage.db);
-    assert_non_null(strstr(text, "tasks by gain at k = 2: head less lora(r=1)"));
+    assert_non_null(strstr(text, "tasks by gain at k = 2: head \u2212 lora(r=1)"));
     assert_non_null(strstr(text, " c head  "));
     free(text);
     change("UPDATE sweep SET spec = '{' || spec"); /* a set that cannot be read takes nothing else of the page away */

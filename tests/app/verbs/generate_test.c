@@ -120,7 +120,7 @@ static void refuses(void **state) {
     stage_refused(2, "--beams", "generate --model '%s' --text x --beams 0", t5);
     stage_refused(2, "minimum of 9", "generate --model '%s' --text x --max-new 4 --min-new 9", t5);
     stage_refused(2, "--length-penalty", "generate --model '%s' --text x --length-penalty long", t5);
-    stage_refused(2, "no token", "generate --model '%s' --text x --first frobnicate", t5);
+    stage_refused(2, "unknown token", "generate --model '%s' --text x --first frobnicate", t5);
 }
 
 /* Settings of a stranger's folder: refused by name in every verb that writes. */

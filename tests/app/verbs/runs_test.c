@@ -426,7 +426,7 @@ static void purging_is_asked_and_told(void **state) {
     free(stage_out(0, "trash 2 --db '%s'", stage.db));
     stage_refused(2, "bytes would be deleted permanently; use --yes", "purge 2 --db '%s'", stage.db);
     char *said = purge_typing("yes\n", &status);
-    assert_non_null(strstr(said, "Type 1 to delete"));
+    assert_non_null(strstr(said, "Type 1 to confirm"));
     assert_int_equal(status, 2);
     free(said);
     assert_true(file_is_folder(folder));
