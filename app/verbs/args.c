@@ -142,9 +142,9 @@ static int args_unknown_option(const struct verb *v, const char *name, struct er
                    v->name, name, space, v->name);
 }
 
-/* The verb is not known yet: searches the options of all verbs. */
+/* The verb is not known yet: searches the options of the program alone and of all verbs. */
 static bool takes_value(const char *name) {
-    const struct option_spec *o = NULL;
+    const struct option_spec *o = args_find_option(verb_alone(), name);
     const struct verb *v;
     for (size_t i = 0; !o && (v = verb_at(i)); i++) o = args_find_option(v, name);
     return o && o->value;

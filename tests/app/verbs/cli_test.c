@@ -282,6 +282,7 @@ static void options_may_stand_before_the_verb(void **state) {
     stage_refused(2, "given twice", "--db '%s' runs --db '%s'", db, db);
     stage_refused(2, "unknown verb \"rums\"", "--db '%s' rums", db);
     stage_refused(2, "unknown option --steps", "--steps 3 show 1 --db '%s'", db);
+    stage_refused(2, "mouse must be on|off", "--theme dark --mouse maybe --db '%s'", db); /* without a verb */
     free(equals);
     free(last);
     free(first);
