@@ -382,7 +382,7 @@ static const char *train_draw_hint(const struct ui *ui, const struct key_entry *
     const struct job_row *job = train_focused(v);
     bool going = job && job->state <= RUN_PAUSED;
     switch (k->request) {
-    case REQ_PAUSE: return !going ? NULL : job->state == RUN_PAUSED ? "go on" : k->hint;
+    case REQ_PAUSE: return !going || job->elsewhere ? NULL : job->state == RUN_PAUSED ? "go on" : k->hint;
     case REQ_STOP: return going ? k->hint : NULL;
     case REQ_OPEN: return job ? k->hint : NULL;
     case REQ_TEXTS: return v->series.samples ? v->texts ? "metric" : k->hint : NULL;

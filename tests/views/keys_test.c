@@ -99,6 +99,21 @@ static void hints_fit_80_columns(void **state) {
     assert_non_null(strstr(line, "Space mark  Enter open"));
 }
 
+static void runs_of_other_processes_are_not_paused(void **state) {
+    (void)state;
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        struct ui ui;
+        scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_NONE);
+        ui_show(&ui, SCREEN_TRAIN);
+        struct job_row jobs[1] = { { .id = 3, .method = "lora", .seed = 1, .state = RUN_RUNNING, .steps = 9, .elsewhere = elsewhere } };
+        ui.train.job = jobs;
+        ui.train.jobs = 1;
+        assert_true(scene_shows(&ui, "K stop"));
+        assert_int_equal(scene_shows(&ui, "Space pause"), !elsewhere);
+        ui_release(&ui);
+    }
+}
+
 static void draws_are_not_resumed_on_sweep(void **state) {
     (void)state;
     for (int draws = 0; draws < 2; draws++) {
@@ -621,6 +636,7 @@ int main(void) {
         cmocka_unit_test(control_letters_are_harmless),
         cmocka_unit_test(hints_fit_80_columns),
         cmocka_unit_test(what_stands_in_is_said_whole),
+        cmocka_unit_test(runs_of_other_processes_are_not_paused),
         cmocka_unit_test(draws_are_not_resumed_on_sweep),
         cmocka_unit_test(nothing_is_promised_that_does_not_work),
         cmocka_unit_test(help_searches),
