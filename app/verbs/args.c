@@ -147,6 +147,7 @@ static bool takes_value(const char *name) {
     const struct option_spec *o = args_find_option(verb_alone(), name);
     const struct verb *v;
     for (size_t i = 0; !o && (v = verb_at(i)); i++) o = args_find_option(v, name);
+    if (!o) o = args_find_option(verb_alone(), name);
     return o && o->value;
 }
 

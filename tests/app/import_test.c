@@ -134,7 +134,7 @@ static void what_cannot_be_carried_is_refused(void **state) {
     (void)state;
     char *file = here("refused.safetensors"), *nothing = here("nothing"), *db = here("refused.db");
     json_decref(stage_train(&stage, 0, "--steps 2"));
-    stage_refused(2, "FILE.safetensors: the file is missing", "export 1 --to petri --db '%s'", stage.db);
+    stage_refused(2, "missing FILE.safetensors; give the path of the file", "export 1 --to petri --db '%s'", stage.db);
     stage_refused(3, "no such file or folder", "import '%s' --db '%s'", nothing, db);
     test_put(stage.folder, "refused.safetensors", "no weights");
     stage_refused(5, "unknown format: expected a file written by", "import '%s' --db '%s'", file, db);

@@ -76,7 +76,7 @@ static bool is_folder(const struct destination *to, const char *path) {
 
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
     if (!path && to->path != TO_STDOUT_OR_FILE)
-        return err_set(e, ERR_USAGE, "--to %s: requires %s: the %s is missing", to->name,
+        return err_set(e, ERR_USAGE, "--to %s: missing %s; give the path of the %s", to->name,
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors",
                        to->path == TO_FOLDER ? "folder" : "file");
     if (a->overwrite && (!path || is_folder(to, path)))

@@ -125,7 +125,8 @@ static int name_classes(const struct args *a, struct err *e) {
 
 int verb_name(const struct args *a, struct err *e) {
     if (!a->classes && a->count < 2)
-        return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+        return err_set(e, ERR_USAGE, "petri name: requires a name or --classes; usage: petri %s %s", a->verb->name,
+                       a->verb->synopsis);
     if (a->classes && a->count > 1)
         return err_set(e, ERR_USAGE, "--classes: cannot be combined with a name");
     if (a->classes) return name_classes(a, e);

@@ -81,6 +81,7 @@ static void unknown_words_name_the_nearest(void **state) {
     stage_refused(2, "petri --help", "zzzzzz");
     stage_refused(2, "did you mean --method?", "train --metod lora");
     stage_refused(2, "did you mean --json?", "runs --jsn");
+    stage_refused(2, "theme must be safe|dark|light|mono, not \"pink\"", "--theme pink");
     stage_refused(2, "petri: petri: unknown option --frobnicate; see petri --help", "--frobnicate");
     stage_refused(2, "two dashes", "train -m lora");
     stage_refused(2, "--model: requires a value", "train --model");
