@@ -1,6 +1,6 @@
-/* One layer of each stack as a line of parts with its wires, and the modules of a method on
- * lanes below: each leaves the wire where it reads and comes back where it writes.  E is
- * the encoder's output, from which cross-attention makes its keys and values. */
+/* A diagram of one layer of each stack as a wire with parts, and the modules of a method on lanes
+ * below: each leaves the wire where it reads and returns where it writes.  E is the output of the
+ * encoder, the input of the keys and values of cross-attention. */
 #ifndef VIEWS_BLOCK_H
 #define VIEWS_BLOCK_H
 
@@ -8,7 +8,7 @@
 #include "core/model/arch.h"
 #include "views/canvas.h"
 
-/* Values trained at each enum stack and enum sublayer. */
+/* Trainable parameters at each enum stack and enum sublayer. */
 struct block_counts {
     size_t trained[2][4];
 };
@@ -18,7 +18,7 @@ struct block_counts {
 int block_draw(struct canvas *c, struct rect r, const struct method *m, const struct arch *a,
                int focus, const struct block_counts *n);
 
-/* The module's own shape: "384→16→384", "P 16×384", "⊙ 1536". */
+/* Writes the shape of the module: "384→16→384", "P 16×384", "⊙ 1536". */
 void block_shape(const struct module *m, const struct arch *a, char out[64]);
 enum ink module_ink(int index);
 

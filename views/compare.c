@@ -150,8 +150,8 @@ static bool compare_request(struct ui *ui, enum request r, struct effect *out) {
         break;
     case REQ_BESIDE:
         v->mixed = !v->mixed;
-        ui_say(ui, SAY_INFO, v->mixed ? "runs of a task on other rows are compared too, and marked \u2260"
-                                      : "only runs on the same rows are compared");
+        ui_say(ui, SAY_INFO, v->mixed ? "runs on other examples of the task are included (marked \u2260)"
+                                      : "only runs on the same examples are compared");
         if (v->runs) compare_ask(v, out);
         break;
     case REQ_OPEN: to_runs(ui, out); return true;
@@ -191,11 +191,11 @@ static const char *compare_hint(const struct ui *ui, const struct key_entry *k) 
     const struct compare_view *v = &ui->compare;
     if (!v->data.groups) return NULL;
     switch (k->request) {
-    case REQ_OPEN: return "its runs";
+    case REQ_OPEN: return "runs";
     case REQ_NEXT: return v->data.metrics ? "metric" : NULL;
-    case REQ_BESIDE: return v->mixed ? "same rows" : v->data.mixed ? "other rows" : NULL;
-    case REQ_TASKS: return v->data.kinds > 1 ? "next kind" : NULL;
-    case REQ_TERMS: return v->losses ? "metric's" : "losses";
+    case REQ_BESIDE: return v->mixed ? "same data" : v->data.mixed ? "other data" : NULL;
+    case REQ_TASKS: return v->data.kinds > 1 ? "next task" : NULL;
+    case REQ_TERMS: return v->losses ? "metric" : "losses";
     case REQ_DOWN: return "group";
     default: return k->hint;
     }
@@ -231,9 +231,10 @@ static void compare_rendered(const struct ui *ui, struct buf *out) {
 
 const struct screen screen_compare = {
     .name = "compare",
-    .about = "Compare puts the marked runs, or those that pass the filter of Runs, side by side: equal ones "
-             "but for the seed are a group, with mean, deviation and n, what the groups differ in, and their "
-             "curves. Ranks and differences are told within one metric, task and rows alone.",
+    .about = "Compare shows the marked runs, or those that match the filter of Runs, side by side. Runs that "
+             "differ only in the seed form a group with mean, standard deviation and n; below are the settings "
+             "that differ between groups, and the curves. Ranks and differences are computed only within the "
+             "same metric, task and examples.",
     .keys = compare_keys,
     .tab = "4 Compare",
     .to = REQ_TO_COMPARE,

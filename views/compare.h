@@ -1,5 +1,5 @@
-/* State of Compare: groups of runs side by side, with what they differ in and their curves.  Data and strings
- * belong to the app; what is shown of them to the view.
+/* State of Compare: groups of runs side by side, with their differences and curves.  Data and strings
+ * belong to the app, the rest to the view.
  *
  * In compare.c; drawn in compare_draw.c. */
 #ifndef VIEWS_COMPARE_H
@@ -12,25 +12,26 @@
 
 enum { COMPARE_RUNS = 500 /* compared at most */, COMPARE_CURVES = 24 };
 
-/* What values are of; groups of one kind may be averaged, subtracted and ranked. */
+/* The metric, task and examples of values; groups of one kind can be averaged, subtracted and ranked. */
 struct compare_kind {
     const char *metric, *task, *rows;
     bool points;         /* shown ×100 */
 };
 struct compare_group {
-    const char *name, *state, *seeds, *claim; /* claim: beside the best of its kind, a sentence; NULL */
+    /* claim: a sentence on the comparison with the best of its kind; NULL */
+    const char *name, *state, *seeds, *claim;
     int kind;            /* -1: no value */
-    bool other_rows;     /* measured on other rows of the task */
+    bool other_rows;     /* evaluated on other examples of the task */
     int n;               /* runs that count */
     double mean, sd, low, high, rank, seconds; /* NaN: none */
     int64_t trained;
     const int64_t *run;
     int runs;
-    const char *repeats; /* which of its runs repeat others and do not count; NULL: none */
+    const char *repeats; /* the runs that repeat others and are not counted; NULL: none */
 };
 struct compare_difference {
     const char *key;
-    const char *const *value; /* of each group; NULL: it has none */
+    const char *const *value; /* of each group; NULL: none */
 };
 struct compare_curve {
     int group;
@@ -42,34 +43,34 @@ struct compare_data {
     const struct compare_group *group;
     const struct compare_difference *difference;
     const struct compare_curve *curve;
-    int kinds, groups, differences, curves, runs, curves_left; /* left: for which there was no room */
-    const char *mixed;              /* in a line why they stand side by side only; NULL */
-    const char *const *metric;      /* names of those that all evaluated runs have */
+    int kinds, groups, differences, curves, runs, curves_left; /* curves_left: omitted curves */
+    const char *mixed;              /* a line with the reason why they are not comparable; NULL */
+    const char *const *metric;      /* names of the metrics of all evaluated runs */
     int metrics;
-    int repeats;                    /* of the runs those that repeat another and do not count */
+    int repeats;                    /* runs that repeat another and are not counted */
 };
 
 struct compare_view {
     struct compare_data data;
-    char failed[900];    /* why there is none; "" */
-    bool busy;           /* asked for */
-    int64_t *run;        /* asked for, owned */
+    char failed[900];    /* the reason for missing data; "" */
+    bool busy;           /* requested */
+    int64_t *run;        /* requested, owned */
     int runs;
-    int left;            /* runs of the list that were too many */
-    bool mixed;          /* other rows are allowed */
-    int metric;          /* 0: what decided each run; else one of data.metric */
+    int left;            /* omitted runs of the list */
+    bool mixed;          /* runs on other examples are included */
+    int metric;          /* 0: the primary metric of each run; else one of data.metric */
     /* the view's own */
     int part;            /* 0 groups, 1 differences */
     int kind;            /* shown alone; -1: all */
     int cursor, top;     /* among the groups shown */
     int key, key_top;    /* among the differences */
-    bool losses;         /* the chart has losses, not the metric */
+    bool losses;         /* the chart shows losses, not the metric */
     int smooth;
     bool log;
 };
-/* The group under the cursor, or NULL. */
+/* Returns the group under the cursor, or NULL. */
 const struct compare_group *compare_at_cursor(const struct compare_view *v);
-/* Groups shown, in order: best first within a kind, in *out, which the caller frees; how many. */
+/* Writes the shown groups, best first within a kind, to *out, which the caller frees; returns their number. */
 int compare_shown(const struct compare_view *v, int **out);
 
 #endif

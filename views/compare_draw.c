@@ -31,8 +31,8 @@ enum { NAME, MEAN, SD, COUNT, SEEDS, BAND, TRAINED, RANK, COLUMNS };
 static void place(int w, struct table_column k[COLUMNS]) {
     static const struct table_column all[COLUMNS] = {
         { "group", 0, 1, false },      { "", VALUE_WIDTH, 0, true }, { "sd", VALUE_WIDTH, 0, true },
-        { "n", COUNT_WIDTH, 1, true }, { "seeds", 0, 1, false },     { "95 %", 16, 1, false },
-        { "trained", 10, 0, true },    { "rank", 5, 0, true }
+        { "n", COUNT_WIDTH, 1, true }, { "seeds", 0, 1, false },     { "95% CI", 16, 1, false },
+        { "trainable", 10, 0, true },    { "rank", 5, 0, true }
     };
     int rest = w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
     memcpy(k, all, sizeof all);
@@ -110,7 +110,7 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
 static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
     int *shown, n = compare_shown(v, &shown);
     int all = v->data.differences;
-    canvas_title(c, r, phrase("%d differ%s in config and axes", all, all == 1 ? "s" : "").text, NULL);
+    canvas_title(c, r, phrase("%d difference%s in config and axes", all, all == 1 ? "" : "s").text, NULL);
     int key = r.w / 4 < 12 ? 12 : r.w / 4 > 24 ? 24 : r.w / 4, room = r.w - key - 3;
     int fit = room / 12 < 1   ? 1
               : room / 12 < n ? room / 12
@@ -159,13 +159,13 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
     if (losses)
         snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth),
                  v->log ? " \u00B7 log" : "");
-    else snprintf(right, sizeof right, "a mark an evaluation");
+    else snprintf(right, sizeof right, "marks: evaluations");
     if (v->data.curves_left)
         snprintf(right + strlen(right), sizeof right - strlen(right), " \u00B7 %d of %d runs", v->data.curves,
                  v->data.curves + v->data.curves_left);
     canvas_title(c, r, losses ? "loss" : metric, right);
     r.y++, r.h--;
-    if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, "no points are kept of these runs");
+    if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, "no stored points for these runs");
     else if (losses) plot_lines(c, r, line, n, &look, -1, true);
     else plot_marks(c, r, line, n, &look, -1, r.h >= 6);
     free(line);
@@ -175,8 +175,8 @@ void compare_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct compare_view *v = &ui->compare;
     struct panes p = ui_panes(ui, SCREEN_COMPARE);
     if (!v->data.groups) {
-        ui_none(c, body, *v->failed ? v->failed : NULL, v->busy ? "reading the runs"
-                : "Nothing is compared yet: 3 lists the runs, Space marks some, 4 puts them side by side.");
+        ui_none(c, body, *v->failed ? v->failed : NULL, v->busy ? "loading the runs\u2026"
+                : "No runs to compare: press 3 to list the runs, mark some with Space, and press 4.");
         return;
     }
     draw_groups(v, c, p.at[PANE_GROUPS]);
@@ -203,5 +203,5 @@ void compare_readout(const struct ui *ui, struct buf *out) {
         buf_printf(out, "%s \u00B7 n %d, seed%s %s", g->name, g->n, g->n == 1 ? "" : "s",
                    *g->seeds ? g->seeds : "\u2013");
     if (g->repeats) buf_printf(out, " \u00B7 %s", g->repeats);
-    if (v->left) buf_printf(out, " \u00B7 %d runs more were left out: / narrows the list of Runs", v->left);
+    if (v->left) buf_printf(out, " \u00B7 %d more runs omitted: filter the list of Runs with /", v->left);
 }

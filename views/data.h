@@ -1,11 +1,11 @@
-/* Own data on the screen: a file is found (folders and files, narrowed by typing), looked at (its columns
- * with their first rows, what each is read as, where the dev rows come from), and read as training would read
- * it, so that the import report is seen before anything trains.  What is taken is a description of rows, as
- * the command line gives it.
+/* State of Data: a file is chosen (folders and files, filtered by typing), inspected (its columns with their
+ * first examples, their roles, the source of the validation set), and read as training reads it, so that the
+ * import report is visible before training.  The result is a description of a data set, as on the command
+ * line.
  *
- * The app lists a folder (EFFECT_FOLDER), looks at what was chosen (EFFECT_LOOK) and reads it (EFFECT_IMPORT)
- * into the pointers below, which are its own.  Finding is data_files.c, the rest data.c; data_rows.c joins
- * the two to a config. */
+ * The app lists a folder (EFFECT_FOLDER), inspects the chosen file (EFFECT_LOOK) and reads it
+ * (EFFECT_IMPORT) into the pointers below, which it owns.  Choosing is in data_files.c, the rest in data.c;
+ * data_rows.c builds the config. */
 #ifndef VIEWS_DATA_H
 #define VIEWS_DATA_H
 
@@ -19,8 +19,8 @@ enum { DATA_PATH = 1024, DATA_OPTIONS = 4 };
 
 struct data_entry {
     const char *name;
-    bool folder, task;   /* a folder; one that is a task */
-    bool read;           /* a file whose name tells a format that is read */
+    bool folder, task;   /* a folder; a folder that is a task */
+    bool read;           /* a file with the extension of a supported format */
     int64_t bytes;
 };
 
@@ -29,29 +29,30 @@ struct data_folder {
     const char *path;    /* absolute; NULL: not listed yet */
     const struct data_entry *entry;
     int entries;
-    int left_out;        /* beyond those that are listed */
+    int left_out;        /* entries that are not listed */
     const char *failed;  /* why it cannot be listed, or NULL */
 };
 
-/* What was chosen, as it was looked at. */
+/* The chosen file or folder after inspection. */
 struct data_look {
     const char *path;          /* NULL: nothing is chosen */
     bool folder;               /* a task's folder */
-    bool known;                /* of a known layout: its columns are not asked for */
+    bool known;                /* of a known layout, with known columns */
     bool list;                 /* a list of tasks */
-    bool own_dev;              /* the folder has dev rows */
-    const struct peek *peek;   /* NULL: a list, a known folder, or it cannot be looked at */
-    const char *const *beside; /* other files of its folder that dev rows may come from, likely ones first */
+    bool own_dev;              /* the folder has a validation set */
+    const struct peek *peek;   /* NULL: a list, a known folder, or unreadable */
+    /* other files of its folder that may be the validation set, likely ones first */
+    const char *const *beside;
     int besides;
-    int likely;                /* so many of them are dev rows by their names */
+    int likely;                /* how many of them are validation sets by their names */
     const char *failed;
 };
 
-/* What reading it gave. */
+/* The result of reading it. */
 struct data_read {
-    int64_t asked;             /* data_view.asked when it was asked for; 0: nothing was read yet */
+    int64_t asked;             /* data_view.asked at the time of the request; 0: not read yet */
     bool ok;
-    const char *const *line;   /* the report, or why not */
+    const char *const *line;   /* the report, or the error */
     int lines;
 };
 
@@ -61,16 +62,16 @@ struct data_view {
     struct data_look look;
     struct data_read read;
     /* ---- finding ---- */
-    char filter[256];          /* what was typed */
-    int cursor, top;           /* among the entries that fit */
+    char filter[256];          /* the typed text */
+    int cursor, top;           /* among the matching entries */
     /* ---- looking ---- */
-    struct run_config config;  /* the rows as they would be taken; owned */
+    struct run_config config;  /* the resulting description of the data; owned */
     enum peek_role role[PEEK_COLUMNS];
-    int at;                    /* column under the cursor; behind the columns: an option */
+    int at;                    /* column under the cursor; after the columns: an option */
     int first;                 /* first line shown */
-    int dev;                   /* place in the list of where dev rows come from */
-    bool again; /* the same file is looked at anew: what was set of its first line and kind stays */
-    int64_t asked;             /* readings asked for so far */
+    int dev;                   /* index in the list of sources of the validation set */
+    bool again; /* the same file is inspected again: the header and label settings remain */
+    int64_t asked;             /* number of read requests so far */
     int report_top;
 };
 

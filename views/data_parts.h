@@ -1,4 +1,4 @@
-/* What data.c, data_files.c and data_rows.c share; data_looked is also the app's. */
+/* Shared by data.c, data_files.c and data_rows.c; data_looked is also called by the app. */
 #ifndef VIEWS_DATA_PARTS_H
 #define VIEWS_DATA_PARTS_H
 
@@ -6,7 +6,7 @@
 #include "views/ui_parts.h"
 
 /* ---- data_rows.c ---- */
-/* After v->look was set: the guesses are taken, on top of what `base` has beside its rows. */
+/* Applies the detected settings after v->look was set, on top of the settings of `base` other than its data. */
 void data_looked(struct data_view *v, const struct run_config *base);
 int data_columns(const struct data_view *v);
 void data_give(struct data_view *v, int column, enum peek_role role);
@@ -15,11 +15,11 @@ void data_option_words(const struct data_view *v, int line, const char **name, c
 bool data_option_step(struct data_view *v, int line, int by);
 
 /* ---- data_files.c ---- */
-/* Opens the screen to find a file, where it was left or in the working folder. */
+/* Opens the file chooser, in the last folder or the working folder. */
 void data_find(struct ui *ui, struct effect *out);
-/* A folder was listed in place of a file that was looked for. */
+/* Resets the file chooser after a folder was listed. */
 void data_listed(struct ui *ui);
-/* A press while a file is looked for; false: it is the typed line's. */
+/* Handles a press in the file chooser; false: it belongs to the prompt. */
 bool data_files_press(struct ui *ui, const struct press *p, struct effect *out);
 void data_files_typed(struct ui *ui);
 void data_files_draw(const struct data_view *v, const struct ui *ui, struct canvas *c, struct rect r);

@@ -66,7 +66,7 @@ static void evaluations(struct sheet *p, const struct detail_view *v) {
 static void tasks(struct sheet *p, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     int name = 4;
-    sheet_rule(p, "tasks", "at the kept checkpoint");
+    sheet_rule(p, "tasks", "at the stored checkpoint");
     for (int i = 0; i < r->task_results; i++) {
         int w = text_width(r->task_result[i].name);
         name = w > name ? w : name;
@@ -75,7 +75,7 @@ static void tasks(struct sheet *p, const struct detail_view *v) {
     if (p->c) {
         canvas_text(p->c, p->r.x + 1, sheet_y(p), INK_DIM, "task");
         canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_DIM,
-                    "metric             value      step  majority  dev rows");
+                    "metric             value      step  majority  examples");
     }
     p->rows++;
     for (int i = 0; i < r->task_results; i++, p->rows++) {
@@ -91,7 +91,7 @@ static void tasks(struct sheet *p, const struct detail_view *v) {
 
 /* "accuracy 0.714 (majority 0.536), loss 0.612 · test 28 (best checkpoint, step 40)", a line a task. */
 static void tests(struct sheet *p, const struct detail_view *v) {
-    sheet_rule(p, "test", "scored once, at the end; decides nothing");
+    sheet_rule(p, "test", "evaluated once, at the end; not used for selection");
     for (int i = 0; i < v->tests; i++) {
         const struct detail_test *t = &v->test[i];
         struct buf b = BUF_INIT;
@@ -112,7 +112,7 @@ static void detail_head(struct sheet *p, const struct detail_view *v) {
         p, phrase("#%lld  %.200s", (long long)r->id, r->method).text,
         phrase("%s %s  %s", state_sign(r->state), run_state_name(r->state), show_seconds(r->seconds).text)
             .text);
-    struct phrase line = phrase("%.60s on %.60s, seed %llu: %s numbers trained", r->task,
+    struct phrase line = phrase("%.60s on %.60s, seed %llu: %s trainable parameters", r->task,
                                 r->model ? r->model : "?", (unsigned long long)r->seed,
                                 show_count(r->trained).text);
     if (r->metric && isfinite(r->best))
@@ -140,7 +140,7 @@ static void curve(struct sheet *p, const struct detail_view *v) {
 static void few_shots(struct sheet *p, const struct detail_view *v) {
     if (!v->few.lines) return;
     int rows = few_rows(&v->few, p->r.h);
-    sheet_rule(p, "few shots", "over the tasks, against rows a class");
+    sheet_rule(p, "few-shot", "mean over tasks by examples per class");
     if (p->c) few_draw(p->c, (struct rect){ p->r.x, sheet_y(p), p->r.w, rows }, &v->few, p->r.h);
     p->rows += rows;
 }
@@ -149,7 +149,7 @@ static void episode(struct sheet *p, const struct detail_view *v) {
     int rows = episode_rows(&v->episode, p->r.h);
     if (!rows) return;
     sheet_rule(p, "inner loop",
-               phrase("the first held-out episode, step %lld", (long long)v->episode.step).text);
+               phrase("first held-out episode, step %lld", (long long)v->episode.step).text);
     if (p->c) episode_draw(p->c, (struct rect){ p->r.x, sheet_y(p), p->r.w, rows }, &v->episode, p->r.h);
     p->rows += rows;
 }
@@ -171,10 +171,10 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     if (v->tests) tests(&p, v);
     if (v->evals) evaluations(&p, v);
     if (v->configs) {
-        sheet_rule(&p, "config", "frozen before step 0");
+        sheet_rule(&p, "config", "fixed at step 0");
         pairs(&p, v->config, v->configs, in_row);
     }
-    if (v->lines_read) sheet_rule(&p, "rows", "as they were read");
+    if (v->lines_read) sheet_rule(&p, "examples", "as read");
     for (int i = 0; i < v->lines_read; i++)
         sheet_text(&p, 1, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT, v->line_read[i]);
     if (v->artifacts) {
@@ -186,7 +186,7 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
 
 static void detail_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     if (!ui->detail.run.id) {
-        canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "reading the run\u2026");
+        canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "loading the run\u2026");
         return;
     }
     canvas_push_clip(c, r);
@@ -232,15 +232,15 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
                              (long long)row->best_step)
                            .text);
     if (row->metric && row->rows)
-        next(&s, INK_DIM, phrase("on %s dev rows", show_count(row->rows).text).text);
+        next(&s, INK_DIM, phrase("on %s validation examples", show_count(row->rows).text).text);
     if (!isnan(row->lr)) next(&s, INK_DIM, phrase("learning rate %g", row->lr).text);
     next(&s, INK_DIM, phrase("majority %s", show_value(row->majority).text).text);
     next(&s, INK_DIM, phrase("last loss %s", show_value(row->final_loss).text).text);
-    next(&s, INK_TEXT, phrase("%s numbers trained", show_count(row->trained).text).text);
+    next(&s, INK_TEXT, phrase("%s trainable parameters", show_count(row->trained).text).text);
     next(&s, INK_DIM, phrase("step %lld of %lld", (long long)row->step, (long long)row->steps).text);
     if (row->started) next(&s, INK_DIM, phrase("started %s", row->started).text);
     if (row->disk >= 0) next(&s, INK_DIM, phrase("%s bytes on disk", show_count(row->disk).text).text);
-    if (row->name) next(&s, INK_TEXT, phrase("called %s", row->name).text);
+    if (row->name) next(&s, INK_TEXT, phrase("name: %s", row->name).text);
     if (row->tags) next(&s, INK_TEXT, phrase("tags: %.280s", row->tags).text);
     if (row->note) next(&s, INK_TEXT, row->note);
     run_flag(row, flag);
@@ -295,7 +295,7 @@ static const enum request detail_keys[] = { REQ_STOP,      REQ_DOWN,    REQ_UP, 
 const struct screen screen_detail = {
     .needs_run = true,
     .name = "detail",
-    .about = "A run's page: what became of it, what it was trained with, and what it left.",
+    .about = "The page of a run: its result, its configuration and its files.",
     .keys = detail_keys,
     .under = &screen_runs,
     .taught = detail_taught,

@@ -1,4 +1,4 @@
-/* State of a run's page.  Strings and arrays belong to the app. */
+/* State of the page of a run.  Strings and arrays belong to the app. */
 #ifndef VIEWS_DETAIL_H
 #define VIEWS_DETAIL_H
 
@@ -13,12 +13,12 @@ struct detail_eval {
     double loss, value;       /* NaN: undefined */
     bool best;
 };
-/* What the kept checkpoint came to on test rows, which decided nothing. */
+/* Result of the stored checkpoint on a test set, which is not used for selection. */
 struct detail_test {
-    const char *task;         /* NULL: the run has one */
+    const char *task;         /* NULL: single-task run */
     const char *metric, *rows; /* rows: "test 28 (best checkpoint, step 40)"; NULL */
     double value, loss, majority; /* NaN: undefined, none */
-    const char *undefined;    /* why; NULL */
+    const char *undefined;    /* the reason; NULL */
 };
 /* One run, filled by the app on EFFECT_OPEN_RUN. */
 struct detail_view {
@@ -33,13 +33,13 @@ struct detail_view {
     int tests;
     const struct detail_pair *artifact; /* what = path */
     int artifacts;
-    const char *const *line_read; /* what was found when the rows were read, a line each */
+    const char *const *line_read; /* messages of reading the data */
     int lines_read;
-    const char *const *warning; /* what looks wrong, whole sentences, beside what is flagged here */
+    const char *const *warning; /* diagnostics, in addition to run_flag */
     int warnings;
     struct series series;
-    struct few_view few;         /* of a run of few shots, with those that were asked for together */
-    struct episode_view episode; /* of a run over episodes */
+    struct few_view few;         /* of a few-shot run, with the runs of the same request */
+    struct episode_view episode; /* of a meta-learning run */
     int top;                  /* the view's own: first line shown */
 };
 

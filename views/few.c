@@ -46,8 +46,8 @@ static void numbers_title(const struct few_view *v, char out[64]) {
             most = n > most ? n : most;
         }
     }
-    if (least < most) snprintf(out, 64, "mean \u00B1 sd over %d\u2013%d draws", least, most);
-    else snprintf(out, 64, "mean \u00B1 sd over %d draw%s", most, most == 1 ? "" : "s");
+    if (least < most) snprintf(out, 64, "mean \u00B1 sd over %d\u2013%d support sets", least, most);
+    else snprintf(out, 64, "mean \u00B1 sd over %d support set%s", most, most == 1 ? "" : "s");
 }
 
 static void draw_numbers(struct canvas *c, struct rect r, const struct few_view *v) {
@@ -113,12 +113,12 @@ static void draw_loop(struct canvas *c, struct rect r, const struct episode_view
     for (int i = 0; i <= n; i++) x[i] = i;
     const struct plot_errors line[] = {
         { "query", 'q', line_style(c, 0), n + 1, x, v->query, NULL },
-        { "support before its step", 'b', line_style(c, 1), n, x, v->before, NULL },
-        { "after it", 'a', line_style(c, 2), n, x + 1, v->after, NULL },
+        { "support before the step", 'b', line_style(c, 1), n, x, v->before, NULL },
+        { "support after the step", 'a', line_style(c, 2), n, x + 1, v->after, NULL },
     };
     plot_errors(c, (struct rect){ r.x, r.y, r.w, chart }, line, 3, false, "step");
     free(x);
-    canvas_text(c, r.x + 1, r.y + chart, INK_DIM, "steps    q query   b support before   a after its step");
+    canvas_text(c, r.x + 1, r.y + chart, INK_DIM, "steps    q query   b support before   a support after");
     for (int i = 0; i <= n; i++) {
         canvas_printf(c, r.x + 1, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i,
                       number(v->query[i]).text, number(i < n ? v->before[i] : NAN).text,
@@ -128,7 +128,7 @@ static void draw_loop(struct canvas *c, struct rect r, const struct episode_view
 
 static void draw_rates(struct canvas *c, struct rect r, const struct episode_view *v) {
     double most = 0;
-    canvas_text(c, r.x + 1, r.y, INK_DIM, "rates of the inner loop, as they are learned");
+    canvas_text(c, r.x + 1, r.y, INK_DIM, "learned learning rates of the inner loop");
     for (int i = 0; i < v->rates; i++) most = v->rate[i] > most ? v->rate[i] : most;
     for (int i = 0; i < v->rates; i++) {
         canvas_fit(c, r.x + 1, r.y + 1 + i, 14, INK_TEXT, v->rate_name[i]);

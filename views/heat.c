@@ -282,7 +282,7 @@ int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_d
     bool any = heat_scale(d, &s.lo, &s.hi, &undefined);
     canvas_push_clip(c, (struct rect){ x, y, columns, 1 });
     if (!any) {
-        at += canvas_text(c, at, y, INK_DIM, "no cell is defined");
+        at += canvas_text(c, at, y, INK_DIM, "no defined cells");
     } else {
         const double value[3] = { s.lo, s.lo / 2 + s.hi / 2, s.hi };
         for (int i = 0; i < 3; i++) {

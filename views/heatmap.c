@@ -57,7 +57,7 @@ static void heatmap_show(struct heatmap_view *v, int by) {
 static void attend(struct ui *ui, enum effect_kind kind, int by, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     if (v->data.attention >= v->data.matrices) {
-        ui_say(ui, SAY_INFO, "no attention is looked at");
+        ui_say(ui, SAY_INFO, "no attention shown");
         return;
     }
     if (v->shown < v->data.attention) heatmap_show(v, v->data.matrices - 1 - v->shown);
@@ -69,12 +69,12 @@ static bool heatmap_order(struct ui *ui) {
     struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
     if (!m->row_cluster && !m->column_cluster) {
-        ui_say(ui, SAY_INFO, "this matrix has one order only");
+        ui_say(ui, SAY_INFO, "this matrix has only one order");
         return true;
     }
     v->cluster = !v->cluster;
     ui_say(ui, SAY_INFO,
-           v->cluster ? "ordered by clustering (average linkage)" : "in the order of the names");
+           v->cluster ? "ordered by clustering (average linkage)" : "ordered by name");
     return true;
 }
 
@@ -92,7 +92,7 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     }
     if (!heatmap_matrix(v)) {
         if (r == REQ_BACK) return false;
-        ui_say(ui, SAY_INFO, v->data.busy ? "not here yet" : "nothing to look at yet");
+        ui_say(ui, SAY_INFO, v->data.busy ? "still computing" : "nothing to show yet");
         return true;
     }
     switch (r) {
@@ -146,8 +146,8 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
     if (!m) {
         ui_none(c, body, v->data.failed,
                 v->data.busy ? v->data.busy
-                             : "Similarities as a matrix: 3 lists the runs, 6 there compares the one under "
-                               "the cursor with the untouched model.");
+                             : "Similarity matrices: press 3 to list the runs, and 6 there to compare the run "
+                         "under the cursor with the pretrained model.");
         return;
     }
     struct heat_data d = heatmap_shown(v);
@@ -193,7 +193,7 @@ static const char *heatmap_hint(const struct ui *ui, const struct key_entry *k) 
     case REQ_MORE: return "size";
     case REQ_PAN_LEFT: return "matrix";
     case REQ_SORT: return "order";
-    case REQ_NEXT: return "row";
+    case REQ_NEXT: return "example";
     case REQ_TASKS: return v->data.run_tasks > 1 ? "next task" : NULL;
     case REQ_UNSEEN: return v->data.run_tasks > 1 ? k->hint : NULL;
     case REQ_LAYER_LESS: return v->data.attention < v->data.matrices ? k->hint : NULL;
@@ -217,8 +217,8 @@ static const enum request heatmap_keys[] = {
 
 const struct screen screen_heatmap = {
     .name = "heatmap",
-    .about = "Heatmap shows similarities as matrices: of layers, classes, trained tensors and rows, and the "
-             "attention of one row.",
+    .about = "Heatmap shows similarity matrices of layers, classes, trained tensors and examples, and the "
+             "attention of one example.",
     .keys = heatmap_keys,
     .tab = "6 Heatmap",
     .to = REQ_TO_HEATMAP,

@@ -1,12 +1,12 @@
-/* State of Help: whose keys are listed, from where on. */
+/* State of Help: the screen with the listed keys, the search, the position. */
 #ifndef VIEWS_HELP_H
 #define VIEWS_HELP_H
 
 #include "views/keys.h"
 
 struct help_view {
-    enum screen_id helped; /* whose keys, and where Help goes back to */
-    char search[128];      /* "" none: then the keys of all screens are looked through */
+    enum screen_id helped; /* the screen with the listed keys, to which Help returns */
+    char search[128];      /* searches the keys of all screens; "": none */
     int top;               /* first line shown */
 };
 

@@ -131,7 +131,7 @@ static const struct key_entry keys[] = {
       .help = "show generated texts with references, or the chart of the metric" },
     { REQ_TASKS, 'b', false, KEYS_RUNS, 3, "by task",
       .help = "multi-task runs: the next task, all tasks; in Runs, a column each" },
-    { REQ_TERMS, 'o', false, KEYS_CHARTS, 4, "parts",
+    { REQ_TERMS, 'o', false, KEYS_CHARTS, 4, "components",
       .help = "total loss or its components; in Compare, losses or metric; in Runs, overlay marked runs" },
     { REQ_FOLLOW, 'a', false, KEYS_CHARTS, 7, "follow", .help = "follow the last step" },
 

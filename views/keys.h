@@ -1,14 +1,13 @@
-/* The one table of keys: dispatch, hint line and help screen all read it.
+/* The table of keys, used for dispatch, the hint line and the help screen.
  *
- * A letter has one meaning on all screens.  Requests are what a key asks for; screens
- * handle requests, never keys. */
+ * A letter has one meaning on all screens.  A key maps to a request; screens handle requests, never keys. */
 #ifndef VIEWS_KEYS_H
 #define VIEWS_KEYS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Keys that are no characters; characters are their code points, control letters 1…26. */
+/* Keys that are not characters; a character is its code point, a control letter 1…26. */
 enum press_code {
     PRESS_NONE = 0,
     PRESS_ENTER = 0x110000, PRESS_ESC, PRESS_TAB, PRESS_BACKTAB, PRESS_BACKSPACE, PRESS_DELETE,
@@ -20,10 +19,10 @@ enum press_code {
 struct press {
     uint32_t code;
     bool alt;     /* came with Alt */
-    int64_t ms;   /* when, monotonic: a question does not take keys typed ahead of it */
+    int64_t ms;   /* monotonic time: a question ignores keys typed before it */
 };
 
-/* What the mouse did at a cell, from 0. */
+/* A mouse event at a cell, counted from 0. */
 enum mouse_kind { MOUSE_CLICK, MOUSE_UP, MOUSE_DOWN /* the wheel */ };
 struct mouse {
     enum mouse_kind kind;
@@ -31,7 +30,7 @@ struct mouse {
     int64_t ms; /* as press.ms */
 };
 
-/* The list of screens, in the order of their tabs.  From a line NAME, name follow SCREEN_NAME, the table
+/* The list of screens, in the order of their tabs.  A line NAME, name defines SCREEN_NAME, the table
  * screen_name (screen.h) and the state ui.name, a struct name_view (ui.h). */
 #define SCREENS(_)                                                                                  \
     _(FIRST, first)                                                                                 \
@@ -163,22 +162,22 @@ const char *key_group_name(enum key_group g);
 
 struct key_entry {
     enum request request;
-    uint32_t key;         /* the one shown */
-    bool everywhere;      /* on all screens; else on those that name the request among their keys */
+    uint32_t key;         /* the key shown */
+    bool everywhere;      /* works on all screens; else on those that list the request */
     enum key_group group;
     int rank;             /* hint line: lower comes first, 0 is not shown there */
     const char *hint;     /* two words for the hint line, or NULL */
     const char *help;     /* one line for the help screen */
-    uint32_t pair;        /* shown beside it in the hint line ("h/l"), 0: none */
-    uint32_t alias[2];    /* further ones, 0 when none */
+    uint32_t pair;        /* shown with it in the hint line ("h/l"), 0: none */
+    uint32_t alias[2];    /* alternative keys, 0: none */
 };
 
 int keys_count(void);
 const struct key_entry *keys_at(int i);
 bool keys_works(enum screen_id screen, const struct key_entry *k);
-/* What a press asks for on a screen; REQ_NONE when nothing. */
+/* Returns the request of a press on a screen, or REQ_NONE. */
 enum request keys_request(enum screen_id screen, const struct press *p);
-/* "Enter", "^z", "j" – as help and hints write it. */
+/* Writes the name of a key as shown in help and hints: "Enter", "^z", "j". */
 void press_name(uint32_t key, char out[16]);
 
 #endif

@@ -1,7 +1,7 @@
-/* Where things lie, as a pure function of the window's size: no state, no drawing.
+/* The layout of the panes as a pure function of the window size, without state or drawing.
  *
- * Three regimes: the whole page; below 60x16 one pane and the read-out; below 20x5 a single
- * line.  No rectangle leaves the window or overlaps another, at any size down to 1x1. */
+ * Three regimes: the whole page; below 60x16 one pane and the readout; below 20x5 a single
+ * line.  Rectangles stay within the window and never overlap, at any size down to 1x1. */
 #ifndef VIEWS_LAYOUT_H
 #define VIEWS_LAYOUT_H
 
@@ -30,16 +30,16 @@ enum pane_id {
     PANE_COUNT
 };
 
-/* What the panes have to hold, in rows. */
+/* The content of the panes, in rows. */
 struct layout_need {
     int modules;  /* compose: rows of the method's table, without the line to add one */
     int axis;     /* rows of the axis list at this width */
     int facts;    /* rows of the facts */
     int jobs;
-    int tasks;    /* train: of a run with several; 0 */
-    bool texts;   /* train: texts are wanted in place of the metric */
+    int tasks;    /* train: tasks of a multi-task run; else 0 */
+    bool texts;   /* train: texts are shown instead of the metric */
     bool given;   /* train: there are texts */
-    int groups, differences; /* compare: lines of its table, of what differs */
+    int groups, differences; /* compare: lines of its table, and of the differences */
     int part;     /* sweep: which of its four parts is shown where there is room for one */
     int panels;   /* map: 1 or 2 side by side */
     bool options; /* compose: the cursor is on the run's options */
@@ -47,10 +47,10 @@ struct layout_need {
 
 struct panes {
     struct rect at[PANE_COUNT]; /* empty: not shown */
-    enum layout_size size;      /* of what they share out, which is `body` */
+    enum layout_size size;      /* of `body` */
     struct rect body;
 };
-/* A screen's way of sharing out a body that is not empty; NULL: all of it is PANE_TEXT. */
+/* Divides a nonempty body into the panes of a screen; NULL: all of it is PANE_TEXT. */
 typedef void (*layout_panes_of)(enum layout_size size, struct rect body, const struct layout_need *need,
                                 struct panes *out);
 void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need,
@@ -63,7 +63,7 @@ void layout_sweep(enum layout_size size, struct rect body, const struct layout_n
 void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need,
                     struct panes *out);
 void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
-/* Shares out `body` (layout_frame's). */
+/* Divides `body` (of layout_frame) into panes. */
 void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body,
                   const struct layout_need *need, struct panes *out);
 

@@ -26,7 +26,7 @@ int map_classes(const struct map_view *v) {
 }
 
 const char *map_class_name(const struct map_view *v, int class) {
-    static const char *const right[] = { "right", "wrong" };
+    static const char *const right[] = { "correct", "wrong" };
     if (class < 0 || class >= map_classes(v)) return "none";
     if (v->colour == MAP_BY_TASK) return v->data.task_name[class];
     return v->colour == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
@@ -141,7 +141,7 @@ void inspect_task_words(const char *task, int at, int tasks, char out[120]) {
 void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct effect *out) {
     struct map_view *v = &ui->map;
     if (tasks < 2) {
-        ui_say(ui, SAY_INFO, "one task: a run of several is looked at task by task");
+        ui_say(ui, SAY_INFO, "single-task run: only multi-task runs are shown by task");
         return;
     }
     *v->unseen = 0;
@@ -154,11 +154,11 @@ void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out) {
     *out = (struct effect){ .kind = EFFECT_NONE };
     if (!screen_at(ui->screen)->inside || !v->subjects || v->sets || all < 2) {
         ui_say(ui, SAY_ERROR,
-               "unseen: on Map or Heatmap of a run with several tasks, as in  :unseen reviews,debates");
+               "unseen: only in Map or Heatmap of a multi-task run, for example  :unseen reviews,debates");
         return;
     }
     if (strlen(tasks) >= sizeof v->unseen) {
-        ui_say(ui, SAY_ERROR, "unseen: at most %zu bytes of names", sizeof v->unseen - 1);
+        ui_say(ui, SAY_ERROR, "unseen: names too long: at most %zu bytes", sizeof v->unseen - 1);
         return;
     }
     strcpy(v->unseen, tasks);
@@ -205,7 +205,7 @@ static void next_wrong(struct ui *ui, int by) {
         v->chosen = i;
         return;
     }
-    ui_say(ui, SAY_INFO, predicted ? "no row here is predicted wrong" : "the model alone predicts nothing");
+    ui_say(ui, SAY_INFO, predicted ? "no misclassified examples" : "no predictions: the pretrained model has no trained head");
 }
 
 /* Only the class of the row under the cursor (in the legend: of its line). */
@@ -271,7 +271,7 @@ bool map_request(struct ui *ui, enum request r, struct effect *out) {
             out->kind = EFFECT_MAP_TRAINING;
             return true;
         }
-        ui_say(ui, SAY_INFO, v->data.busy ? "not here yet" : "nothing to look at yet");
+        ui_say(ui, SAY_INFO, v->data.busy ? "still computing" : "nothing to show yet");
         return true;
     }
     if (view_request(ui, r)) return true;
@@ -291,15 +291,15 @@ bool map_request(struct ui *ui, enum request r, struct effect *out) {
         break;
     case REQ_BESIDE:
         if (v->data.retriever) out->kind = EFFECT_MAP_BESIDE;
-        else ui_say(ui, SAY_INFO, "no retriever: a run that has one (pha) is shown by it");
+        else ui_say(ui, SAY_INFO, "no retriever: only runs with a retriever (pha) have its vectors");
         break;
     case REQ_TRAINING:
         if (v->data.training || (v->subjects && !v->sets)) out->kind = EFFECT_MAP_TRAINING;
-        else ui_say(ui, SAY_INFO, "no run is looked at: 3 lists the runs, 7 there maps one");
+        else ui_say(ui, SAY_INFO, "no run shown: press 3 to list the runs, and 7 there to map one");
         break;
     case REQ_EARLIER:
     case REQ_LATER:
-        if (!v->data.training) ui_say(ui, SAY_INFO, "p plays what the run kept while it trained");
+        if (!v->data.training) ui_say(ui, SAY_INFO, "p plays the embeddings recorded during training");
         else out->kind = EFFECT_MAP_MOMENT;
         out->by = r == REQ_EARLIER ? -1 : 1;
         break;

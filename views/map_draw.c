@@ -11,9 +11,9 @@
 #include "views/zone.h"
 
 static const char caution[] =
-    "Distances between clusters and their sizes say nothing: purity is measured before.";
+    "Distances and sizes of clusters mean nothing; purity is measured before t-SNE.";
 static const char short_caution[] =
-    "Distances between clusters and sizes say nothing: purity is measured before.";
+    "Distances and sizes of clusters mean nothing; purity is from before.";
 
 static void put_score(struct buf *b, const char *name, const struct map_score *s, bool narrow) {
     if (s->undefined) buf_printf(b, narrow ? "%s \u2013 (%s)" : "%s undefined (%s)", name, s->undefined);
@@ -38,7 +38,7 @@ static void numbers_of(const struct map_panel *p, bool by_task, int w, struct bu
     if (isfinite(p->kept)) buf_printf(b, " kept %.2f", p->kept);
     if (isfinite(p->kl)) buf_printf(b, " KL %.2f", p->kl);
     if (p->moments && isfinite(p->moment[p->at].metric)) buf_printf(b, "  dev %.3f", p->moment[p->at].metric);
-    if (w >= 84 && p->purity_k) buf_printf(b, "   purity and kept of %d neighbours", p->purity_k);
+    if (w >= 84 && p->purity_k) buf_printf(b, "   purity and kept of %d neighbors", p->purity_k);
 }
 
 /* Title, numbers of the original space, points. */
@@ -55,7 +55,7 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     buf_release(&b);
     if (!p->xy) {
         canvas_fit(c, v->pane[panel].x + 1, v->pane[panel].y + 1, r.w - 2, INK_DIM,
-                   "the layout is on its way");
+                   "computing the layout\u2026");
         return;
     }
     int32_t *labels = map_labels(v, panel);
@@ -77,7 +77,7 @@ static int count_of(const int32_t *labels, int n, int class) {
 }
 
 static const char *colour_name(enum map_colour k) {
-    static const char *const names[] = { "by label", "by prediction", "right or wrong", "by task" };
+    static const char *const names[] = { "by label", "by prediction", "by correctness", "by task" };
     return names[k];
 }
 
@@ -139,7 +139,7 @@ static void settings(const struct map_view *v, struct buf *b) {
     if (*task) buf_printf(b, "%s  ", task);
     if (d->training) put_moments(&d->panel[map_focus(v)], v->colour == MAP_BY_TASK, v->glyphs, b);
     if (d->perplexity > 0) buf_printf(b, "perplexity %.3g", d->perplexity);
-    if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (%g lowered)", d->asked);
+    if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (lowered from %g)", d->asked);
     buf_puts(b, "  ");
     if (!d->training)
         buf_printf(b, "iteration %d/%d%s  ", d->iteration, d->iterations,
@@ -202,7 +202,7 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     const int32_t *near = d->panel[panel].neighbour;
     if (!near || r.h < 3) return;
     r.y++;
-    canvas_title(c, r, "its neighbours before the map", NULL);
+    canvas_title(c, r, "nearest in the original space", NULL);
     r.y++;
     r.h -= 2;
     for (int k = 0; k < MAP_NEIGHBOURS && r.h > 0; k++) {
@@ -219,7 +219,7 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
     int rows = r.h - 2 < p->moments ? r.h - 2 : p->moments, first = p->at >= rows ? p->at - rows + 1 : 0;
     bool by_task = v->colour == MAP_BY_TASK;
     if (rows < 1) return 0;
-    canvas_title(c, r, "steps of training", NULL);
+    canvas_title(c, r, "training steps", NULL);
     canvas_fit(
         c, r.x + 1, r.y + 1, r.w - 2, INK_DIM,
         phrase("%7s %10s %6s %8.8s", "step", "silhouette", "purity", v->data.metric ? v->data.metric : "")
@@ -267,8 +267,8 @@ static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect b
     if (!v->data.panels || !v->data.n) {
         ui_none(c, body, v->data.failed,
                 v->data.busy ? v->data.busy
-                             : "Rows as points: 3 lists the runs, 7 there maps the one under the cursor "
-                               "beside the untouched model.");
+                             : "Examples as points: press 3 to list the runs, and 7 there to map the run under "
+                         "the cursor next to the pretrained model.");
         return;
     }
     if (!rect_empty(p.at[PANE_MAP]))
@@ -310,13 +310,13 @@ static const char *map_draw_hint(const struct ui *ui, const struct key_entry *k)
     if (!v->data.panels) return NULL;
     switch (k->request) {
     case REQ_PAUSE: return v->data.playing ? "pause" : "run";
-    case REQ_OPEN: return legend ? "show/hide" : v->data.panels > 1 ? "alone" : NULL;
+    case REQ_OPEN: return legend ? "show/hide" : v->data.panels > 1 ? "maximize" : NULL;
     case REQ_LEFT: return legend ? NULL : k->hint;
     case REQ_DOWN: return legend ? "class" : NULL;
     case REQ_NEXT_PART: return "panel";
     case REQ_MORE: return "zoom";
     case REQ_PAN_LEFT: return v->data.training || v->sets ? NULL : k->hint;
-    case REQ_FILTER_CELL: return "only";
+    case REQ_FILTER_CELL: return "filter";
     case REQ_NEXT: return "wrong";
     case REQ_TASKS: return v->data.run_tasks > 1 ? "next task" : NULL;
     case REQ_UNSEEN: return v->data.run_tasks > 1 ? k->hint : NULL;
@@ -382,8 +382,8 @@ static void map_draw_rendered(const struct ui *ui, struct buf *out) {
 const struct screen screen_map = {
     .name = "map",
     .about =
-        "Map lays rows out as points by their vectors, the untouched model beside the run that the cursor is "
-        "on in Runs, with scores of how the classes keep together.",
+        "Map shows examples as points by their vectors, for the pretrained model and the run under the cursor "
+        "in Runs, with scores of the separation of the classes.",
     .keys = map_draw_keys,
     .tab = "7 Map",
     .to = REQ_TO_MAP,

@@ -17,7 +17,7 @@ static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     char title[400], how[48];
     if (v->going) snprintf(how, sizeof how, "running");
     else snprintf(how, sizeof how, v->code ? "exit code %d" : "done", v->code);
-    snprintf(title, sizeof title, "%.380s", v->command ? v->command : "nothing was printed yet");
+    snprintf(title, sizeof title, "%.380s", v->command ? v->command : "no output yet");
     size_t room = r.w > 30 ? (size_t)r.w - 24 : 6, n = strlen(title); /* how it stands is always told */
     if (n > room && room < sizeof title - 4) {
         while (room && ((unsigned char)title[room] & 0xC0) == 0x80) room--;
@@ -30,9 +30,9 @@ static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
                     v->line[i]);
     if (!v->lines)
         canvas_text(c, r.x + 3, r.y + 2, INK_DIM,
-                    !v->command ? ":doctor, for example, prints here"
+                    !v->command ? "commands such as :doctor print here"
                     : v->going  ? "…"
-                                : "it printed nothing");
+                                : "no output");
     canvas_pop_clip(c);
 }
 
@@ -44,8 +44,9 @@ static void page_seek(struct ui *ui, int from, int by) {
             v->top = i;
             return;
         }
-    if (*v->search) ui_say(ui, SAY_INFO, "no %s line has \"%s\"", by > 0 ? "later" : "earlier", v->search);
-    else ui_say(ui, SAY_INFO, "/ searches first");
+    if (*v->search)
+        ui_say(ui, SAY_INFO, "no %s line matches \"%s\"", by > 0 ? "later" : "earlier", v->search);
+    else ui_say(ui, SAY_INFO, "no search: press / first");
 }
 
 void page_searched(struct ui *ui) {
@@ -66,7 +67,7 @@ static bool page_asked(struct ui *ui, enum request r, struct effect *out) {
     case REQ_RIGHT: v->left += v->left < CANVAS_SIDE ? PAGE_SHIFT : 0; return true;
     case REQ_STOP:
         if (v->going) out->kind = EFFECT_VERB_STOP;
-        else ui_say(ui, SAY_INFO, "it has ended already");
+        else ui_say(ui, SAY_INFO, "the command has already finished");
         return true;
     case REQ_COPY:
         if (!v->command) return false;
@@ -80,7 +81,7 @@ static bool page_asked(struct ui *ui, enum request r, struct effect *out) {
 static void page_readout(const struct ui *ui, struct buf *out) {
     const struct page_view *v = &ui->page;
     ui_lines_seen(v->top, ui_body(ui).h - 1, v->lines, "   ", out);
-    if (*v->search) buf_printf(out, "\"%s\": n the next   ", v->search);
+    if (*v->search) buf_printf(out, "\"%s\": n for the next   ", v->search);
     if (v->cut) buf_puts(out, v->cut);
 }
 
@@ -106,13 +107,13 @@ static const enum request page_keys[] = { REQ_DOWN, REQ_UP,        REQ_LEFT,    
 
 void page_over(struct ui *ui) {
     if (ui->screen != SCREEN_PAGE)
-        ui_say(ui, SAY_INFO, "%.300s: done; :page shows what it printed", ui->page.command);
+        ui_say(ui, SAY_INFO, "%.300s: done; :page shows the output", ui->page.command);
 }
 
 const struct screen screen_page = {
     .name = "page",
     .unrendered = true,
-    .about = "What a command of the ':' line printed. It is the command line's own verb on this database.",
+    .about = "The output of a command entered with ':', a verb of the command line on this database.",
     .keys = page_keys,
     .back = page_back,
     .request = page_asked,

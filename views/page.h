@@ -1,5 +1,4 @@
-/* State of the page that a command of the ':' line prints on: what it printed, to be scrolled and
- * searched. */
+/* State of the output page of ':' commands, which can be scrolled and searched. */
 #ifndef VIEWS_PAGE_H
 #define VIEWS_PAGE_H
 
@@ -7,19 +6,19 @@
 
 struct page_view {
     /* set by the app */
-    const char *command;      /* as a shell takes it, "petri runs"; NULL: nothing was printed yet */
+    const char *command;      /* as typed in a shell, "petri runs"; NULL: no output yet */
     const char *const *line;  /* without control characters */
     int lines;
-    bool going;               /* it has not ended yet */
-    int code;                 /* its exit code, once it has */
-    const char *cut;          /* why not all is here, or NULL */
+    bool going;               /* it is still running */
+    int code;                 /* its exit code, once finished */
+    const char *cut;          /* the reason for truncated output, or NULL */
     /* the view's own */
     int top, left;            /* first line and column shown */
     char search[128];
 };
 
 struct ui;
-/* The command has ended: says so where the page is not shown. */
+/* Reports that the command has finished, unless the page is shown. */
 void page_over(struct ui *ui);
 
 #endif

@@ -1,7 +1,7 @@
-/* What the ':' line offers: words that fit what is typed, the best first, and what the line would do as it
- * stands.
+/* Completions of the ':' line: words that match the typed text, the best first, and a description of the
+ * line.
  *
- * The part of the line behind its last blank is what a word is sought for. */
+ * The part after the last blank of the line is completed. */
 #ifndef VIEWS_PALETTE_H
 #define VIEWS_PALETTE_H
 
@@ -10,7 +10,7 @@
 
 #include "views/canvas.h"
 
-enum { PALETTE_ROWS = 60 }; /* of those that fit the best are kept */
+enum { PALETTE_ROWS = 60 }; /* the best matches */
 
 struct palette_row {
     char word[256];
@@ -20,20 +20,20 @@ struct palette_row {
 
 struct palette {
     struct palette_row row[PALETTE_ROWS];
-    int count, all;   /* all: that fit */
-    int cursor;       /* the one that Tab takes */
-    bool moved;       /* the cursor was moved: Enter takes the word as Tab does */
+    int count, all;   /* all: number of matches */
+    int cursor;       /* the word that Tab inserts */
+    bool moved;       /* the cursor was moved: Enter inserts the word, like Tab */
     size_t from;      /* byte of the line where the word begins */
     char typed[256];  /* the word so far */
-    char does[300];   /* what Enter does with the line, "" not known */
-    bool refused;     /* it does not: `does` says why */
+    char does[300];   /* the effect of Enter, "": unknown */
+    bool refused;     /* the line is invalid: `does` holds the reason */
 };
 
-/* Empties it for a line. */
+/* Clears the palette for a line. */
 void palette_begin(struct palette *p, const char *line);
-/* Kept when it fits (its letters in order, or what was typed stands in the note) and is not there yet. */
+/* Adds the word if it matches (its letters in order, or the note contains the typed text) and is new. */
 void palette_offer(struct palette *p, const char *word, const char *note);
-/* The list above the line, over the last rows of `area`. */
+/* Draws the list above the line, over the last rows of `area`. */
 void palette_draw(const struct palette *p, struct canvas *c, struct rect area);
 
 #endif

@@ -1,4 +1,4 @@
-/* Short texts by value, so that what draws one keeps no room for it: phrase("#%d", 3).text. */
+/* Short texts by value, so that callers need no buffer: phrase("#%d", 3).text. */
 #ifndef VIEWS_PHRASE_H
 #define VIEWS_PHRASE_H
 
@@ -10,16 +10,16 @@ struct phrase {
     char text[PHRASE];
 };
 
-/* Returns what printf writes, cut where it is longer. */
+/* Returns the formatted text, truncated to the buffer. */
 struct phrase phrase(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Writes more behind it. */
+/* Appends formatted text. */
 void phrase_add(struct phrase *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct phrase show_count(int64_t v);           /* 149,856; from 10 million: "22.7 M" */
-struct phrase show_seconds(double s);          /* 0:08, 1:42, 2:03:10; "–" when not known */
-struct phrase show_short_seconds(double s);    /* the same, below ten with their tenths: 0.3 s */
+struct phrase show_seconds(double s);          /* 0:08, 1:42, 2:03:10; "–" if unknown */
+struct phrase show_short_seconds(double s);    /* the same, with tenths below ten: 0.3 s */
 struct phrase show_value(double v);            /* 0.838; "–" for NaN */
-struct phrase show_points(double v, bool points); /* 83.80 where the metric is a share, else as show_value */
+struct phrase show_points(double v, bool points); /* 83.80 if the metric is a share, else as show_value */
 struct phrase show_short(double v);            /* 6.1e-4, 0.83, 1,620: three digits */
 
 #endif

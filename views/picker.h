@@ -10,10 +10,10 @@
 enum { PICKER_ITEMS = 512 };
 
 struct pick_item {
-    char name[256];   /* what the effect carries */
-    char note[160];   /* shown beside it */
-    bool dim;         /* cannot be taken; the note says why */
-    int tag;          /* what its kind of list makes of it */
+    char name[256];   /* passed in the effect */
+    char note[160];   /* shown next to it */
+    bool dim;         /* not available; the note holds the reason */
+    int tag;          /* meaning depends on the kind of list */
 };
 
 enum pick_kind { PICK_PRESET, PICK_MODEL, PICK_TASK, PICK_WRITE, PICK_KEYS, PICK_SAVED };
@@ -29,9 +29,9 @@ struct picker {
 
 void picker_init(struct picker *p);
 void picker_release(struct picker *p);
-/* Opens an empty list; items are added after. */
+/* Opens an empty list, to which items are added. */
 void picker_open(struct picker *p, enum pick_kind kind, const char *title);
-/* Returns the item; the last one where there is no room for more. */
+/* Adds an item and returns it; the last one if the list is full. */
 struct pick_item *picker_add(struct picker *p, const char *name, const char *note, bool dim);
 void picker_draw(const struct picker *p, struct canvas *c, struct rect area);
 

@@ -62,7 +62,7 @@ struct rect plot_curve(struct canvas *c, struct rect r, const struct plot_data *
     struct axis_range y = look->y;
     if (d->count && !plot_extent(d, -INFINITY, INFINITY, false, &lo, &hi)) {
         canvas_wrap(c, rect_in(r, 3, 0), INK_BAD,
-                    "none of its values is a finite number: there is nothing to draw");
+                    "no finite values: nothing to draw");
         return (struct rect){ 0 };
     }
     if (!y.set) {

@@ -80,8 +80,8 @@ void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plo
 /* The same of evaluations, all of them, and of their baseline (NaN: none). */
 void plot_widen_metric(struct plot_span *s, const struct plot_data *d, double baseline);
 
-/* Loss chart with axes in r.  cursor < 0: none.  This and the other charts return the part without axes, empty
- * where there is no room. */
+/* Loss chart with axes in r.  cursor < 0: none.  This and the other charts return the part without axes,
+ * empty where there is no room. */
 struct rect plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
                        const struct plot_look *look, double cursor, bool x_axis);
 /* Evaluations: marked points joined by steps, a line for the baseline (NaN: none). */

@@ -16,8 +16,8 @@ struct plot_frame {
     bool log_x;          /* then from > 0 */
 };
 
-/* Draws the axes in r, fills *f and clips to its inside; false when there is no room for a chart.  fine: of as
- * many pixels as the marks have; look: how x runs and what it is called, NULL: steps. */
+/* Draws the axes in r, fills *f and clips to its inside; false when there is no room for a chart.  fine: of
+ * as many pixels as the marks have; look: how x runs and what it is called, NULL: steps. */
 bool plot_open(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, bool fine,
                const struct plot_look *look, bool with_x, struct plot_frame *f);
 /* Draws the stages' marks and the cursor over it (look NULL: neither); returns the inside. */

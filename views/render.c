@@ -21,7 +21,7 @@ int render_size(const char *text, int *w, int *h, struct err *e) {
             return 0;
         }
     }
-    return err_set(e, ERR_USAGE, "size \"%s\": columns and rows are wanted, as 80x24, each 1 to %d",
+    return err_set(e, ERR_USAGE, "size \"%s\": expected COLUMNSxROWS, for example 80x24, each from 1 to %d",
                    text, CANVAS_SIDE);
 }
 

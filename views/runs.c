@@ -332,7 +332,8 @@ void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *
         memcpy(v->filter + at, one, n + 1);
         at += n;
     }
-    if (shown < runs) ui_say(ui, SAY_WARNING, "the filter has room for the first %d of %d runs", shown, runs);
+    if (shown < runs)
+        ui_say(ui, SAY_WARNING, "filter too long: limited to the first %d of %d runs", shown, runs);
     *v->filter_error = 0;
     v->trash = false;
     v->marks = 0;
@@ -397,7 +398,7 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
 
 bool runs_can_go(struct ui *ui, const struct run_row *r) {
     if (ui->runs.trash)
-        ui_say(ui, SAY_INFO, "#%lld is in the trash: d brings it back first", (long long)r->id);
+        ui_say(ui, SAY_INFO, "#%lld is in the trash: restore it first (d)", (long long)r->id);
     else if (r->state <= RUN_PAUSED)
         ui_say(ui, SAY_INFO, "#%lld is %s", (long long)r->id, run_state_name(r->state));
     else return true;
@@ -417,9 +418,9 @@ static void to_best(struct ui *ui) {
         at = i;
     }
     if (best) runs_move_to(v, at);
-    else ui_say(ui, SAY_INFO, "no finished run is measured as this one is");
+    else ui_say(ui, SAY_INFO, "no finished run with the same metric, task and validation set");
     if (best)
-        ui_say(ui, SAY_INFO, "the best %s of %s: Z trains it again with another seed", best->metric,
+        ui_say(ui, SAY_INFO, "best %s of %s; Z trains it again with another seed", best->metric,
                best->task);
 }
 
@@ -452,7 +453,7 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_BEST: to_best(ui); return true;
     case REQ_RESEED: out->kind = EFFECT_RESEED; return true;
     case REQ_TERMS:
-        ui_say(ui, SAY_INFO, "Space marks runs: o lays two or more over one another");
+        ui_say(ui, SAY_INFO, "mark two or more runs with Space; o overlays them");
         out->kind = EFFECT_NONE;
         return true;
     case REQ_RUN:

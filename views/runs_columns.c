@@ -84,12 +84,12 @@ void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
     int n = runs_columns_read(text, picked, &unknown);
     if (unknown) {
         const char *near = text_nearest(unknown, runs_column_name, COL_COUNT);
-        ui_say(ui, SAY_ERROR, "no column \"%.30s\"%s%s", unknown, near ? "; there is " : "",
+        ui_say(ui, SAY_ERROR, "unknown column \"%.30s\"%s%s", unknown, near ? "; did you mean " : "",
                near ? near : "");
         free(unknown);
         return;
     }
-    if (!n) ui_say(ui, SAY_INFO, "columns by what there is a reason and room for");
+    if (!n) ui_say(ui, SAY_INFO, "columns chosen automatically");
     runs_columns_take(&ui->runs, picked, n);
     out->kind = EFFECT_COLUMNS;
     for (int i = 0; i < n; i++) {

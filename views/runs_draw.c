@@ -44,17 +44,17 @@ void run_flag(const struct run_row *r, char out[RUN_FLAG]) {
     if (r->reason && (r->state == RUN_FAILED || r->state == RUN_INTERRUPTED))
         snprintf(out, RUN_FLAG, "%s: %s", run_state_name(r->state), r->reason);
     else if (r->none_valid)
-        snprintf(out, RUN_FLAG, "last evaluation: no answer is valid");
+        snprintf(out, RUN_FLAG, "last evaluation: no valid outputs");
     else if (r->constant && isfinite(r->majority))
-        snprintf(out, RUN_FLAG, "last evaluation: one class for every row (majority %s)", majority.text);
+        snprintf(out, RUN_FLAG, "last evaluation: predicts one class only (majority %s)", majority.text);
     else if (r->constant)
-        snprintf(out, RUN_FLAG, "last evaluation: one class for every row");
+        snprintf(out, RUN_FLAG, "last evaluation: predicts one class only");
     else if (r->state > RUN_PAUSED && isfinite(r->best) && isfinite(r->majority) && !r->smaller_better &&
              r->best <= r->majority && r->metric && !strcmp(r->metric, "accuracy"))
-        snprintf(out, RUN_FLAG, "no better than always saying the commonest class (%s)", majority.text);
+        snprintf(out, RUN_FLAG, "not better than the majority baseline (%s)", majority.text);
     else if (r->state == RUN_INTERRUPTED)
         snprintf(out, RUN_FLAG, "interrupted at step %lld%s", (long long)r->step,
-                 r->resumable ? ": R resumes it" : "");
+                 r->resumable ? "; R resumes" : "");
 }
 
 static struct phrase state_text(const struct run_row *r) {
@@ -145,9 +145,9 @@ static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r
 }
 
 static void empty(const struct ui *ui, struct canvas *c, struct rect r) {
-    const char *says = *ui->runs.filter ? "no run fits the filter; F shows all again"
-                       : ui->runs.trash ? "the trash is empty; V goes back to the runs"
-                                        : "no run yet: 1 composes a method, Enter there trains it";
+    const char *says = *ui->runs.filter ? "no runs match the filter; F clears it"
+                       : ui->runs.trash ? "the trash is empty; V returns to the runs"
+                                        : "no runs yet: press 1 to compose a method, Enter there to train it";
     canvas_fit(c, r.x + 3, r.y + 3, r.w - 4, INK_DIM, says);
 }
 
@@ -252,7 +252,7 @@ const char *runs_again_hint(const struct ui *ui, const struct run_row *row, cons
 
 static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k) {
     if (ui->runs.grouped)
-        return k->request == REQ_OPEN ? "its runs" : k->request == REQ_SEARCH ? k->hint : NULL;
+        return k->request == REQ_OPEN ? "runs" : k->request == REQ_SEARCH ? k->hint : NULL;
     switch (k->request) {
     case REQ_STOP:
     case REQ_LEFT:
@@ -295,10 +295,10 @@ static void runs_draw_rendered(const struct ui *ui, struct buf *out) {
 const struct screen screen_runs = {
     .name = "runs",
     .about =
-        "Runs lists all runs of this database, also those of other processes. h and l walk the columns, s "
-        "sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora); Enter opens a run's page, C "
-        "takes it to Compose, d puts it into the trash. J joins runs that share a column's value, with mean, "
-        "deviation and n; X then Z trains the best run of a task again with another seed.",
+        "Runs lists all runs of this database, including those of other processes. h and l move between "
+        "columns, s sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora). Enter opens a run, C "
+        "clones it into Compose, d moves it to the trash. J groups runs by a column, with mean, standard "
+        "deviation and n. X, then Z trains the best run of a task again with another seed.",
     .keys = runs_draw_keys,
     .tab = "3 Runs",
     .to = REQ_TO_RUNS,

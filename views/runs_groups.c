@@ -144,7 +144,7 @@ bool runs_groups_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_BACK: v->grouped = false; return true;
     case REQ_SEARCH:
     case REQ_FILTER_CLEAR: return false;
-    default: ui_say(ui, SAY_INFO, "Enter goes to a group's runs, J shows all runs again"); return true;
+    default: ui_say(ui, SAY_INFO, "Enter shows the runs of the group, J ungroups"); return true;
     }
 }
 
@@ -217,7 +217,7 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
     group_seeds(v, g, list, sizeof list);
     buf_printf(out, "%s %s", runs_column_name[v->group_by], g->value);
     if (!g->n) {
-        buf_puts(out, ": no finished run with a value");
+        buf_puts(out, ": no finished runs with a value");
         return;
     }
     buf_printf(out, ": mean %s of %d run%s, seed%s %s", group_value(row, g->mean).text, g->n,
@@ -225,6 +225,6 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
     if (g->repeats)
         buf_printf(out, " (%d repeated run%s not counted%s)", g->repeats, g->repeats == 1 ? "" : "s",
                    g->differs ? ": weights differ, the newest counts" : "");
-    buf_printf(out, ", %s of %s, %lld rows", row->decides ? row->decides : row->metric, row->task,
+    buf_printf(out, ", %s of %s, %lld examples", row->decides ? row->decides : row->metric, row->task,
                (long long)row->rows);
 }

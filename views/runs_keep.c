@@ -45,7 +45,7 @@ bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
     if (r == REQ_TAGS) ask_tags(ui);
     else if (r == REQ_NAME) ask_words(ui, "name", row->name, USE_RUN_NAME);
     else if (r == REQ_NOTE && row->note && strlen(row->note) >= PROMPT_ROOM)
-        ui_say(ui, SAY_WARNING, "this note is too long to be edited here: petri note takes it");
+        ui_say(ui, SAY_WARNING, "note too long to edit here: use petri note");
     else if (r == REQ_NOTE) ask_words(ui, "note", row->note, USE_RUN_NOTE);
     else if (runs_choose(v, true, out)) out->kind = EFFECT_PIN;
     return true;
@@ -67,16 +67,16 @@ void runs_saved(struct ui *ui, const char *const *filter, int filters) {
     bool saved = false;
     if (ui->screen != SCREEN_RUNS || ui->prompt.open || ui->ask.kind) return;
     if (!filters && !*now) {
-        ui_say(ui, SAY_INFO, "no filter is saved: / filters, and P then saves what it says");
+        ui_say(ui, SAY_INFO, "no saved filters: filter with /, then P saves it");
         return;
     }
     picker_open(&ui->picker, PICK_SAVED, "saved filters");
     for (int i = 0; i < filters; i++) {
         saved = saved || !strcmp(filter[i], now);
-        picker_add(&ui->picker, filter[i], strcmp(filter[i], now) ? "" : "in use", false)->tag = SAVED_TAKE;
+        picker_add(&ui->picker, filter[i], strcmp(filter[i], now) ? "" : "active", false)->tag = SAVED_TAKE;
     }
     if (*now)
-        picker_add(&ui->picker, now, saved ? "forget it" : "save it", false)->tag = saved ? SAVED_FORGET
+        picker_add(&ui->picker, now, saved ? "delete" : "save", false)->tag = saved ? SAVED_FORGET
                                                                                           : SAVED_SAVE;
 }
 
@@ -97,8 +97,7 @@ void runs_purge(struct ui *ui, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (ui->screen != SCREEN_RUNS || !v->trash) {
         ui_say(ui, SAY_INFO,
-               "only what lies in the trash is deleted for good: V on Runs shows it, Space marks, :purge "
-               "deletes");
+               "purge: only runs in the trash can be deleted: open it with V on Runs, mark runs with Space");
         return;
     }
     int n = v->marks ? v->marks : v->shown;
@@ -118,7 +117,7 @@ void runs_purge_ask(struct ui *ui, int runs, const char *what) {
     struct runs_view *v = &ui->runs;
     if (runs != v->purging || ui->screen != SCREEN_RUNS || ui->prompt.open || ui->ask.kind) return;
     char label[128];
-    snprintf(label, sizeof label, "%.80s: type %d to delete for good ", what, runs);
+    snprintf(label, sizeof label, "%.80s: type %d to delete permanently ", what, runs);
     snprintf(v->purged, sizeof v->purged, "%s", what);
     prompt_open(&ui->prompt, label, "", false);
     ui->use = USE_PURGE;
@@ -128,16 +127,16 @@ void runs_purge_ask(struct ui *ui, int runs, const char *what) {
 void runs_purge_typed(struct ui *ui, const char *text) {
     int64_t typed;
     if (!text_to_int(text, &typed) || typed != ui->runs.purging) {
-        ui_say(ui, SAY_INFO, "%d was not typed: nothing is deleted", ui->runs.purging);
+        ui_say(ui, SAY_INFO, "%d was not typed: nothing deleted", ui->runs.purging);
         return;
     }
-    ui_ask(ui, ASK_PURGE, 0, "%s: no key brings them back. Delete?   y yes   N no", ui->runs.purged);
+    ui_ask(ui, ASK_PURGE, 0, "%s: this cannot be undone. Delete?   y yes   N no", ui->runs.purged);
 }
 
 void runs_purge_answer(struct ui *ui, uint32_t code, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (code != 'y') {
-        ui_say(ui, SAY_INFO, "nothing is deleted");
+        ui_say(ui, SAY_INFO, "nothing deleted");
         return;
     }
     out->kind = EFFECT_PURGE;

@@ -62,5 +62,5 @@ void runs_task_words(const struct task_row *t, struct buf *out) {
     buf_printf(out, "%s %s %s @ %lld", t->name, t->metric, show_value(t->value).text, (long long)t->step);
     if (t->undefined) buf_printf(out, " (undefined: %s)", t->undefined);
     if (isfinite(t->majority)) buf_printf(out, ", majority %s", show_value(t->majority).text);
-    if (t->rows) buf_printf(out, ", %s dev rows", show_count(t->rows).text);
+    if (t->rows) buf_printf(out, ", %s examples", show_count(t->rows).text);
 }

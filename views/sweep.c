@@ -135,7 +135,7 @@ int sweep_front(const struct sweep_view *v, int **order) {
 }
 
 const char *sweep_cost_name(enum sweep_cost c) {
-    static const char *const names[] = { "trained values", "time", "memory" };
+    static const char *const names[] = { "trainable parameters", "time", "memory" };
     return names[c];
 }
 
@@ -229,7 +229,7 @@ static bool compared(struct ui *ui, struct effect *out) {
     if (!ui->sweep.open) return false;
     for (int i = 0; i < p->tiles; i++) add_runs(&p->tile[i], &run, &n);
     if (n) compare_runs(ui, run, n, out);
-    else ui_say(ui, SAY_INFO, "the sweep has no run yet");
+    else ui_say(ui, SAY_INFO, "the sweep has no runs yet");
     free(run);
     return true;
 }
@@ -251,7 +251,7 @@ static void sweep_to_runs(struct ui *ui, struct effect *out) {
     if (n) runs_show_only(ui, run, n, out);
     else
         ui_say(ui, SAY_INFO, "%s",
-               tile >= 0 && v->page.tile[tile].reason ? v->page.tile[tile].reason : "no run is there yet");
+               tile >= 0 && v->page.tile[tile].reason ? v->page.tile[tile].reason : "no runs here yet");
     free(run);
 }
 
@@ -290,8 +290,8 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     }
     case REQ_BESIDE:
         v->cost = (enum sweep_cost)((v->cost + 1) % SWEEP_COSTS);
-        ui_say(ui, SAY_INFO, "small and good: by %s%s", sweep_cost_name(v->cost),
-               v->page.no_cost[v->cost] ? ", which is not compared here" : "");
+        ui_say(ui, SAY_INFO, "Pareto front by %s%s", sweep_cost_name(v->cost),
+               v->page.no_cost[v->cost] ? " (not compared here)" : "");
         break;
     case REQ_OPEN: sweep_to_runs(ui, out); return true;
     case REQ_BACK:
@@ -314,7 +314,7 @@ const char *sweep_options(const char *text) {
 void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use) {
     if (strlen(text) >= PROMPT_ROOM) {
         ui_say(ui, SAY_WARNING,
-               "this sweep's line is too long to be edited here: petri sweep takes it, or a file");
+               "command line too long to edit here: use petri sweep or a file");
         return;
     }
     prompt_open(&ui->prompt, label, text, false);
@@ -338,7 +338,7 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_STOP:
         if (id)
             ui_ask(ui, ASK_SWEEP_STOP, id,
-                   "stop all who work on sweep %lld?   y each run keeps a checkpoint   Esc go on",
+                   "stop all workers of sweep %lld?   y save checkpoints   Esc continue",
                    (long long)id);
         return true;
     case REQ_MORE:
@@ -387,8 +387,8 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     bool any = v->open ? v->page.tiles > 0 : v->items > 0, own = any && !(v->open && v->page.draws);
     switch (k->request) {
     case REQ_SWEEP: return "new";
-    case REQ_OPEN: return !any ? NULL : v->open ? "its runs" : k->hint;
-    case REQ_RUN: return own ? "go on" : NULL;
+    case REQ_OPEN: return !any ? NULL : v->open ? "runs" : k->hint;
+    case REQ_RUN: return own ? "resume" : NULL;
     case REQ_STOP: return any ? k->hint : NULL;
     case REQ_MORE: return own ? "extend" : NULL;
     case REQ_CLONE: return own ? "edit" : NULL;
@@ -426,10 +426,10 @@ static void rendered(const struct ui *ui, struct buf *out) {
 
 const struct screen screen_sweep = {
     .name = "sweep",
-    .about = "Sweep lists runs over lists of values, and shows one of them: a grid of two axes (< and > "
-             "choose them, n goes through the others' values), what each axis is worth, what is good at its "
-             "size (x: at its time, its memory), and all cells as lines over the axes. Enter goes to a "
-             "cell's runs; A begins one of what Space marked in Compose.",
+    .about = "Sweep lists the sweeps and shows one of them: a grid of two axes (< and > choose them, n steps "
+             "through the values of the others), the main effect of each axis, the Pareto front (x: by "
+             "parameters, time, memory), and all cells as lines over the axes. Enter shows the runs of a "
+             "cell; A starts a sweep over the choices marked in Compose with Space.",
     .keys = keys,
     .tab = "5 Sweep",
     .to = REQ_TO_SWEEP,

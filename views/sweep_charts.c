@@ -60,7 +60,7 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         if (p->worth[i].level)
             sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low),
                 sweep_widen(&s, p->worth[i].high);
-    canvas_title(c, r, "what each axis is worth", scale_title(p, &s).text);
+    canvas_title(c, r, "main effect of each axis", scale_title(p, &s).text);
     if (p->no_worth || !p->worths) {
         canvas_wrap(c, rect_in(r, 3, 1), INK_DIM,
                     p->no_worth ? p->no_worth : "no finished runs yet");
@@ -110,14 +110,11 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     const struct sweep_page *p = &v->page;
     struct bar_scale s = { 0, 0, false };
     int *order, n = sweep_front(v, &order);
-    static const char *const title[] = { "small and good", "quick and good", "small in memory and good" };
-    static const char *const head[] = { "trained", "time", "memory" };
-    static const char *const less[] = { "\u25CF nothing as good is smaller",
-                                        "\u25CF nothing as good is quicker",
-                                        "\u25CF nothing as good takes less" };
+    static const char *const title[] = { "Pareto front: parameters", "Pareto front: time", "Pareto front: memory" };
+    static const char *const head[] = { "trainable", "time", "memory" };
     const char *no_front = p->no_cost[v->cost];
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
-    canvas_title(c, r, phrase("%s%s", title[v->cost], p->mixed ? ", each kind by itself" : "").text,
+    canvas_title(c, r, phrase("%s%s", title[v->cost], p->mixed ? ", per metric" : "").text,
                  scale_title(p, &s).text);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
@@ -127,7 +124,8 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
                                            { "sd", 9, 0, true },
                                            { "n", COUNT_WIDTH, 0, true } };
     table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
-    canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM, no_front ? "no front" : less[v->cost]);
+    canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM,
+               no_front ? "no front" : "\u25CF Pareto-optimal");
     for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {
         const struct sweep_tile *t = &p->tile[order[v->tile_top + i]];
         int y = r.y + 2 + i;
@@ -218,8 +216,8 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
     canvas_title(c, r,
-                 p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
-                 p->mixed ? "values of several kinds: not drawn" : p->metric);
+                 p->rungs ? "cells as lines over the axes and the rungs" : "cells as lines over the axes",
+                 p->mixed ? "different metrics: not drawn" : p->metric);
     int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
     struct plot_frame f = { .inside = { r.x + 2, r.y + 2, r.w - label - 4, r.h - 3 },
                             .from = 0,

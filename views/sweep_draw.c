@@ -27,8 +27,8 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     if (!v->items) {
         ui_none(
             c, rect_down(r, 1), *v->failed ? v->failed : NULL,
-            "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
-            "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.");
+            "No sweeps yet. A starts one from Compose, with a cell for each choice marked there with "
+                "Space; lists in braces are swept too, for example --lr '{1e-3,3e-3}'.");
         return;
     }
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
@@ -48,11 +48,11 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
     const struct sweep_page *p = &v->page;
     struct phrase right = phrase("%d of %d runs", p->over, p->wanted);
     if (p->failed) phrase_add(&right, " \u00B7 %d failed", p->failed);
-    if (p->live) phrase_add(&right, " \u00B7 %d in work", p->live);
+    if (p->live) phrase_add(&right, " \u00B7 %d running", p->live);
     if (p->over < p->wanted && isfinite(p->seconds_left))
         phrase_add(&right, " \u00B7 about %s left", show_seconds(p->seconds_left).text);
     if (p->over < p->wanted && !p->live && !p->working && !p->draws)
-        phrase_add(&right, " \u00B7 R goes on");
+        phrase_add(&right, " \u00B7 R resumes");
     canvas_title(c, r, phrase("sweep %lld", (long long)p->id).text, right.text);
     if (r.h < 2) return;
     int used = 0;
@@ -98,7 +98,7 @@ void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     }
     struct panes p = ui_panes(ui, SCREEN_SWEEP);
     if (v->page.id != v->open) {
-        ui_none(c, body, *v->failed ? v->failed : NULL, "reading the sweep");
+        ui_none(c, body, *v->failed ? v->failed : NULL, "loading the sweep\u2026");
         return;
     }
     if (!rect_empty(p.at[PANE_SWEEP_HEAD])) draw_head(v, c, p.at[PANE_SWEEP_HEAD]);
@@ -120,7 +120,7 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     }
     if (at < 0) {
         if (p->mixed) buf_puts(out, p->mixed);
-        else if (p->tiles) buf_puts(out, "these values make no cell");
+        else if (p->tiles) buf_puts(out, "no cell with these values");
         return;
     }
     if (v->part == PART_FRONT && p->no_cost[v->cost]) {

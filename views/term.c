@@ -86,15 +86,15 @@ static int check_terminal(struct err *e) {
     int found = 0;
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return err_set(e, ERR_USAGE,
-                       "the screens need a terminal on standard input and output; the verbs work "
-                       "without one (petri --help)");
+                       "the screens need a terminal on standard input and output; the verbs do "
+                       "not (petri --help)");
     if (!name || !*name)
         return err_set(e, ERR_USAGE,
                        "TERM is not set: try  TERM=xterm-256color petri ; the verbs work without "
                        "(petri --help)");
     if (setupterm(name, STDOUT_FILENO, &found) != OK) {
         return err_set(e, ERR_USAGE,
-                       "the terminal type TERM=%s is not known on this machine: try  "
+                       "the terminal type TERM=%s is unknown on this machine: try  "
                        "TERM=xterm-256color petri ; the verbs work without (petri --help)",
                        name);
     }
@@ -103,7 +103,7 @@ static int check_terminal(struct err *e) {
     del_curterm(cur_term);
     if (!moves)
         return err_set(e, ERR_USAGE,
-                       "the terminal type TERM=%s cannot place a cursor, so no screen can be drawn; "
+                       "the terminal type TERM=%s cannot move the cursor, which the screens need; "
                        "the verbs work on it (petri --help)",
                        name);
     return 0;
@@ -154,7 +154,7 @@ int term_start(const struct term_choice *choice, struct err *e) {
     term.screen = newterm(NULL, stdout, stdin);
     if (!term.screen) {
         guard_end();
-        return err_set(e, ERR_USAGE, "the terminal TERM=%s does not start", getenv("TERM"));
+        return err_set(e, ERR_USAGE, "cannot start the terminal TERM=%s", getenv("TERM"));
     }
     set_term(term.screen);
     raw();

@@ -73,7 +73,7 @@ static void term_guard_on_signal(int number) {
     int kept = errno;
     guard_restore();
     if (number != SIGTERM && number != SIGINT) {
-        static const char text[] = "petri ended by a fault; runs go on from their last checkpoint\n";
+        static const char text[] = "petri crashed; resume continues runs from their last checkpoint\n";
         ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
         (void)n;
     }

@@ -1,15 +1,15 @@
-/* How inks look in each colour mode, and what signs become where only ASCII can be shown.
+/* The look of inks in each color mode, and the ASCII spelling of signs.
  *
- * The palette keeps apart for the common forms of colour blindness (blue, orange, purple,
- * never red against green alone) and reads on dark and on light grounds; without colours
- * every distinction is kept by bold, reverse and underline. */
+ * The palette is distinguishable with the common forms of color blindness (blue, orange, purple,
+ * never only red against green) and readable on dark and light backgrounds; without colors
+ * every distinction is made by bold, reverse and underline. */
 #ifndef VIEWS_THEME_H
 #define VIEWS_THEME_H
 
 #include "views/canvas.h"
 
 struct style theme_style(enum ink ink, enum theme theme, enum colours colours);
-/* The ASCII spelling of a sign ("λ" → "lambda"), or NULL when it has none. */
+/* Returns the ASCII spelling of a sign ("λ" → "lambda"), or NULL. */
 const char *theme_ascii(uint32_t cp);
 
 #endif

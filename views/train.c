@@ -83,7 +83,7 @@ void train_overlay(struct ui *ui, const int64_t *run, int runs, struct effect *o
     out->kind = EFFECT_BESIDE;
     out->run = v->asked;
     out->runs = n;
-    if (n < runs) ui_say(ui, SAY_WARNING, "the first %d of %d runs: more are not told apart", n, runs);
+    if (n < runs) ui_say(ui, SAY_WARNING, "only the first %d of %d runs are shown", n, runs);
     if (!n) return;
     v->focus = v->asked[0];
     v->cursor = -1;
@@ -104,7 +104,7 @@ static void overlay_all(struct ui *ui, struct effect *out) {
     for (int i = 0; i < v->jobs && n < TRAIN_BESIDE; i++)
         if (v->job[i].step > 0 || v->job[i].id == v->focus) run[n++] = v->job[i].id;
     if (!v->besides && n < 2)
-        ui_say(ui, SAY_INFO, "one run: in Runs, Space marks some and o lays them over one another");
+        ui_say(ui, SAY_INFO, "only one run: in Runs, mark runs with Space; o overlays them");
     else train_overlay(ui, run, v->besides ? 0 : n, out);
 }
 
@@ -136,7 +136,7 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
     struct train_view *v = &ui->train;
     const struct job_row *job = train_focused(v);
     if (!job) {
-        ui_say(ui, SAY_INFO, "no run here yet: 1 composes one");
+        ui_say(ui, SAY_INFO, "no runs yet: press 1 to compose one");
         return true;
     }
     bool going = job->state <= RUN_PAUSED;
@@ -152,7 +152,7 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_LATER:
         out->by = r == REQ_EARLIER ? -1 : 1;
         if (job->state == RUN_QUEUED) out->kind = EFFECT_QUEUE;
-        else ui_say(ui, SAY_INFO, "#%lld does not wait in the queue", (long long)job->id);
+        else ui_say(ui, SAY_INFO, "#%lld is not in the queue", (long long)job->id);
         break;
     case REQ_RUN:
         if (going) ui_say(ui, SAY_INFO, "#%lld is %s", (long long)job->id, run_state_name(job->state));
@@ -172,7 +172,7 @@ static bool text_request(struct ui *ui, enum request r) {
         v->texts = !v->texts;
         if (v->texts && last < 0)
             ui_say(ui, SAY_INFO,
-                   "no texts: a run of an encoder\u2013decoder model gives them while it trains");
+                   "no texts: only runs of encoder\u2013decoder models generate them");
         return true;
     case REQ_NEXT:
         if (v->text_top < last) v->text_top++;
@@ -252,9 +252,9 @@ bool train_request(struct ui *ui, enum request r, struct effect *out) {
     if (r == REQ_UP || r == REQ_DOWN) return focus_by(ui, r == REQ_UP ? -1 : 1, out);
     if (r == REQ_TASKS && !ui->train.series.tasks)
         ui_say(ui, SAY_INFO,
-               "one task: a run of several (petri train --tasks, or tasks in Compose) is shown by task");
+               "single-task run: multi-task runs (petri train --tasks, or tasks in Compose) are shown by task");
     if (r == REQ_TERMS && !ui->train.series.terms)
-        ui_say(ui, SAY_INFO, "this loss has one part: a method with a retriever (pha) has more");
+        ui_say(ui, SAY_INFO, "the loss has one component; methods with a retriever (pha) have more");
     if (r == REQ_BESIDE) {
         train_next_x(ui);
         train_changed(&ui->train);

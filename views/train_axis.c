@@ -15,13 +15,13 @@ const char *series_lacks(const struct series *s, enum plot_x x) {
     switch (x) {
     case PLOT_X_TOKENS:
         if (!s->count || (s->tokens && isfinite(s->tokens[last]))) return NULL;
-        return "its points do not say how many tokens they took";
+        return "the run recorded no token counts";
     case PLOT_X_TIME: /* those from before it was kept come first */
         if (!s->count || (s->seconds && isfinite(s->seconds[0]) && isfinite(s->seconds[last]))) return NULL;
-        return "its points have no seconds of training: they are of a petri that did not keep them";
+        return "the run recorded no times (an older version of petri)";
     case PLOT_X_EPOCH:
         if (!s->count || s->epoch > 0) return NULL;
-        return "how many steps are a pass over its rows is not known, or it has no such passes";
+        return "the steps per epoch are unknown, or the run has no epochs";
     default: return NULL;
     }
 }

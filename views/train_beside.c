@@ -116,8 +116,8 @@ void train_beside_list(const struct train_view *v, struct canvas *c, struct rect
     for (int i = 0; i < v->besides; i++)
         if (v->beside[i].id == v->focus) at = i;
     int top = at >= rows ? at - rows + 1 : 0;
-    canvas_title(c, r, phrase("%d runs, one over the other", v->besides).text,
-                 v->besides > rows ? "j and k go on" : NULL);
+    canvas_title(c, r, phrase("%d runs overlaid", v->besides).text,
+                 v->besides > rows ? "j and k scroll" : NULL);
     canvas_push_clip(c, r);
     for (int i = top; i < v->besides && i - top < rows; i++) {
         const struct train_run *b = &v->beside[i];

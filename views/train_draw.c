@@ -59,8 +59,8 @@ static struct phrase loss_title(const struct train_view *v) {
         buf_release(&b);
         return title;
     }
-    return phrase("loss%s%.40s%s%s", task ? " of " : train_all_tasks(v) ? " by task" : "",
-                 task ? task->name : "", task ? " rows" : "", log);
+    return phrase("loss%s%.40s%s", task ? " of " : train_all_tasks(v) ? " by task" : "",
+                  task ? task->name : "", log);
 }
 
 /* The method, behind the name of a run that has one. */
@@ -89,13 +89,13 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     }
     if (!s->count) {
         const char *says =
-            !kept ? "No run yet. 1 composes one, Enter there trains it."
-                  : "No run in sight. 3 lists those of this history, and W there shows one's curves here, "
-                    "whoever trained it; 1 composes one.";
+            !kept ? "No runs yet. Press 1 to compose a method, Enter there to train it."
+                  : "No run selected. Press 3 to list all runs; W there shows the curves of a run here. "
+                      "Press 1 to compose a method.";
         if (job)
             says = job->reason                ? job->reason
-                   : job->state == RUN_QUEUED ? "waits for its turn"
-                                              : "the first step is on its way";
+                   : job->state == RUN_QUEUED ? "waiting in the queue"
+                                              : "waiting for the first step";
         canvas_wrap(c, rect_in(r, 3, 2),
                     job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
         return;
@@ -151,7 +151,7 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     struct phrase right = metric_notes(&m);
     struct phrase left =
         phrase("%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
-    const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right.text;
+    const char *about = all ? "+ overlapping marks" : v->besides ? "marks: evaluations" : right.text;
     canvas_title(c, r, all ? "each task's metric" : left.text, about);
     struct rect chart = rect_down(r, 1);
     struct plot_look look = look_of(v, mark);
@@ -198,7 +198,7 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     if (seed) canvas_text(c, x + method - seed, y, INK_DIM, text.text);
     x += method + 1;
     if (j->state == RUN_QUEUED) {
-        text = phrase(j->place > 1 ? "queued, %d before it" : j->place ? "queued, next" : "queued",
+        text = phrase(j->place > 1 ? "queued, %d ahead" : j->place ? "queued, next" : "queued",
                      j->place - 1);
         canvas_fit(c, x, y, r.x + r.w - x - 1, INK_DIM, text.text);
         return;
@@ -270,8 +270,8 @@ static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect
 
 /* What looks wrong about its last evaluation. */
 static void put_flags(const struct job_row *job, struct buf *out) {
-    if (job->none_valid) buf_puts(out, "   \u2691 no answer is valid at the last evaluation");
-    if (job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
+    if (job->none_valid) buf_puts(out, "   \u2691 no valid outputs at the last evaluation");
+    if (job->constant) buf_puts(out, "   \u2691 predicts one class only at the last evaluation");
 }
 
 /* A finished run in a line: "#3 finished: loss 0.71 → 0.39, accuracy 0.838 at step 240 …" */
@@ -382,7 +382,7 @@ static const char *train_draw_hint(const struct ui *ui, const struct key_entry *
     const struct job_row *job = train_focused(v);
     bool going = job && job->state <= RUN_PAUSED;
     switch (k->request) {
-    case REQ_PAUSE: return !going || job->elsewhere ? NULL : job->state == RUN_PAUSED ? "go on" : k->hint;
+    case REQ_PAUSE: return !going || job->elsewhere ? NULL : job->state == RUN_PAUSED ? "continue" : k->hint;
     case REQ_STOP: return going ? k->hint : NULL;
     case REQ_OPEN: return job ? k->hint : NULL;
     case REQ_TEXTS: return v->series.samples ? v->texts ? "metric" : k->hint : NULL;
@@ -411,9 +411,9 @@ static const enum request train_draw_keys[] = {
 const struct screen screen_train = {
     .name = "train",
     .about =
-        "Train shows the run in focus while it trains: its loss, what it reaches on the dev rows, and the "
-        "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of "
-        "runs that go.",
+        "Train shows the selected run while it trains: its loss, its metric on the validation set, and the "
+        "runs of this and other processes. The cursor reads a step; q quits, and asks what to do with "
+        "running runs.",
     .keys = train_draw_keys,
     .tab = "2 Train",
     .to = REQ_TO_TRAIN,

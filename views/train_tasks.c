@@ -60,7 +60,7 @@ static void place(const struct train_view *v, const struct canvas *c, struct rec
     static const struct table_column all[COLUMNS] = {
         { "", 4, 1, false },        { " metric ", 6, 1, false }, { " curve ", 10, 1, false },
         { " latest ", 7, 1, true }, { "majority ", 8, 1, true }, { "of batch ", 8, 1, true },
-        { " rows ", 0, 0, false }
+        { " data ", 0, 0, false }
     };
     memcpy(k, all, sizeof all);
     for (int i = 0; i < v->series.tasks; i++) {
@@ -91,7 +91,7 @@ static void draw_task(const struct train_view *v, struct table t, int i) {
     table_cell(&t, ink, "%s", "");
     table_cell(&t, ink, "%s", task->evals && isnan(latest) ? "undef." : show_value(latest).text);
     table_cell(&t, INK_DIM, "%s", show_value(task->majority).text);
-    if (isfinite(task->share)) table_cell(&t, INK_TEXT, "%.1f %%", 100 * task->share);
+    if (isfinite(task->share)) table_cell(&t, INK_TEXT, "%.1f%%", 100 * task->share);
     else table_cell(&t, INK_TEXT, "\u2013");
     table_cell(&t, INK_DIM, "%s", task->rows ? task->rows : "");
 }

@@ -36,13 +36,13 @@ void train_next_term(struct train_view *v) {
 
 const char *train_terms_hint(const struct train_view *v) {
     if (!v->series.terms) return NULL;
-    return v->shown_task || v->shown_term < v->series.terms ? "next part"
-           : v->shown_term == v->series.terms               ? "all parts"
-                                                            : "whole loss";
+    return v->shown_task || v->shown_term < v->series.terms ? "next component"
+           : v->shown_term == v->series.terms               ? "all components"
+                                                            : "total loss";
 }
 
 void train_terms_title(const struct train_view *v, struct buf *out) {
-    buf_puts(out, "loss by part");
+    buf_puts(out, "loss components");
     for (int i = 0; i < v->series.terms; i++)
         buf_printf(out, "  %c %s", (int)plot_mark(i), short_name(&v->series.term[i]));
 }

@@ -56,7 +56,7 @@ static bool are_short(const struct canvas *c, const struct train_sample *x, size
 
 /* A line each: mark, what was given, what should have been, and the source. */
 static void draw_table(struct canvas *c, struct rect r, const struct train_sample *x, size_t n) {
-    const struct table_column column[] = { { "given", SHORT, 1, false }, { "wanted", SHORT, 1, false },
+    const struct table_column column[] = { { "output", SHORT, 1, false }, { "label", SHORT, 1, false },
                                           { "source", r.w - 6 - 2 * SHORT, 0, false } };
     table_heads((struct table){ c, column, r.x + 3, r.y }, COUNT_OF(column));
     for (size_t i = 0; i < n && (int)i + 1 < r.h; i++) {
@@ -98,8 +98,8 @@ static void draw_long(struct canvas *c, struct rect r, const struct train_sample
         const char *sign = train_texts_mark(c, &x[i], &ink);
         canvas_text(c, r.x + 1, y, ink, sign);
         y += draw_text(c, r, y, most, INK_DIM, "source", x[i].source);
-        if (x[i].target) y += draw_text(c, r, y, most, INK_TEXT, "wanted", x[i].target);
-        y += draw_text(c, r, y, most, x[i].valid ? INK_ACCENT : INK_BAD, "given", x[i].generated);
+        if (x[i].target) y += draw_text(c, r, y, most, INK_TEXT, "label", x[i].target);
+        y += draw_text(c, r, y, most, x[i].valid ? INK_ACCENT : INK_BAD, "output", x[i].generated);
         if (most > 1) y++;
     }
 }
@@ -116,7 +116,7 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
     struct rect body = rect_down(r, 1);
     if (!n) {
         canvas_fit(c, r.x + 3, r.y + 1, r.w - 4, INK_DIM,
-                   "no text yet: a text-to-text run shows here what it gives for drawn dev rows");
+                   "no texts yet: generated texts of sampled validation examples are shown here");
         return;
     }
     const struct train_sample *x = v->series.sample + first;

@@ -1,7 +1,8 @@
-/* The whole interface as one state: which screen, its state, prompts, questions, messages.
+/* The state of the whole interface: the current screen, the states of all screens, prompts, questions,
+ * messages.
  *
- * The app feeds keys and pastes, gets an effect back, fills the screens' data and draws
- * into a canvas.  Nothing here touches a terminal, a file or a run.  One thread. */
+ * The app feeds keys and pastes, receives an effect, fills the data of the screens and draws into a canvas.
+ * Nothing here accesses a terminal, a file or a run.  Single-threaded. */
 #ifndef VIEWS_UI_H
 #define VIEWS_UI_H
 
@@ -15,7 +16,7 @@
 
 enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
 
-/* A question with single-key answers; anything else is no. */
+/* A question with single-key answers; any other key means no. */
 enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_SWEEP_STOP, ASK_PURGE };
 struct ask {
     enum ask_kind kind;
@@ -42,22 +43,22 @@ enum prompt_use {
 };
 
 struct ui;
-/* What the app knows of the command line. */
+/* Completions of the command line, provided by the app. */
 struct ui_words {
     void *self;
-    /* Offers words for the end of a line that is no command of the screens, or whose first word is typed, to
-     * ui->palette, and says there what the line does. */
+    /* Adds completions for the last word of a line that is not a command of the screens, or of which the
+     * first word is typed, to ui->palette, with a description of the line. */
     void (*offer)(void *self, struct ui *ui, const char *line);
 };
 
 struct ui {
-    int w, h;              /* what the screen has: the window, or what a lesson's step leaves of it */
+    int w, h;              /* size of the screen: the window, or its part next to a lesson */
     int window_w, window_h;
-    enum screen_id screen, before; /* before: the last one that lay over no other */
+    enum screen_id screen, before; /* before: the last screen that covered no other */
     enum glyphs glyphs;
     enum colours colours;
-    enum theme theme;      /* mono: without colours */
-    bool ascii_only;       /* started in ASCII: nothing finer can be shown */
+    enum theme theme;      /* mono: without colors */
+    bool ascii_only;       /* the terminal shows ASCII only */
     /* shared facts, set by the app */
     const char *database;  /* file name shown on line 1 */
     int running, queued;   /* jobs */
@@ -70,13 +71,13 @@ struct ui {
     struct prompt prompt;
     enum prompt_use use;
     struct palette palette; /* of a ':' line */
-    const struct ui_words *words; /* the app's; NULL: the screens' commands alone */
+    const struct ui_words *words; /* the app's; NULL: only the commands of the screens */
     struct picker picker;
     struct ask ask;
     char message[900];     /* holds a whole error */
-    char line[1200];       /* the last action as a command line, set by the app; "" none */
-    bool line_new;         /* it is of the last press */
-    bool offers_undo;      /* the message offers to take back the last move of runs, or to make it again */
+    char line[1200];       /* the last action as a command line, set by the app; "": none */
+    bool line_new;         /* it belongs to the last press */
+    bool offers_undo;      /* the message offers to undo or redo the last change of runs */
     bool mouse;            /* the app reports the mouse */
     enum say say;
     int64_t now;           /* of the last press */
@@ -86,28 +87,28 @@ struct ui {
 void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours);
 void ui_release(struct ui *ui);
 void ui_resize(struct ui *ui, int w, int h);
-/* After the app has replaced data of any screen. */
+/* Updates the screens after the app has replaced data. */
 void ui_changed(struct ui *ui);
 void ui_show(struct ui *ui, enum screen_id screen);
 
-/* One press.  *out is cleared first; EFFECT_NONE mostly.  After it the app looks at
- * ui->flush (term_flush(), then clears it). */
+/* Handles one press.  *out is cleared first and is mostly EFFECT_NONE.  Afterwards the app checks ui->flush
+ * (calls term_flush(), then clears it). */
 void ui_press(struct ui *ui, const struct press *p, struct effect *out);
-/* Bracketed paste: text in a prompt, otherwise ignored and said. */
+/* Handles a bracketed paste: inserts it into an open prompt, otherwise shows that it was ignored. */
 void ui_paste(struct ui *ui, const char *text, size_t n, struct effect *out);
 
-/* A click or a turn of the wheel; as ui_press. */
+/* Handles a click or a turn of the wheel, like ui_press. */
 void ui_mouse(struct ui *ui, const struct mouse *m, struct effect *out);
 
-/* The message line; shown until the next press. */
+/* Shows a message until the next press. */
 void ui_say(struct ui *ui, enum say say, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The canvas is brought to the interface's size and drawn whole. */
+/* Resizes the canvas to the interface and draws everything. */
 void ui_draw(const struct ui *ui, struct canvas *c);
 
-/* Words for a ':' line, for the app too: runs by their numbers, columns of runs with `after` behind each ("="
- * for a filter), what a column holds behind "COLUMN=". */
+/* Add completions for a ':' line: runs by id, columns of Runs, each followed by `after` ("=" for a filter),
+ * sweeps by id, and the values of a column after "COLUMN=". */
 void ui_offer_runs(struct ui *ui);
 void ui_offer_columns(struct ui *ui, const char *after);
 void ui_offer_sweeps(struct ui *ui);

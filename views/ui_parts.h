@@ -9,45 +9,44 @@
 #include "views/ui.h"
 #include "views/phrase.h"
 
-/* Returns the panes of a screen at the interface's size, and the rectangle that they share. */
+/* Return the panes of a screen at the size of the interface, and the rectangle that they divide. */
 struct panes ui_panes(const struct ui *ui, enum screen_id screen);
 struct rect ui_body(const struct ui *ui);
-/* What the keys of lists and grids move, in rows and columns, a page being so many rows; far beyond both ends
- * for the first and the last.  false: r moves nothing. */
+/* Writes the rows and columns that a key moves in lists and grids, with `page` rows per page; far beyond both
+ * ends for first and last.  Returns false if r is not a move. */
 bool ui_step(enum request r, int page, int *down, int *right);
-/* Moves the cursor of a list, 0 to `last`, as they say. */
+/* Moves the cursor of a list, 0 to `last`, by the request; false if r is not a move. */
 bool ui_walk(enum request r, int page, int last, int *at);
-/* Row y of a list, so many lines below its cursor: clicked, and with the cursor's sign.  Returns whether it
- * is the cursor's. */
+/* Adds the zone and the cursor sign of row y of a list, `down` lines below its cursor.  Returns whether the
+ * row has the cursor. */
 bool ui_row(struct canvas *c, struct rect r, int y, int down);
-/* The same of a part of the screen, so many Tabs from the one in use; `key` as a zone's. */
+/* Does the same in a part of the screen, `part` Tabs from the current one; `key` as in struct zone. */
 bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key);
-/* Says in place of a screen's data why there is none: that reading it failed, or what brings some. */
+/* Draws the reason for missing data: the error, or the keys that provide data. */
 void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says);
-/* Appends "lines 1–20 of 57" where not all of them are seen in so many rows; whether it did. */
+/* Appends "lines 1–20 of 57" if the lines exceed `rows`; returns whether it did. */
 bool ui_lines_seen(int top, int rows, int lines, const char *after, struct buf *out);
-/* Of a page of so many rows that is read by scrolling: moves the first row shown.  false: r is no
- * scrolling. */
+/* Scrolls a page of `rows` rows by moving the first shown row.  Returns false if r does not scroll. */
 bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top);
-/* A cursor of a list whose last entry is `last` (-1: it is empty, 0 then); the first row shown, so that the
- * cursor's is among `rows`. */
+/* Clamps a cursor to a list with the last entry `last` (-1: empty list, returns 0); adjusts the first shown
+ * row so that the cursor is within `rows`. */
 int ui_into(int cursor, int last);
 void ui_in_sight(int *top, int cursor, int rows);
 
-/* Opens a question; what was typed ahead is dropped. */
+/* Opens a question and drops keys typed before it. */
 void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Asks whether to stop a run, or says that it is over. */
+/* Asks whether to stop a run, or reports that it has finished. */
 void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state);
-/* What keys ask of a run wherever it is shown; the caller has put it into *out.  false: r is none of that. */
+/* Handles the requests of a run on any screen; the caller has stored the run in *out.  Returns false if r is
+ * another request. */
 bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method,
                     struct effect *out);
-/* out->run[0] on Train. */
+/* Shows out->run[0] on Train. */
 void ui_watch(struct ui *ui, struct effect *out);
-/* Leaves, asking when runs go. */
+/* Quits, after a question if runs are training. */
 void ui_quit(struct ui *ui, struct effect *out);
-/* The screens' states from zero and at their end; what the screens do when asked, and draw where it is a file
- * of its own. */
+/* Initialize and release the states of screens; handle their requests. */
 void train_init(struct ui *ui);
 void runs_init(struct ui *ui);
 void runs_release(struct ui *ui);
@@ -59,19 +58,18 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out);
 bool compose_request(struct ui *ui, enum request r, struct effect *out);
 bool map_request(struct ui *ui, enum request r, struct effect *out);
 void train_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out);
-/* Train's texts: how many there are at the cursor, and their pane. */
+/* Return the number of generated texts at the cursor of Train, and draw their pane. */
 size_t train_texts(const struct train_view *v);
 void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect r);
-/* Several tasks on Train.  The one in the large charts, NULL: their average, or all at once; and whether it
- * is all. */
+/* Return the task of the large charts of Train (NULL: the average, or all tasks), and whether all are shown. */
 const struct series_task *train_task(const struct train_view *v);
 bool train_all_tasks(const struct train_view *v);
 
-/* train_axis.c: the curve that the large chart has of a series, in steps; data of the run in focus with x as
- * the look has it (*own: as series_xs); the stretch shown; what keys do to cursor and stretch; to the next x
- * that there is, which is said. */
+/* train_axis.c: the curve of the large chart of a series, in steps; data of the focused run over the chosen
+ * x (*own: as series_xs); the shown range; moves of cursor and range; the next available x axis, with a
+ * message. */
 struct plot_look train_chart_look(
-    const struct train_view *v); /* a schedule has no noise: neither smoothed nor cut */
+    const struct train_view *v); /* a schedule has no noise: neither smoothed nor clipped */
 struct plot_data train_chart_of(const struct train_view *v, const struct series *s);
 struct plot_data train_over(const struct train_view *v, struct plot_data d, double **own);
 const char *train_chart_name(const struct train_view *v); /* NULL: losses */
@@ -81,11 +79,11 @@ void train_zoom(struct train_view *v, double by);
 void train_pan(struct train_view *v, int direction);
 void train_follow(struct train_view *v);
 void train_next_x(struct ui *ui);
-double train_cursor_x(const struct train_view *v); /* -1: there is none */
+double train_cursor_x(const struct train_view *v); /* -1: none */
 
-/* train_beside.c: several curves in one chart, of the runs overlaid, of all tasks or of all parts of the
- * loss: whether there are; where the longest of the runs ends; the y axes' ranges, of one curve too; their
- * chart; values of runs at an x; the list in place of the jobs; and the runs that Runs has marked. */
+/* train_beside.c: several curves in one chart, of overlaid runs, of all tasks or of all loss components:
+ * whether there are several; the end of the longest run; the ranges of the y axes, also of one curve; their
+ * chart; values of runs at an x; the list shown instead of the jobs; overlaying the runs marked in Runs. */
 bool train_many(const struct train_view *v);
 double train_beside_end(const struct train_view *v);
 void train_fit(struct train_view *v, const struct plot_span *losses, const struct plot_span *metrics);
@@ -96,8 +94,8 @@ void train_beside_readout(const struct train_view *v, double x, struct buf *out)
 void train_beside_list(const struct train_view *v, struct canvas *c, struct rect r);
 void train_overlay(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 
-/* train_terms.c: the part of the loss that is shown, or NULL; whether all are; the next of them; what the key
- * does now; the curve of one; the title of the chart with all, and what they are at a step. */
+/* train_terms.c: the shown loss component, or NULL; whether all are shown; the next one; the hint of the key;
+ * the curve of one; the title of the chart of all, and their values at a step. */
 const struct series_term *train_term(const struct train_view *v);
 bool train_all_terms(const struct train_view *v);
 void train_next_term(struct train_view *v);
@@ -106,135 +104,136 @@ struct plot_data train_term_data(const struct series_term *t);
 void train_terms_title(const struct train_view *v, struct buf *out);
 void train_terms_readout(const struct train_view *v, double step, struct buf *out);
 
-/* What the large charts are of: the loss and the metric of what is shown (of all: of them together). */
+/* Return the data of the large charts: loss and metric of the shown task (all: of all tasks together). */
 struct plot_data train_loss(const struct train_view *v);
 struct plot_data train_metric(const struct train_view *v);
-/* To the next: average, each task, all. */
+/* Shows the next of: average, each task, all tasks. */
 void train_next_task(struct train_view *v);
 const char *train_tasks_hint(
-    const struct train_view *v); /* what the key does next; NULL: the run has one task */
+    const struct train_view *v); /* the hint of the key; NULL: single-task run */
 struct plot_data train_task_data(const struct series_task *t,
                                  bool losses); /* of one task: losses, or evaluations */
 void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect r);
-/* The latest values of all, "1 cola 0.41  2 rte 0.57"; at the cursor. */
+/* Appends the values of all tasks at the cursor, "1 cola 0.41  2 rte 0.57". */
 void train_tasks_readout(const struct train_view *v, struct buf *out);
-/* Panes of Map at the interface's size, and what follows from them. */
+/* Computes the panes of Map at the size of the interface. */
 void map_place(struct ui *ui);
-/* Kept sets side by side on Map. */
+/* Shows embedding sets side by side on Map. */
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out);
-/* Map and Heatmap (matrices) of a run with several tasks, of which `at` is shown: the next one's rows; what
- * is shown, "beta, task 2 of 3". */
+/* Shows the examples of the next task on Map or Heatmap (`matrices`) of a multi-task run, after task `at`. */
 void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct effect *out);
-/* The runs that are looked at, with rows of these tasks beside their own ("" : without). */
+/* Adds examples of these tasks to those of the shown runs ("": none). */
 void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out);
-/* As rendered of a screen (screen.h). */
+/* Implement `rendered` (screen.h). */
 void inspect_rendered(const struct ui *ui, struct buf *out);
 void compose_rendered(const struct ui *ui, struct buf *out);
 void inspect_task_words(const char *task, int at, int tasks, char out[120]);
-/* These runs on Compare. */
+/* Shows these runs on Compare. */
 void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
 void compare_draw(const struct ui *ui, struct canvas *c, struct rect body);
 void compare_readout(const struct ui *ui, struct buf *out);
-/* Sweep: its panes' sizes, drawing, what stands above the hints. */
+/* Sweep: sizes of its panes, drawing, the line above the hints. */
 void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
 void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body);
 void sweep_readout(const struct ui *ui, struct buf *out);
-const char *sweep_options(const char *text); /* a sweep as it is typed, without the words "petri sweep" */
-struct phrase sweep_value(const struct sweep_page *p, double x); /* in points where values are */
+const char *sweep_options(const char *text); /* the command line of a sweep without "petri sweep" */
+struct phrase sweep_value(const struct sweep_page *p, double x); /* ×100 if values are shares */
 void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r);
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r);
 void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r);
-/* A line to be edited; refused where it is too long for the prompt.  What was typed is asked for. */
+/* Opens a line for editing, unless it is too long for the prompt; starts or extends the typed sweep. */
 void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use);
 void sweep_typed(struct ui *ui, const char *text, bool more, struct effect *out);
-/* Marks what the cursor is on for a sweep, or takes the mark away; whether a choice is marked; the options of
- * `petri sweep` for what is marked, or of what is there (caller frees). */
+/* Mark or unmark the item under the cursor for a sweep; return whether a choice is marked; return the
+ * options of `petri sweep` for the marked choices, or for the current method (caller frees). */
 void compose_mark(struct ui *ui);
 bool compose_is_marked(const struct compose_view *v, const struct choice *k);
 char *compose_sweep_line(const struct compose_view *v);
-/* Runs by a column: the groups anew; drawn; where they lead; what stands above the hints. */
+/* Runs grouped by a column: compute the groups; draw them; handle requests; the line above the hints. */
 void runs_find_groups(struct runs_view *v);
 void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r);
 bool runs_groups_request(struct ui *ui, enum request r, struct effect *out);
 void runs_groups_readout(const struct runs_view *v, struct buf *out);
-/* What a column of a run holds, as a filter says it; false: nothing.  Whether best values may be compared. */
+/* Writes the value of a column in the syntax of filters; false: empty.  Orders runs by whether their best
+ * values are comparable, 0: they are. */
 bool runs_cell_value(const struct run_row *r, int column, char out[256]);
 int runs_by_kind(const struct run_row *a, const struct run_row *b);
-/* runs_columns.c: which of the columns that were picked there is room for; those visible from left to right;
- * a line of them to be edited, and what was typed. */
+/* runs_columns.c: find the chosen columns that fit; order the visible ones from left to right; open a line of
+ * them for editing, and apply it. */
 void runs_place_picked(struct runs_view *v);
 void runs_order_columns(struct runs_view *v);
 void runs_ask_columns(struct ui *ui);
 void runs_columns_typed(struct ui *ui, const char *text, struct effect *out);
-/* The marked runs where `marked` (without any: the one under the cursor) into out; how many. */
+/* Stores the marked runs if `marked`, else or without any the run under the cursor, in out; returns the
+ * number. */
 int runs_choose(struct runs_view *v, bool marked, struct effect *out);
-/* runs_keep.c: pins, tags and notes; what was typed of them; and deleting for good: begun, asked (the app has
- * counted), the number typed, the answer to the last question. */
-void runs_saved_picked(struct ui *ui, struct effect *out); /* of the list of saved filters */
+/* runs_keep.c: pins, tags, notes and names, and the typed text; permanent deletion: the request, the typed
+ * number, the answer to the last question. */
+void runs_saved_picked(struct ui *ui, struct effect *out); /* from the list of saved filters */
 bool runs_keep_request(struct ui *ui, enum request r, struct effect *out);
 void runs_keep_typed(struct ui *ui, const char *text, struct effect *out);
 void runs_purge(struct ui *ui, struct effect *out);
 void runs_purge_typed(struct ui *ui, const char *text);
 void runs_purge_answer(struct ui *ui, uint32_t code, struct effect *out);
-/* Another filter, which the app is told; one that these runs alone pass. */
+/* Set a filter and notify the app; set the filter that only these runs match. */
 void runs_set_filter(struct runs_view *v, const char *text, struct effect *out);
 void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out);
-/* To Map or Heatmap, with what the cursor is on where that is a run. */
+/* Opens Map or Heatmap, for the run under the cursor if there is one. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
-/* Columns that the visible ones leave to method and task together, and what these should have. */
+/* The width that remains for method and task together, and the width that they should have. */
 enum { RUNS_NAMES = 22 };
 int runs_rest(const struct runs_view *v);
-extern const char *const runs_column_name[COL_COUNT]; /* as filters and sorting call them */
-/* A column: how wide (0: method and task share what is left), and what it shows of a run, or of its result in
- * a task. */
+extern const char *const runs_column_name[COL_COUNT]; /* names in filters and sorting */
+/* A column: its width (0: method and task share the rest), and the member of a run, or of its result on a
+ * task, that it shows. */
 struct runs_column {
     int width;
     bool right;
     enum { HOLDS_TEXT, HOLDS_WHOLE, HOLDS_REAL, HOLDS_STATE, HOLDS_SEED, HOLDS_RESULT } kind;
     size_t offset;
-    const char *task; /* NULL: of no task */
+    const char *task; /* NULL: not of a task */
 };
 struct runs_column runs_column_at(const struct runs_view *v, int column);
-/* Sorts by a column, or a task's; where that was so, the other way round. */
+/* Sorts by a column, also of a task; if already sorted by it, reverses the order. */
 void runs_sort(struct runs_view *v, int column);
-/* A column a task: their names from the rows shown, those that fit; and the row's result in such a column,
- * NULL without, or of another. */
+/* Columns of tasks: collect their names from the shown runs; place those that fit; return the result of a
+ * run in such a column, or NULL. */
 void runs_name_tasks(struct runs_view *v);
 void runs_place_tasks(struct runs_view *v);
 const struct task_row *runs_task_at(const struct runs_view *v, const struct run_row *r, int column);
-/* Keeps the column under the cursor in sight. */
+/* Makes the column under the cursor visible. */
 void runs_show_column(struct runs_view *v);
 const char *runs_tasks_hint(
-    const struct runs_view *v); /* what the key does; NULL: no run shown has several tasks */
-/* "mrpc accuracy 0.744 @ 240, majority 0.684, 408 dev rows" */
+    const struct runs_view *v); /* the hint of the key; NULL: only single-task runs are shown */
+/* Appends "mrpc accuracy 0.744 @ 240, majority 0.684, 408 examples". */
 void runs_task_words(const struct task_row *t, struct buf *out);
-/* A run in a few lines, for the pane beside the table; returns the rows used. */
+/* Draws a summary of a run for the pane next to the table; returns the rows used. */
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
-/* What looks wrong about a run, one sentence, or "". */
+/* Writes a diagnostic of a run in one sentence, or "". */
 enum { RUN_FLAG = 900 }; /* holds a whole reason */
 void run_flag(const struct run_row *row, char out[RUN_FLAG]);
-/* Whether the run can be gone on with or trained again; else that is said. */
+/* Returns whether the run can be resumed or trained again; otherwise shows the reason. */
 bool runs_can_go(struct ui *ui, const struct run_row *row);
 
-/* What the key that runs it again is called: "resume", or `hint`; NULL: it cannot. */
+/* Returns the hint of the key that runs it again: "resume", or `hint`; NULL: not possible. */
 const char *runs_again_hint(const struct ui *ui, const struct run_row *row, const char *hint);
-/* What a method is, for Help. */
+/* The description of a method, for Help. */
 extern const char method_about[];
 
-/* Opens the command prompt with a command and its words, to be changed. */
+/* Opens the command prompt with a command and its words for editing. */
 void ui_command_open(struct ui *ui, const char *command, const char *words);
-/* Carries out a line of the command prompt. */
+/* Executes a line of the command prompt. */
 void ui_command(struct ui *ui, const char *line, struct effect *out);
-/* ui_menu.c: the list of what works here now, and what was chosen in it; the answer to a press that asks for
- * nothing; what the hint of a key says here and now, NULL: not shown. */
+/* ui_menu.c: open the list of available actions; run the chosen one; answer a press without an action;
+ * return the current hint of a key, NULL: not shown. */
 void ui_menu_open(struct ui *ui);
 void ui_menu_take(struct ui *ui, struct effect *out);
 void ui_answer(struct ui *ui, const struct press *p, enum request r);
-/* What moves or fits leaves all as it is, at its end, without a word. */
+/* Returns whether the request is a move or fit, which may have no effect without a message. */
 bool ui_moves(enum request r);
 const char *ui_hint(const struct ui *ui, const struct key_entry *k);
-/* A click: a step of the charts; what Compose draws, of these picks. */
+/* Clicks on items of Compose, by these picks. */
 enum {
     PICK_CHOICE = 1,
     PICK_CELL = 10000 /* a module, and the first axis of a column of its table */,
@@ -244,12 +243,12 @@ enum {
     PICK_AXES = 64
 };
 void compose_pick(struct ui *ui, int pick, struct effect *out);
-/* Train's rows, jobs or runs that lie over one another; Compare's curves, each of a group; Sweep's lines,
- * each of a cell. */
+/* Clicks on the jobs or overlaid runs of Train, on the curves of groups of Compare, on the lines of cells of
+ * Sweep. */
 enum { PICK_RUN = 1, PICK_GROUP = 1, PICK_TILE = 1 };
 void train_pick(struct ui *ui, int pick, struct effect *out);
 bool train_point(struct ui *ui, int x, int y, struct effect *out);
-/* What the screens' commands are followed by. */
+/* The arguments of a command of the screens. */
 enum command_takes {
     TAKES_NOTHING,
     TAKES_METHOD,
@@ -265,25 +264,25 @@ enum command_takes {
     TAKES_SCREEN,
     TAKES_SETTING
 };
-/* Command i of the screens; false: there are no more. */
+/* Writes command i of the screens; false: past the end. */
 bool ui_command_at(int i, const char **name, const char **help);
-/* What the screens do with a line; NULL: it is none of theirs. */
+/* Returns the description of a line of the screens; NULL: not a command of the screens. */
 const char *ui_command_of(const char *line, enum command_takes *takes);
-/* ui_palette.c: offers anew after the line has changed; the cursor's word into the line (Tab); a press in the
- * list: false, it is none. */
+/* ui_palette.c: recompute the completions after the line has changed; insert the word under the cursor (Tab);
+ * handle a press in the list, false: not handled. */
 void ui_palette_changed(struct ui *ui);
 void ui_palette_take(struct ui *ui);
 bool ui_palette_press(struct ui *ui, const struct press *p);
-/* The page was searched for page.search. */
+/* Scrolls the page to the first match of page.search. */
 void page_searched(struct ui *ui);
-/* Sweep's list anew, and the one that is open. */
+/* Requests the list of sweeps and the open sweep again. */
 void sweep_show_list(struct ui *ui, struct effect *out);
-/* Where a change gave Compose other rows, the app is asked for what is known of them. */
+/* Asks the app for the facts of the data set if a change in Compose replaced it. */
 void compose_tell_rows(struct ui *ui, struct effect *out);
 /* Opens the list of published methods. */
 void compose_presets(struct ui *ui);
 
-/* One column: how a run stands. */
+/* Return the sign of a state, one column wide, and its ink. */
 const char *state_sign(enum run_state s);
 enum ink state_ink(enum run_state s);
 

@@ -10,17 +10,17 @@ static const struct {
     enum effect_kind kind;
     const char *form, *label, *note;
 } write_forms[] = {
-    { EFFECT_TABLE, "csv", "as CSV", "a line a row, all its columns" },
-    { EFFECT_TABLE, "json", "as JSON", "with names, for programs" },
-    { EFFECT_TABLE, "markdown", "as Markdown", "to be read, or put into a page" },
-    { EFFECT_EXPORT, "csv", "as CSV", "every step: loss, learning rate, norm, and each evaluation" },
-    { EFFECT_EXPORT, "json", "as JSON Lines", "the same, an object a line" },
+    { EFFECT_TABLE, "csv", "as CSV", "one line per row, all columns" },
+    { EFFECT_TABLE, "json", "as JSON", "with keys, for programs" },
+    { EFFECT_TABLE, "markdown", "as Markdown", "a table for reading or for a page" },
+    { EFFECT_EXPORT, "csv", "as CSV", "every step: loss, learning rate, gradient norm; evaluations" },
+    { EFFECT_EXPORT, "json", "as JSON Lines", "the same, one object per line" },
     { EFFECT_EXPORT, "markdown", "as Markdown", "the same as a table" },
-    { EFFECT_EXPORT, "hf", "as a Hugging Face folder", "the model with the method folded in" },
+    { EFFECT_EXPORT, "hf", "as a Hugging Face folder", "the model with the method merged into its weights" },
     { EFFECT_PICTURE, "svg", "as an SVG picture", "for pages and slides; sharp at any size" },
     { EFFECT_PICTURE, "png", "as a PNG picture", "where rsvg-convert is installed (librsvg2-bin)" },
-    { EFFECT_PICTURE, "text", "as text", "what is on the screen" },
-    { EFFECT_PICTURE, "ansi", "as text with colours", "ANSI sequences: cat shows it in a terminal" },
+    { EFFECT_PICTURE, "text", "as text", "the screen" },
+    { EFFECT_PICTURE, "ansi", "as text with colors", "ANSI sequences: cat shows it in a terminal" },
 };
 
 static int64_t write_run(const struct ui *ui) {
@@ -46,7 +46,7 @@ static void write_subject(const struct ui *ui, size_t form, char out[120]) {
 }
 
 void write_open(struct ui *ui) {
-    picker_open(&ui->picker, PICK_WRITE, "write to a new file here");
+    picker_open(&ui->picker, PICK_WRITE, "write to a new file");
     for (size_t i = 0; i < COUNT_OF(write_forms); i++) {
         char subject[120], name[200];
         write_subject(ui, i, subject);
@@ -82,9 +82,9 @@ bool write_named(struct ui *ui, const char *form, struct effect *out) {
         write_ask(ui, i, out);
         return true;
     }
-    if (known) ui_say(ui, SAY_ERROR, "export: this screen has nothing to write as %.20s", form);
+    if (known) ui_say(ui, SAY_ERROR, "export: this screen cannot be written as %.20s", form);
     else
         ui_say(ui, SAY_ERROR,
-               "export: csv, json, markdown, hf, svg, png, text or ansi, of what is shown; e lists them");
+               "export: expected csv, json, markdown, hf, svg, png, text or ansi; e lists them");
     return false;
 }

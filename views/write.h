@@ -1,5 +1,4 @@
-/* What can be written of a screen, as a list to choose from: itself as a picture or text, its table, the run
- * that its cursor is on.
+/* The export list of a screen: the screen as a picture or text, its table, the run under the cursor.
  *
  * In write.c. */
 #ifndef VIEWS_WRITE_H
@@ -9,11 +8,11 @@
 
 /* Opens the list (PICK_WRITE). */
 void write_open(struct ui *ui);
-/* Its item under the cursor, asked of the app. */
+/* Requests the export of the item under the cursor from the app. */
 void write_picked(struct ui *ui, struct effect *out);
-/* The forms' names, in the list's order, one perhaps more than once; NULL behind the last. */
+/* Returns name i of the formats, in the order of the list, with repetitions; NULL after the last. */
 const char *write_form(size_t i);
-/* By name ("csv", "svg", …) of what the screen has; false: it has nothing in that form, which is said. */
+/* Exports in the named format ("csv", "svg", …); false: not available, with a message. */
 bool write_named(struct ui *ui, const char *form, struct effect *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* Where a click leads: stretches of the window, told by what draws them, each with the keys that bring the
- * cursor there.
+/* Clickable zones of the window, recorded by the drawing code, each with the keys that move the cursor
+ * there.
  *
- * So every list, table and chart is clicked as it is drawn, and a click does what keys do.  Nothing is kept:
- * a click draws the screen anew into a canvas that collects them. */
+ * A click on a list, table or chart is equivalent to keys.  Nothing is stored: a click redraws the screen
+ * into a canvas that collects the zones. */
 #ifndef VIEWS_ZONE_H
 #define VIEWS_ZONE_H
 
@@ -14,8 +14,8 @@ struct zone {
     int right, down; /* … then of arrows, from the cursor to the cell at the rectangle's upper left corner */
     int wide,
         rows; /* a grid: each `wide` columns are one to the right, each line is `rows` down; 0: one thing */
-    uint32_t key;      /* pressed where the cursor need not move, PRESS_ENTER in lists; 0: none */
-    int pick;          /* above 0, and in place of all that: for the screen's own `pick` */
+    uint32_t key;      /* pressed if the cursor is already there, PRESS_ENTER in lists; 0: none */
+    int pick;          /* above 0, instead of all that: passed to `pick` of the screen */
 };
 enum { ZONES = 4096 };
 struct zones {
@@ -23,14 +23,14 @@ struct zones {
     struct zone of[ZONES];
 };
 
-/* Notes a zone, cut to what may be drawn on; nothing on a canvas that collects none.  What is noted later
- * lies above. */
+/* Records a zone, clipped to the drawable area; no effect on a canvas without zones.  Later zones are above
+ * earlier ones. */
 void zone_add(struct canvas *c, struct zone z);
-/* Notes so many columns as the screen's own `pick`. */
+/* Records the columns with a `pick` of the screen. */
 void zone_pick(struct canvas *c, int x, int y, int columns, int pick);
-/* Row y of a list that Enter opens: i lines below the cursor. */
+/* Records row y of a list that Enter opens, i lines below the cursor. */
 void zone_row(struct canvas *c, struct rect r, int y, int i);
-/* What lies at a cell, or NULL; what is there, from the cursor. */
+/* Return the zone at a cell, or NULL; the moves from the cursor to it. */
 const struct zone *zone_at(const struct zones *z, int x, int y);
 void zone_steps(const struct zone *z, int x, int y, int *right, int *down);
 

@@ -126,11 +126,11 @@ static void all_that_is_shown_can_be_written(void **state) {
     (void)state;
     static const char *const help[] = {"the screen as an SVG picture: screen svg", "the screen as a PNG picture: screen png",
                                        "the screen as text: screen text",
-                                       "the screen as text with colours: screen ansi"};
+                                       "the screen as text with colors: screen ansi"};
     static const char *const train[] = {
         "the points of #3 as CSV: run csv", "the points of #3 as JSON Lines: run json", "the points of #3 as Markdown: run markdown",
         "#3 as a Hugging Face folder: run hf", "the screen as an SVG picture: screen svg",
-        "the screen as a PNG picture: screen png", "the screen as text: screen text", "the screen as text with colours: screen ansi"};
+        "the screen as a PNG picture: screen png", "the screen as text: screen text", "the screen as text with colors: screen ansi"};
     writes(SCREEN_HELP, help, (int)COUNT_OF(help));
     writes(SCREEN_MAP, help, (int)COUNT_OF(help));
     writes(SCREEN_TRAIN, train, (int)COUNT_OF(train));
@@ -149,7 +149,7 @@ static void all_that_is_shown_can_be_written(void **state) {
     assert_non_null(strstr(ui.message, "svg, png, text or ansi"));
     ui_show(&ui, SCREEN_MAP);
     compare_typed(&ui, ":export csv");
-    assert_non_null(strstr(ui.message, "nothing to write as csv"));
+    assert_non_null(strstr(ui.message, "cannot be written as csv"));
     ui_release(&ui);
 }
 
@@ -200,10 +200,10 @@ static void a_front_is_by_each_cost(void **state) {
     ui.sweep.open = 1;
     ui.sweep.part = PART_FRONT;
     ui_show(&ui, SCREEN_SWEEP);
-    assert_true(scene_shows(&ui, "nothing as good is smaller"));
+    assert_true(scene_shows(&ui, "Pareto front: parameters"));
     assert_int_equal(sweep_at_cursor(&ui.sweep), 0);
     scene_press(&ui, 'x');
-    assert_true(scene_shows(&ui, "nothing as good is quicker"));
+    assert_true(scene_shows(&ui, "Pareto front: time"));
     assert_true(scene_shows(&ui, "26.0 s"));
     assert_int_equal(sweep_at_cursor(&ui.sweep), 4); /* the quickest */
     scene_press(&ui, 'x');
@@ -212,7 +212,7 @@ static void a_front_is_by_each_cost(void **state) {
     assert_false(scene_shows(&ui, "on the front"));
     assert_int_equal(sweep_at_cursor(&ui.sweep), 0); /* as they are */
     scene_press(&ui, 'x');
-    assert_true(scene_shows(&ui, "nothing as good is smaller"));
+    assert_true(scene_shows(&ui, "Pareto front: parameters"));
     ui_release(&ui);
 }
 

@@ -123,9 +123,9 @@ static void draws_are_not_resumed_on_sweep(void **state) {
         ui.sweep.open = 1;
         ui.sweep.page.live = 0;
         ui.sweep.page.draws = draws;
-        assert_true(scene_shows(&ui, "Enter its runs"));
-        assert_int_equal(scene_shows(&ui, "R goes on"), !draws);
-        assert_int_equal(scene_shows(&ui, "R go on"), !draws);
+        assert_true(scene_shows(&ui, "Enter runs"));
+        assert_int_equal(scene_shows(&ui, "R resumes"), !draws);
+        assert_int_equal(scene_shows(&ui, "R resume  "), !draws);
         assert_int_equal(scene_shows(&ui, "+ extend"), !draws);
         assert_int_equal(scene_shows(&ui, "C edit"), !draws);
         ui_release(&ui);
@@ -222,7 +222,7 @@ static void help_is_of_the_screen(void **state) {
     scene_press(&ui, PRESS_ENTER);
     assert_int_equal(ui.screen, SCREEN_DETAIL);
     scene_press(&ui, '?');
-    assert_true(scene_shows(&ui, "A run's page"));
+    assert_true(scene_shows(&ui, "The page of a run"));
     assert_false(scene_shows(&ui, "A method is a set"));
     assert_false(scene_shows(&ui, "smooth the curve more"));
     assert_true(scene_shows(&ui, "move to the trash"));
@@ -550,7 +550,7 @@ static void what_is_drawn_is_clicked(void **state) {
     for (row = 0; !line_has(&ui, row, "\u25B8"); row++) continue;
     point(&ui, MOUSE_CLICK, 10, row + 1);
     assert_int_equal(ui.compare.cursor, 1);
-    for (row = 0; !line_has(&ui, row, "differ in config"); row++) continue;
+    for (row = 0; !line_has(&ui, row, "differences in config"); row++) continue;
     point(&ui, MOUSE_CLICK, 5, row + 2);
     assert_int_equal(ui.compare.part, 1);
     assert_int_equal(ui.compare.key, 1);
@@ -606,8 +606,8 @@ static void curves_and_cells_are_clicked(void **state) {
     place_of(&ui, PICK_TILE + 1, &x, &y);
     point(&ui, MOUSE_CLICK, x, y);
     assert_int_equal(sweep_at_cursor(v), 1);
-    while (!line_has(&ui, row, "what each axis is worth")) row++;
-    x = column_of(&ui, row, "what each");
+    while (!line_has(&ui, row, "main effect of each axis")) row++;
+    x = column_of(&ui, row, "main effect");
     point(&ui, MOUSE_CLICK, x + 5, row + 3);
     assert_true(v->part == PART_WORTH && v->worth == 1);
     for (row = 0; !line_has(&ui, row, "lora(r=8)"); row++) continue;

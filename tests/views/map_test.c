@@ -22,7 +22,7 @@ static void numbers_come_with_their_caution(void **state) {
     ui_show(&ui, SCREEN_MAP);
     assert_shows(&ui, "silhouette 0.012 purity 0.581 kept 0.42 KL 1.21");
     assert_shows(&ui, "silhouette \u2013 (1 class) purity 0.934");
-    assert_shows(&ui, "Distances between clusters and their sizes say nothing: purity is measured before.");
+    assert_shows(&ui, "Distances and sizes of clusters mean nothing; purity is measured before t-SNE.");
     assert_shows(&ui, "perplexity 30  iteration 310/750  seed 1  120 of 2,538 dev rows");
     ui_release(&ui);
 }
@@ -143,7 +143,7 @@ static void training_is_asked_for(void **state) {
     assert_shows(&ui, "dev 0.700");
     assert_shows(&ui, "step 40, 2 of 3  purity \u2581\u2583\u25C2\u2588");
     ui_resize(&ui, 160, 50);
-    assert_shows(&ui, "steps of training");
+    assert_shows(&ui, "training steps");
     assert_shows(&ui, "80     0.2000 0.7400   0.8100");
     ui.glyphs = GLYPHS_ASCII;
     ui_resize(&ui, 80, 24);
@@ -151,7 +151,7 @@ static void training_is_asked_for(void **state) {
     ui.map.subjects = 0;
     ui.map.data.training = false;
     assert_int_equal(scene_press(&ui, 'p').kind, EFFECT_NONE);
-    assert_non_null(strstr(ui.message, "no run is looked at"));
+    assert_non_null(strstr(ui.message, "no run shown"));
     ui_release(&ui);
 }
 
@@ -240,7 +240,7 @@ static void the_task_is_named_and_switched(void **state) {
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_MAP);
     assert_int_equal(scene_press(&ui, 'b').kind, EFFECT_NONE);
-    assert_true(scene_shows(&ui, "one task: a run of several"));
+    assert_true(scene_shows(&ui, "single-task run: only multi-task runs"));
     assert_false(scene_shows(&ui, "b next task"));
     ui.map.data.run_task = "be\x1b[2Jta";
     ui.map.data.run_task_at = 1;
@@ -274,7 +274,7 @@ static void unseen_tasks_are_asked_for(void **state) {
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_HEATMAP);
     ui_command(&ui, "unseen cb", &out);
-    assert_true(out.kind == EFFECT_NONE && scene_shows(&ui, "unseen: on Map or Heatmap of a run with several tasks"));
+    assert_true(out.kind == EFFECT_NONE && scene_shows(&ui, "unseen: only in Map or Heatmap of a multi-task run"));
     ui.heatmap.data.run_task = "all tasks";
     ui.heatmap.data.run_task_at = ui.heatmap.data.run_tasks = 3;
     scene_press(&ui, 'h');

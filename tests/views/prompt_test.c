@@ -242,7 +242,7 @@ static void a_command_takes_a_runs_name(void **state) {
     out = (struct effect){.kind = EFFECT_NONE};
     ui_command(&ui, "trash talk", &out);
     assert_int_equal(out.kind, EFFECT_NONE);
-    assert_non_null(strstr(ui.message, "which run"));
+    assert_non_null(strstr(ui.message, "no run specified"));
     ui_release(&ui);
 }
 

@@ -82,7 +82,7 @@ static void curves_run_over_what_steps_took(void **state) {
     open(&ui);
     type(&ui, "x");
     assert_int_equal(ui.train.look.x, PLOT_X_STEP);
-    assert_non_null(strstr(ui.message, "tokens"));
+    assert_non_null(strstr(ui.message, "token counts"));
     scene_beside(&ui);
     ui.train.besides = 0;
     type(&ui, "x");
@@ -148,7 +148,7 @@ static void marked_runs_lie_over_one_another(void **state) {
     ui_show(&ui, SCREEN_RUNS);
     struct effect x = scene_press(&ui, 'o');
     assert_int_equal(x.kind, EFFECT_NONE);
-    assert_non_null(strstr(ui.message, "Space marks runs"));
+    assert_non_null(strstr(ui.message, "mark two or more runs"));
     scene_press(&ui, ' ');
     scene_press(&ui, ' ');
     x = scene_press(&ui, 'o');
@@ -158,7 +158,7 @@ static void marked_runs_lie_over_one_another(void **state) {
     assert_int_equal(ui.train.focus, x.run[0]);
     ui.train.focus = 3;
     scene_beside(&ui);
-    assert_true(scene_shows(&ui, "2 runs, one over the other"));
+    assert_true(scene_shows(&ui, "2 runs overlaid"));
     ui.train.cursor = 100;
     char text[80];
     snprintf(text, sizeof text, "step 100  1 #3 %.4f  2 #5 %.4f", scene_loss[99], scene_other[99]);
@@ -234,7 +234,7 @@ static void jobs_say_how_they_stand(void **state) {
     ui_changed(&ui);
     assert_true(scene_shows(&ui, "evaluating 120/256") && !scene_shows(&ui, "left"));
     assert_true(scene_shows(&ui, "s11") && scene_shows(&ui, "s12"));
-    assert_true(scene_shows(&ui, "queued, next") && scene_shows(&ui, "queued, 1 before it"));
+    assert_true(scene_shows(&ui, "queued, next") && scene_shows(&ui, "queued, 1 ahead"));
     job[0].scored = job[0].to_score = 0;
     assert_true(scene_shows(&ui, "0:38 left"));
     ui_release(&ui);
@@ -265,7 +265,7 @@ static void a_curve_of_nan_says_so(void **state) {
     ui.train.series.loss = nans;
     ui.train.look.y.set = false;
     ui_changed(&ui);
-    assert_true(scene_shows(&ui, "none of its values is a finite number"));
+    assert_true(scene_shows(&ui, "no finite values"));
     ui_release(&ui);
 }
 
@@ -285,9 +285,9 @@ static void a_finished_run_is_summed_up(void **state) {
     memset(&ui.train.series, 0, sizeof ui.train.series);
     ui_changed(&ui);
     ui.total_runs = 0;
-    assert_true(scene_shows(&ui, "No run yet"));
+    assert_true(scene_shows(&ui, "No runs yet"));
     ui.total_runs = 4; /* of other processes, or of before: where they are found */
-    assert_true(scene_shows(&ui, "No run in sight. 3 lists"));
+    assert_true(scene_shows(&ui, "No run selected. Press 3"));
     assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_NONE);
     ui_release(&ui);
 }
@@ -298,11 +298,11 @@ static void texts_stand_beside_those_wanted(void **state) {
     struct ui ui;
     open(&ui);
     type(&ui, "t");
-    assert_true(scene_shows(&ui, "no text yet"));
+    assert_true(scene_shows(&ui, "no texts yet"));
     ui.train.series.sample = scene_digits;
     ui.train.series.samples = COUNT_OF(scene_digits);
     ui_changed(&ui);
-    assert_true(scene_shows(&ui, "step 200") && scene_shows(&ui, "wanted") && scene_shows(&ui, "quiet power"));
+    assert_true(scene_shows(&ui, "step 200") && scene_shows(&ui, "label") && scene_shows(&ui, "quiet power"));
     assert_false(scene_shows(&ui, "\x1b"));
     type(&ui, "n");
     assert_false(scene_shows(&ui, "quiet power"));
@@ -313,7 +313,7 @@ static void texts_stand_beside_those_wanted(void **state) {
     type(&ui, "g"); /* the cursor at step 1: the set of step 0 */
     assert_true(scene_shows(&ui, "film ") && !scene_shows(&ui, "nobody has said"));
     type(&ui, "t");
-    assert_true(scene_shows(&ui, "accuracy") && !scene_shows(&ui, "wanted"));
+    assert_true(scene_shows(&ui, "accuracy") && !scene_shows(&ui, "label"));
     ui_release(&ui);
 }
 
@@ -323,15 +323,15 @@ static void several_tasks_are_switched(void **state) {
     struct ui ui;
     open(&ui);
     type(&ui, "b");
-    assert_true(scene_shows(&ui, "one task: a run of several"));
+    assert_true(scene_shows(&ui, "single-task run: multi-task runs"));
     assert_int_equal(ui.train.shown_task, 0);
     scene_tasks(&ui);
     type(&ui, "0");
     assert_true(scene_shows(&ui, "average ") && scene_shows(&ui, "3 metrics of 3 tasks"));
-    assert_true(scene_shows(&ui, "mrpc") && scene_shows(&ui, "25.0 %") && scene_shows(&ui, "undef."));
+    assert_true(scene_shows(&ui, "mrpc") && scene_shows(&ui, "25.0%") && scene_shows(&ui, "undef."));
     assert_true(scene_shows(&ui, "b next task"));
     type(&ui, "b");
-    assert_true(scene_shows(&ui, "loss of mrpc rows") && scene_shows(&ui, "mrpc accuracy "));
+    assert_true(scene_shows(&ui, "loss of mrpc ") && scene_shows(&ui, "mrpc accuracy "));
     assert_true(scene_shows(&ui, "best 0.744 @ 240 \u00B7 majority 0.684"));
     assert_true(scene_shows(&ui, "step 241  mrpc loss "));
     assert_false(scene_shows(&ui, "lr ")); /* of the whole step */
@@ -364,20 +364,20 @@ static void parts_of_the_loss_are_chosen(void **state) {
     scene_init(&ui, 120, 30, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_TRAIN);
     scene_press(&ui, 'o');
-    assert_true(scene_shows(&ui, "this loss has one part") && !scene_shows(&ui, "o next part"));
+    assert_true(scene_shows(&ui, "the loss has one component") && !scene_shows(&ui, "o next component"));
     scene_terms(&ui);
     scene_press(&ui, 'o');
-    assert_true(ui.train.shown_term == 1 && scene_shows(&ui, "loss.task \u2500") && scene_shows(&ui, "o next part"));
+    assert_true(ui.train.shown_term == 1 && scene_shows(&ui, "loss.task \u2500") && scene_shows(&ui, "o next component"));
     scene_press(&ui, 'h');
     assert_true(scene_shows(&ui, "loss.task 0."));
     scene_press(&ui, 'o');
     scene_press(&ui, 'o');
     assert_true(scene_shows(&ui, "loss.prototype \u2500") && ui.train.look.y.lo < 0);
     scene_press(&ui, 'o');
-    assert_true(scene_shows(&ui, "loss by part  1 task  2 instance  3 prototype") && scene_shows(&ui, "o whole loss"));
+    assert_true(scene_shows(&ui, "loss components  1 task  2 instance  3 prototype") && scene_shows(&ui, "o total loss"));
     assert_true(scene_shows(&ui, "   2 instance 0.") && scene_shows(&ui, "   3 prototype -0."));
     scene_press(&ui, 'b');
-    assert_true(ui.train.shown_task == 1 && !train_all_terms(&ui.train) && scene_shows(&ui, "loss of mrpc rows"));
+    assert_true(ui.train.shown_task == 1 && !train_all_terms(&ui.train) && scene_shows(&ui, "loss of mrpc "));
     scene_press(&ui, 'o');
     assert_true(!ui.train.shown_task && ui.train.shown_term == 1);
     scene_press(&ui, 'a');

@@ -461,9 +461,9 @@ static void pictures_are_of_what_was_asked(void **state) {
     stage_refused(2, "its encoder has modules per task", "render --screen heatmap --run 3 --task all --unseen x --db '%s'",
                   stage.db);
     stage_refused(2, "--unseen: requires --run", "render --screen heatmap --unseen x --db '%s'", stage.db);
-    shows("--screen train --run 1 --loss parts", "loss by part  1 task  2 instance  3 prototype");
+    shows("--screen train --run 1 --loss parts", "loss components  1 task  2 instance  3 prototype");
     shows("--screen train --run 1 --loss loss.prototype", "loss.prototype");
-    shows("--screen train --run 1 --loss beta", "loss of beta rows");
+    shows("--screen train --run 1 --loss beta", "loss of beta ");
     stage_refused(2, "--loss x: not recorded by the run, which has parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
                   stage.db);
     stage_refused(2, "no task of this run; it has alpha, beta", "render --screen map --run 1 --task x --db '%s'", stage.db);

@@ -197,7 +197,7 @@ static void parts_are_kept(struct job_request *r, const char *method, const char
         same_numbers(a->loss, b->loss, 12);
         assert_non_null(strstr(shown, name[i] + strlen(LOSS_COMPONENT)));
     }
-    assert_non_null(strstr(shown, "loss by part"));
+    assert_non_null(strstr(shown, "loss components"));
     free(shown);
     series_free(live);
     series_free(stored);

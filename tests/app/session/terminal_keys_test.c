@@ -79,7 +79,7 @@ static void messages_offer_what_works(void **state) {
     type("3");
     await(" 1  finished", true);
     type("Enter"); /* the page of the newest, of another process */
-    await("numbers trained", true);
+    await("trainable parameters", true);
     type("K");
     await("stop #2?", true);
     nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
@@ -328,15 +328,15 @@ static void several_tasks_by_keys(void **state) {
     await("--tasks", true);
     type("R");
     await(" of batch ", true);
-    await("33.3 %", true);
+    await("33.3%", true);
     type("b");
-    await("loss of toys rows", true);
+    await("loss of toys ", true);
     type("b b b");
     await("loss by task", true);
     type("3 b");
     await("toys2", true);
     type("Enter");
-    await("at the kept checkpoint", true);
+    await("at the stored checkpoint", true);
     type("2 K");
     await("save a checkpoint", true);
     for (int i = 0; i < 20 && shows("save a checkpoint"); i++) {
@@ -384,7 +384,7 @@ static void own_rows_by_keys(void **state) {
     type("3");
     await(" 1  finished", true);
     type("Enter");
-    await("trained, accuracy", true);
+    await("parameters, accuracy", true);
     for (int i = 0; i < 12 && !shows("2 fields, expected 3"); i++) { /* the report is kept */
         type("C-d");
         nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
@@ -446,14 +446,14 @@ static void sweeps_by_keys(void **state) {
     await("petri sweep ", true);
     type_text(" --steps 100000000 --batch 2 --seeds 9");
     type("Enter");
-    await("in work", true);
+    await(" running", true);
     await_state(13, "running");
     type("K");
-    await("stop all who work on sweep 2?", true);
+    await("stop all workers of sweep 2?", true);
     nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
     type("y");
     await_state(13, "stopped");
-    await("R goes on", true);
+    await("R resumes", true);
     type("C"); /* its line, for another one */
     await("Enter accept", true);
     type("Escape");

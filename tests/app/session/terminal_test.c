@@ -79,9 +79,9 @@ static void the_first_minute(void **state) {
     await(" 2  finished", true);
     assert_int_equal(run_count(), 2);
     type("Enter"); /* its page */
-    await("numbers", true);
+    await("trainable parameters", true);
     type("Escape");
-    await("numbers", false);
+    await("trainable parameters", false);
     type("C");
     await("function", true);
     type("q");
@@ -406,7 +406,7 @@ static void a_run_of_another_petri_is_followed(void **state) {
     type("3");
     await(" 2  interrupted", true);
     type("g Enter");
-    await("numbers trained", true);
+    await("trainable parameters", true);
     await("interrupted", true);
     pid = command_start(stage.folder, "resume 2 --db '%s'", stage.db);
     await("interrupted", false);

@@ -151,7 +151,7 @@ static void memory_is_a_cost(void **state) {
     assert_true(json_number_value(stage_at(run, "peak_bytes")) == json_number_value(stage_at(cell(v, 0), "memory")));
     static const char front[] = "render --screen sweep --sweep 1 --part front --size 80x24 --cost %s --db '%s'";
     char *page = stage_out(0, front, "memory", stage.db);
-    assert_true(strstr(page, "small in memory and good") && strstr(page, " MB ") && strstr(page, "on the front"));
+    assert_true(strstr(page, "Pareto front: memory") && strstr(page, " MB ") && strstr(page, "on the front"));
     free(page);
     page = stage_out(0, "render --screen detail --run 1 --size 200x60 --db '%s'", stage.db);
     assert_true(strstr(page, "peak memory") && strstr(page, "took") && strstr(page, "(estimated 0."));

@@ -40,7 +40,7 @@ static void a_corpus_is_trained_on_and_kept(void **state) {
                         "meta(order=first, inner=2, inner-lr=learned(0.01), clip=none, support=8, query=4, tasks=2, "
                         "outer=shared+start+rates, losses=last, labels=within)");
     json_decref(run);
-    /* the inner loop of the first held-out episode ends as its query did, and a rate a layer stands beside it */
+    /* the inner loop of first held-out episode ends as its query did, and a rate a layer stands beside it */
     char *points = stage_out(0, "sql \"SELECT count(*) FROM v_evaluations WHERE split = 'inner' AND step = 2\" --db %s", stage.db);
     assert_non_null(strstr(points, "7")); /* query 0…2, support 1 and 2 before and after */
     free(points);
@@ -48,7 +48,7 @@ static void a_corpus_is_trained_on_and_kept(void **state) {
     assert_true(strstr(points, "layer_1") && strstr(points, "layer_2") && strstr(points, "labels"));
     free(points);
     char *page = stage_out(0, "render --screen detail --size 100x60 --db %s", stage.db);
-    assert_true(strstr(page, "the first held-out episode, step 2") && strstr(page, " layer_2 "));
+    assert_true(strstr(page, "first held-out episode, step 2") && strstr(page, " layer_2 "));
     free(page);
     char *shown = stage_out(0, "show last --db %s", stage.db);
     assert_non_null(strstr(shown, "regime         meta(order=first"));
