@@ -402,7 +402,7 @@ int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **a
 
 static int shots_open_same_file(const char *was, const char *now, const char *path, struct err *e) {
     if (!was || !now || !strcmp(was, now)) return 0;
-    return err_set(e, ERR_INPUT, "%s: changed since this run was begun; resume with the file as it was",
+    return err_set(e, ERR_INPUT, "%s: changed since the run was started; restore the file to resume",
                    path);
 }
 
@@ -445,7 +445,7 @@ static int shots_open_recall(struct shots *x, const struct store_run *run, const
     if (x->parent) config_release(&parent);
     else x->model = backbone_open(&x->c, &(struct backbone_hint){ .given = model }, &said, e);
     shots__say(x, &said);
-    if (!x->model || run_check_model(&x->c, x->model, "this run was begun", e)) return e->code;
+    if (!x->model || run_check_model(&x->c, x->model, "the run was started", e)) return e->code;
     return recall_tasks(x, e);
 }
 

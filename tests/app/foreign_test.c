@@ -103,7 +103,7 @@ static void several_labels_have_a_sigmoid_each(void **state) {
     free(task);
     char *model = model_copy(base, stage.folder, "several", "{", "{\"problem_type\": \"multi_label_classification\",");
     folder = same();
-    stage_refused(5, "its head gives each label a probability of its own", "import '%s' --model '%s' --db '%s'", folder, model, stage.db);
+    stage_refused(5, "its head is multi-label", "import '%s' --model '%s' --db '%s'", folder, model, stage.db);
     test_put(folder, "petri.json", "{\"id2label\": {\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}}"); /* as petri's export of a run there */
     free(stage_out(0, "import '%s' --model '%s' --db '%s'", folder, model, stage.db));
     free(folder);
@@ -122,7 +122,7 @@ static void a_head_of_several_labels_or_scores_is_not_trained(void **state) {
         command_run(&ran, NULL, "train --model '%s' --train '%s' --dev '%s' --method head --steps 1 --batch 3 --db '%s'", folder, file,
                     file, stage.db);
         command_expect(&ran, 0);
-        const char *made = strstr(buf_text(&ran.err), "head: newly made: the folder's gives ");
+        const char *made = strstr(buf_text(&ran.err), "head: new: the classification head of the checkpoint ");
         if (!made != (i == 2)) fail_msg("%s: %s", type[i], buf_text(&ran.err));
         command_release(&ran);
         if (i == 1) stage_refused(5, "several scores", "predict --model '%s' --text cat", folder);
@@ -203,7 +203,7 @@ static void an_adapter_without_a_head_gives_vectors_and_a_start(void **state) {
     struct command ran;
     command_run(&ran, NULL, "train --from 1 --task '%s' --steps 1 --batch 4 --name trained --db '%s'", task, db);
     command_expect(&ran, 0);
-    assert_non_null(strstr(buf_text(&ran.err), "begins with 480 values of another run, which has no head"));
+    assert_non_null(strstr(buf_text(&ran.err), "initialized 480 parameters from another run (without a head)"));
     command_release(&ran);
     free(stage_out(0, "predict trained --text good --db '%s'", db));
     for (int i = 0; i < 2; i++) free(vectors[i]);
@@ -248,8 +248,8 @@ static void classes_are_named_at_import_and_later(void **state) {
     names_them("names.db", "bare", "\tb 0.3885\t");
     char *rows = test_file(stage.folder, "abc.tsv", "text\tlabel\ngood\tc\nbad\ta\n", 24);
     free(stage_out(0, "eval bare --file '%s' --db '%s/names.db'", rows, stage.folder));
-    stage_refused(2, "2 names of classes, where the head has 3", "name bare --classes a,b --db '%s/names.db'", stage.folder);
-    stage_refused(2, "different and not empty", "name bare --classes a,b,a --db '%s/names.db'", stage.folder);
+    stage_refused(2, "2 class names for a head with 3 outputs", "name bare --classes a,b --db '%s/names.db'", stage.folder);
+    stage_refused(2, "unique and not empty", "name bare --classes a,b,a --db '%s/names.db'", stage.folder);
     stage_refused(3, "--classes: not a list (a,b), a file or a task", "import '%s' --model '%s' --classes nothing --db '%s/names.db'", folder,
                   model, stage.folder);
     json_decref(stage_train(&stage, 0, "--steps 1"));

@@ -299,11 +299,11 @@ static void runs_of_one_prompt_teach_another(void **state) {
         int status;
         const char *options, *part;
     } cases[] = {
-        { 2, "--method lora --teachers 2", "is of prompts that are products" },
-        { 2, "--method 'mpt(l=3)' --teachers 2", "no prompt of this method's length (l=3)" },
-        { 2, "--method 'mpt(l=2)' --teachers 2,2", "names 2, and the run has 1 task" },
-        { 2, "--method 'mpt(l=2)' --teachers two", "numbers of runs stand there" },
-        { 2, "--method 'mpt(l=2)' --distil-logits 2", "nobody teaches this run" },
+        { 2, "--method lora --teachers 2", "applies only to factored prompts" },
+        { 2, "--method 'mpt(l=3)' --teachers 2", "must have a prompt of the same length (l=3)" },
+        { 2, "--method 'mpt(l=2)' --teachers 2,2", "2 teachers for 1 task" },
+        { 2, "--method 'mpt(l=2)' --teachers two", "must be run ids" },
+        { 2, "--method 'mpt(l=2)' --distil-logits 2", "the run has no teachers" },
         { 3, "--method 'mpt(l=2)' --teachers 9", "run 9" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)

@@ -112,8 +112,8 @@ static void a_run_begins_with_anothers_values(void **state) {
     assert_string_equal(now, was);
     json_t *run = stage_json("show 2 --json --db '%s'", db), *other;
     assert_int_equal(json_integer_value(stage_at(run, "parent")), 1);
-    char *said = stage_out(0, "sql \"SELECT text FROM v_events WHERE run = 2 AND text LIKE 'begins%%'\" --db '%s'", db);
-    assert_non_null(strstr(said, "values of another run and its head"));
+    char *said = stage_out(0, "sql \"SELECT text FROM v_events WHERE run = 2 AND text LIKE 'initialized%%'\" --db '%s'", db);
+    assert_non_null(strstr(said, "parameters from another run and the head"));
     /* other rows, another rate, more modules: what both have is taken */
     free(stage_out(0, "train --from 1 --task '%s' --method 'lora(r=2) + ia3' --steps 1 --json --db '%s'", alpha, db));
     other = stage_json("show 3 --json --db '%s'", db);

@@ -112,7 +112,7 @@ static void wrong_values_are_refused(void **state) {
         { "dropout", "1", "0 ≤ X < 1" },
         { "seed", "-1", "N" },
         { "shards", "65", "1 … 64" },
-        { "method", "", "is empty" },
+        { "method", "", "empty value" },
         { "btach", "1", "did you mean --batch" },
         { "model_sha256", "0", "unknown option" },
     };

@@ -379,7 +379,7 @@ static void a_draw_is_an_ordinary_run(void **state) {
     const struct run_tasks one = { 1, &task };
     test_ok(run_check(&g.c, g.m->model, &one, &e), &e);
     config_put(&g.c, "regime", "fewshot(k=4, draws=10, from=none)");
-    test_refused(run_check(&g.c, g.m->model, &one, &e), ERR_USAGE, &e, "is of petri adapt and petri fewshot");
+    test_refused(run_check(&g.c, g.m->model, &one, &e), ERR_USAGE, &e, "use petri adapt or petri fewshot");
     config_reuse(&g.c);
     assert_null(g.c.regime);
     close_ground(&g);

@@ -134,7 +134,7 @@ static void the_loss_is_in_the_step(void **state) {
 }
 
 static void count_messages(void *self, const struct event *e) {
-    if (e->kind == EVENT_MESSAGE && strstr(e->text, "without two rows of one task")) ++*(int *)self;
+    if (e->kind == EVENT_MESSAGE && strstr(e->text, "no two examples of the same task")) ++*(int *)self;
 }
 
 /* A batch in which no row has another of its task is said, once. */
@@ -170,7 +170,7 @@ static void what_cannot_be_is_refused(void **state) {
     refuse(&c, "several tasks in a batch");
     c = config(BERT, "lora(r=2)");
     c.join = JOIN_TWICE;
-    refuse(&c, "this method has none");
+    refuse(&c, "add + retriever to the method");
     /* one task */
     c = config(BERT, methods[0]);
     struct run_config one;
@@ -183,7 +183,7 @@ static void what_cannot_be_is_refused(void **state) {
     c = config(T5, "hyperdecoder(r=2) + hyper(task=3) + retriever(hidden=4, width=3, instance=none, prototype=softmax)");
     config_of_task(&c, 0, &one);
     assert_null(run_new(1, &one, mixed[T5].model, &mixed[T5].task[0], NULL, (struct event_sink){ NULL, NULL }, &e));
-    assert_non_null(strstr(e.text, "its prototype loss"));
+    assert_non_null(strstr(e.text, "the prototype loss"));
     test_ok(config_set(&c, "sampling", "one-task(3)", &e), &e);
     run_free(mixed_begin(&mixed[T5], &c, NULL, (struct event_sink){ NULL, NULL }));
     config_release(&one);

@@ -241,11 +241,11 @@ static void what_makes_no_episodes_is_named(void **state) {
     char *options = xprintf("episodes smlmt:%s ways 4", corpus), *few = test_file(home, "few.txt", "one two three\n", 14),
          *small = xprintf("episodes smlmt:%s ways 2", few), *bytes = test_file(home, "bytes.txt", "good\n\xff\n", 7),
          *bad = xprintf("episodes smlmt:%s ways 2", bytes);
-    refused_episodes("meta(support=12, query=10, inner=2)", true, "", "fewer than the 12 + 10");
-    refused_episodes("meta(support=8, query=4, inner=8)", true, "", "2 classes, and the first batch");
-    refused_episodes("meta(support=8, query=4, inner=4)", false, options, "the first batch of an episode's support has 2 rows");
+    refused_episodes("meta(support=12, query=10, inner=2)", true, "", "need 12 + 10");
+    refused_episodes("meta(support=8, query=4, inner=8)", true, "", "too many classes for an episode: 2");
+    refused_episodes("meta(support=8, query=4, inner=4)", false, options, "the first support batch has 2 examples");
     refused_episodes("meta(support=10, query=4, inner=2)", false, small, "too small");
-    refused_episodes(usual, false, bad, "line 2: is no UTF-8");
+    refused_episodes(usual, false, bad, "line 2: not valid UTF-8");
     refused_episodes(usual, false, "episodes smlmt:/nowhere ways 2", "/nowhere");
     refused_episodes(usual, false, "episodes corpus.txt", "must be smlmt:FILE");
     refused_episodes(usual, false, "episodes smlmt:x ways 1-2", "--ways 1-2");
@@ -297,7 +297,7 @@ static void what_has_no_inner_loop_is_named(void **state) {
     refused_run("softmax(l=2; site=self, source=prompt-sep)", usual, "source=prompt-sep");
     refused_run("softmax(l=2; site=self, source=prompt-global) + hyper", usual, "source=prompt-global");
     refused_run("adapter-pfeiffer(r=2)", "meta(inner=2, support=8, query=4, order=fd)", "act=relu");
-    refused_run("lora(r=2) + generated-head", "single", "say --regime meta");
+    refused_run("lora(r=2) + generated-head", "single", "use --regime meta");
 }
 
 /* Compose tells by the same rules what petri train refuses. */
@@ -311,7 +311,7 @@ static void a_budget_is_told_beside_the_rest(void **state) {
     assert_string_equal(found[0].rule, "R8");
     assert_int_equal(found[0].level, LEVEL_ERROR);
     config_release(&c);
-    refused_run("adalora", usual, "--regime meta: a budget of ranks over episodes is not built");
+    refused_run("adalora", usual, "--regime meta: rank budgets are not supported over episodes");
 }
 
 /* A model of the same weights that reads texts otherwise is not the run's. */

@@ -245,7 +245,7 @@ static void options_of_one_task_are_refused_of_several(void **state) {
             test_ok(rc, &e);
             for (int k = 0; k < 2; k++) assert_true(option_same(&c, &c.of[k], o));
         } else {
-            char *part = xprintf("--%s: is of one task", o->name);
+            char *part = xprintf("--%s: applies to a single task", o->name);
             test_refused(rc, ERR_USAGE, &e, part);
             free(part);
         }

@@ -57,33 +57,33 @@ static void refused(const char *text, const char *why) {
 static void what_is_wrong_is_named(void **state) {
     (void)state;
     refused("meat", "did you mean meta?");
-    refused("", "no such regime");
-    refused("stages(head, full)", "\"full\" is no part=value");
-    refused("stages(lora)", "two stages or more");
-    refused("stages", "write stages(");
-    refused("stages(lora, steps=2; train=head)", "stage 2 begins with its method");
+    refused("", "unknown regime");
+    refused("stages(head, full)", "must be KEY=VALUE: \"full\"");
+    refused("stages(lora)", "at least two stages");
+    refused("stages", "must have the form stages(");
+    refused("stages(lora, steps=2; train=head)", "stage 2: must start with a method");
     refused("stages(lora, steps=2; lorra, steps=2)", "stage 2: ");
-    refused("stages(lora, carry=all; head)", "no stage before it");
+    refused("stages(lora, carry=all; head)", "not available in the first stage");
     refused("stages(lora; head, carry=none)", "carry=none: must be all, modules or head");
     refused("stages(lora; head, stepps=3)", "did you mean steps?");
-    refused("stages(lora; head, steps=0)", "steps=0: must be a whole number");
-    refused("stages(lora; head, steps=2, epochs=1)", "not both");
-    refused("stages(lora; head, lr=1, lr=2)", "twice");
+    refused("stages(lora; head, steps=0)", "steps=0: must be an integer");
+    refused("stages(lora; head, steps=2, epochs=1)", "mutually exclusive");
+    refused("stages(lora; head, lr=1, lr=2)", "duplicate key lr");
     refused("meta(innr=3)", "did you mean inner?");
     refused("meta(inner=0)", "inner=0: must be 1");
-    refused("meta(inner=2, inner=3)", "twice");
-    refused("meta(inner=2", "not closed");
+    refused("meta(inner=2, inner=3)", "duplicate key inner");
+    refused("meta(inner=2", "missing closing parenthesis");
     refused("meta(inner=2,)", "empty");
-    refused("meta(inner)", "no part=value");
-    refused("meta(inner-lr=2)", "must be a rate");
-    refused("meta(inner-lr=0.1, outer=shared+rates)", "exactly where they are learned");
-    refused("meta(inner-lr=learned, outer=shared)", "exactly where they are learned");
-    refused("meta(support=3)", "fewer rows than its 5 batches");
-    refused("meta(losses=every(9))", "there are 5 inner steps");
-    refused("fewshot(k=4+4)", "rising");
-    refused("fewshot(k=0)", "whole numbers from 1");
+    refused("meta(inner)", "must be KEY=VALUE");
+    refused("meta(inner-lr=2)", "must be a learning rate");
+    refused("meta(inner-lr=0.1, outer=shared+rates)", "if and only if inner-lr is learned");
+    refused("meta(inner-lr=learned, outer=shared)", "if and only if inner-lr is learned");
+    refused("meta(support=3)", "fewer examples than the 5 inner batches");
+    refused("meta(losses=every(9))", "more than the 5 inner steps");
+    refused("fewshot(k=4+4)", "increasing");
+    refused("fewshot(k=0)", "increasing integers from 1");
     refused("multi(sampling=odd)", "must be proportional");
-    refused("single(k=3)", "no part \"k\"");
+    refused("single(k=3)", "unknown key \"k\"");
 }
 
 /* A text changes the parts that it names of the same kind, and begins another kind anew. */

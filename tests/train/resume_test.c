@@ -82,10 +82,10 @@ static void changed_options_are_refused_by_name(void **state) {
     struct err e = ERR_INIT;
     stop_half_way(&s, "lora(r=2)");
     s.c.steps = 20;
-    refused(&s, ERR_USAGE, "--steps: the run was begun with 10, not 20");
+    refused(&s, ERR_USAGE, "--steps: the run was started with 10, not 20");
     s.c.steps = 10;
     s.c.batch = 4;
-    refused(&s, ERR_USAGE, "--batch: the run was begun with 2, not 4");
+    refused(&s, ERR_USAGE, "--batch: the run was started with 2, not 4");
     s.c.batch = 2;
     test_ok(config_set(&s.c, "method", "lora(r=4)", &e), &e);
     refused(&s, ERR_USAGE, "--method");
@@ -357,7 +357,7 @@ static void a_disk_that_refuses_pauses_the_run(void **state) {
     pool_add(p, r, 0);
     do assert_false(pool_wait(p, r, 0.001));
     while (run_progress(r, &now), now.state != RUN_PAUSED);
-    assert_non_null(strstr(t.reason, "no checkpoint"));
+    assert_non_null(strstr(t.reason, "cannot save the checkpoint"));
     assert_int_equal(now.step, 5);
     assert_int_equal(remove(folder), 0);
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -411,7 +411,7 @@ static void a_run_without_checkpoint_begins_anew(void **state) {
     struct task *task = &g.task;
     assert_null(run_go_on(1, &stored, g.model, &(struct run_tasks){ 1, &task }, none,
                           (struct event_sink){ NULL, told_nothing }, &e));
-    test_refused(e.code, ERR_INPUT, &e, "model.safetensors: changed since this run was begun");
+    test_refused(e.code, ERR_INPUT, &e, "model.safetensors: changed since the run was started");
     tiny_weights(s.model, NULL);
     ground_release(&g);
     trained_release(&whole);
@@ -453,7 +453,7 @@ static void stages_go_on_from_each_other(void **state) {
     assert_memory_equal(whole.loss, alone.loss, 5 * sizeof alone.loss[0]);
     assert_memory_equal(whole.lr, alone.lr, 5 * sizeof alone.lr[0]);
     assert_true(whole.lr[5] == 0.02);
-    assert_non_null(strstr(whole.message, "stage 2 of 2 begins"));
+    assert_non_null(strstr(whole.message, "stage 2 of 2 started"));
     for (int i = 0; i < whole.evaluations; i++) assert_true(!whole.evaluation[i].best || whole.evaluation[i].step > 5);
 
     struct plan *p = plan_new(&plain.method, &g.model->arch, g.task.classes, &e),

@@ -160,7 +160,7 @@ static void anothers_values_are_not_believed(void **state) {
         struct trained t;
         train(&ground, &c, NULL, 1, &t);
         same_run(&cold, &t);
-        assert_true((strstr(t.message, "another program's") != NULL) == in_use);
+        assert_true((strstr(t.message, "another version of petri") != NULL) == in_use);
         trained_release(&t);
         if (in_use) shelf_close(s);
     }
@@ -188,7 +188,7 @@ static void where_nothing_can_be_kept_it_is_told(void **state) {
     assert_null(frozen_folder());
     train(&ground, &c, NULL, 2, &t);
     same_run(&cold, &t);
-    assert_non_null(strstr(t.message, "neither XDG_CACHE_HOME nor HOME"));
+    assert_non_null(strstr(t.message, "no cache folder: set XDG_CACHE_HOME or HOME"));
     trained_release(&t);
     setenv("HOME", folder, 1);
     train(&ground, &c, NULL, 2, &t);
@@ -244,7 +244,7 @@ static void a_stopped_run_goes_on_the_same(void **state) {
     struct task *task = &ground.task;
     const struct run_tasks tasks = { 1, &task };
     assert_null(run_go_on(1, &off, ground.model, &tasks, folder, (struct event_sink){ 0 }, &e));
-    test_refused(e.code, ERR_USAGE, &e, "--share-frozen: the run was begun with on, not off");
+    test_refused(e.code, ERR_USAGE, &e, "--share-frozen: the run was started with on, not off");
     each_file("rm $f");
     train_on(&ground, &c, folder, 3, &rest);
     same_from(&whole, &rest, 4);
@@ -430,7 +430,7 @@ static void where_nothing_is_shared_it_is_told(void **state) {
     struct trained on, off;
     uint64_t bytes;
     train(&ground, &c, NULL, 1, &on);
-    assert_non_null(strstr(on.message, "nothing is shared, as linear is in layer 1"));
+    assert_non_null(strstr(on.message, "no effect: linear is in layer 1"));
     assert_int_equal(kept(&bytes), 0);
     c.share_frozen = false;
     train(&ground, &c, NULL, 1, &off);
@@ -481,7 +481,7 @@ static void a_limit_of_nothing_is_refused(void **state) {
     c.share_frozen = false;
     c.cache_limit = 7;
     assert_null(run_new(1, &c, ground.model, &ground.task, NULL, (struct event_sink){ 0 }, &e));
-    test_refused(e.code, ERR_USAGE, &e, "--cache-limit: is of --share-frozen on");
+    test_refused(e.code, ERR_USAGE, &e, "--cache-limit: applies only with --share-frozen on");
     config_release(&c);
 }
 

@@ -106,7 +106,7 @@ static void the_last_values_are_tested_where_no_best_is_kept(void **state) {
         c.keep = keep[i];
         train(&ground, &c, folder, 1, &t);
         is_tested_as(&t, t.evaluations - 2);
-        assert_string_equal(t.evaluation[t.evaluations - 1].rows, "test 20 (values of step 24)");
+        assert_string_equal(t.evaluation[t.evaluations - 1].rows, "test 20 (parameters of step 24)");
         trained_release(&t);
         free(folder);
         config_release(&c);
@@ -177,7 +177,7 @@ static void a_lost_checkpoint_is_said(void **state) {
     assert_true(pool_wait(p, r, 60));
     assert_int_equal(trained_state(&t), RUN_FINISHED);
     assert_int_equal(count_tests(&t), 0);
-    assert_non_null(strstr(t.message, "the test rows were not scored: "));
+    assert_non_null(strstr(t.message, "the test set was not evaluated: "));
     assert_non_null(strstr(t.message, "best.safetensors"));
     pool_free(p);
     run_free(r);

@@ -293,10 +293,10 @@ static void what_does_not_go_together_is_refused(void **state) {
     const struct task_source texts = { .train = pairs, .source = "source", .target = "target" };
     struct err e = ERR_INIT;
     char *bert = tiny_bert(home, "bert", NULL), *t5 = file_join(home, "t5");
-    test_refused(prepared(bert, NULL, &texts, &e), ERR_USAGE, &e, "give a T5, BART or mBART");
+    test_refused(prepared(bert, NULL, &texts, &e), ERR_USAGE, &e, "use a T5, BART or mBART");
     test_refused(prepared(bert, "text", &labelled, &e), ERR_USAGE, &e, "--form classes");
     test_refused(prepared(t5, "classes", &labelled, &e), ERR_USAGE, &e, "--form text");
-    test_refused(prepared(t5, "classes", &texts, &e), ERR_USAGE, &e, "leave --form out");
+    test_refused(prepared(t5, "classes", &texts, &e), ERR_USAGE, &e, "omit --form");
     test_ok(prepared(t5, "text", &labelled, &e), &e);
     test_ok(prepared(bert, "classes", &labelled, &e), &e);
     free(bert);

@@ -212,7 +212,7 @@ static void learn_is_an_axis_over_episodes(void **state) {
     assert_true(compose_axis_applies(v, AXIS_LEARN));
     assert_int_equal(v->facts.errors, 0);
     const struct finding *last = &v->facts.finding[v->facts.findings - 1];
-    assert_true(last->level == LEVEL_WARNING && strstr(last->text, "this run has none"));
+    assert_true(last->level == LEVEL_WARNING && strstr(last->text, "only in runs over episodes"));
     scene_method(&ui, "meta-adapters(m=2)");
     v->part = 2;
     v->axis = AXIS_LEARN;
@@ -230,7 +230,7 @@ static void learn_is_an_axis_over_episodes(void **state) {
     v->config.method.module[1].act = ACT_RELU;
     compose_changed(v);
     assert_int_equal(v->facts.errors, 1);
-    assert_non_null(strstr(v->facts.finding[0].text, "order=fd: module 2 has act=relu"));
+    assert_non_null(strstr(v->facts.finding[0].text, "order=fd: finite differences are unreliable with ReLU: module 2 has act=relu"));
     ui_release(&ui);
 }
 
@@ -595,8 +595,8 @@ static void values_that_do_not_go_say_why(void **state) {
     v->train_rows = 100;
     v->dev_rows = 0;
     to_option(v, "embed-every");
-    assert_non_null(strstr(v->stuck[v->option], "has no dev rows to embed"));
-    assert_true(scene_shows(&ui, "has no dev rows to embed"));
+    assert_non_null(strstr(v->stuck[v->option], "has no validation set"));
+    assert_true(scene_shows(&ui, "has no validation set"));
     scene_press(&ui, 'k');
     assert_int_equal(v->config.embed_every, 0);
     v->dev_rows = 20;
@@ -606,7 +606,7 @@ static void values_that_do_not_go_say_why(void **state) {
     assert_null(v->stuck[v->option]);
     v->arch = &t5;
     compose_changed(v);
-    assert_non_null(strstr(v->stuck[v->option], "a t5 writes text"));
+    assert_non_null(strstr(v->stuck[v->option], "and t5 is an encoder"));
     to_option(v, "form"); /* from auto past classes, which a T5 has no head for */
     scene_press(&ui, 'j');
     assert_int_equal(v->config.form, FORM_TEXT);
@@ -616,13 +616,13 @@ static void values_that_do_not_go_say_why(void **state) {
     to_option(v, "gradient-accumulation-steps");
     v->config.batch = 1;
     compose_changed(v);
-    assert_non_null(strstr(v->stuck[v->option], "more than the batch of 1 rows"));
+    assert_non_null(strstr(v->stuck[v->option], "more than the batch size of 1"));
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_TRAIN);
     assert_true(compose_edit(v, "4", why));
     assert_int_equal(v->config.accumulate, 4);
     assert_true(scene_shows(&ui, "cannot be trained"));
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
-    assert_non_null(strstr(ui.message, "more than the batch of 1 rows"));
+    assert_non_null(strstr(ui.message, "more than the batch size of 1"));
     ui_release(&ui);
 }
 
@@ -647,7 +647,7 @@ static void what_is_valid_starts(void **state) {
     v->dev_rows = 60;
     v->rows[0] = (struct config_rows_facts){ .dev = true, .classes = 2, .split = { { "train.tsv", 200, NULL }, { "dev.tsv", 60, NULL } } };
     compose_changed(v);
-    agrees(&ui, "dev.tsv: has 60 labelled rows");
+    agrees(&ui, "dev.tsv: too few labeled examples for an episode: 60,");
     char *way = strstr(ui.message, "'meta(");
     assert_true(way && strstr(ui.message, "--regime"));
     char *regime = xprintf("%.*s", (int)strcspn(way + 1, "'"), way + 1);
@@ -657,11 +657,11 @@ static void what_is_valid_starts(void **state) {
     agrees(&ui, NULL);
     v->config.eval_rows = 20; /* so many of them are drawn */
     compose_changed(v);
-    agrees(&ui, "dev.tsv: has 20 labelled rows");
+    agrees(&ui, "dev.tsv: too few labeled examples for an episode: 20,");
     v->config.eval_rows = 0;
     v->rows[0].split[0].empty = "odd";
     compose_changed(v);
-    agrees(&ui, "class \"odd\" has no row");
+    agrees(&ui, "class \"odd\" has no examples");
     scene_method(&ui, "lora");
     assert_true(option_enter(&v->config, "regime", "default", why));
     compose_changed(v);
@@ -672,7 +672,7 @@ static void what_is_valid_starts(void **state) {
     *v->unread = 0;
     v->arch = &t5;
     scene_method(&ui, "head");
-    agrees(&ui, "nothing is trained");
+    agrees(&ui, "no trainable parameters");
     v->arch = NULL;
     compose_changed(v);
     agrees(&ui, "no model: press T");
@@ -876,7 +876,7 @@ static void several_tasks_are_composed(void **state) {
     assert_int_equal(compose_option_find(v, "sampling"), -1);
     assert_int_equal(enter(&ui, "batch", "16").kind, EFFECT_NONE);
     enter(&ui, "tasks", "mrpc");
-    assert_true(ui.say == SAY_ERROR && strstr(ui.message, "two tasks or more") && !v->config.tasks);
+    assert_true(ui.say == SAY_ERROR && strstr(ui.message, "at least two tasks") && !v->config.tasks);
     assert_int_equal(enter(&ui, "tasks", "mrpc,rte,cola").kind, EFFECT_ROWS);
     assert_int_equal(v->config.tasks, 3);
     assert_int_equal(compose_option_find(v, "tasks"), 0);

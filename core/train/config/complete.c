@@ -43,7 +43,7 @@ double run_dropout(const struct run_config *c, double published) {
     return c->dropout < 0 ? published : c->dropout;
 }
 
-/* Whether a model can take a task in the form that is asked for. */
+/* Refuses a form that the model or the task does not support. */
 static int form_fits(enum form form, const struct arch *a, const char *model, const char *task, bool texts,
                      struct err *e) {
     bool writes = arch_generates(a);
@@ -51,27 +51,27 @@ static int form_fits(enum form form, const struct arch *a, const char *model, co
     if (texts && !writes)
         return err_set(
             e, ERR_USAGE,
-            "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a T5, BART "
-            "or mBART, or a task with labels",
+            "%s: a text-to-text task needs an encoder\u2013decoder model: %s (%s) is an encoder; use a T5, "
+            "BART or mBART model, or a task with labels",
             task, model, family);
     if (texts && form == FORM_CLASSES)
         return err_set(e, ERR_USAGE,
-                       "--form classes: %s has source and target texts, no labels; leave --form out", task);
+                       "--form classes: %s has source and target texts instead of labels; omit --form", task);
     if (form == FORM_CLASSES && writes)
         return err_set(e, ERR_USAGE,
-                       "--form classes: %s (%s) is an encoder\u2013decoder, which petri trains text to text; "
-                       "--form text has it write the label, a BERT or RoBERTa takes a head",
+                       "--form classes: not supported for encoder\u2013decoder models: %s (%s); use --form "
+                       "text to generate the label, or a BERT or RoBERTa model for a classification head",
                        model, family);
     if (form == FORM_TEXT && !writes)
         return err_set(
             e, ERR_USAGE,
-            "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or --form "
-            "classes",
+            "--form text: needs an encoder\u2013decoder model: %s (%s) is an encoder; use a T5, BART or "
+            "mBART model, or --form classes",
             model, family);
     return 0;
 }
 
-/* Which form a task is to take; FORM_AUTO when it cannot (*e says what could). */
+/* Returns the form in which the model is trained on the task; FORM_AUTO with *e when there is none. */
 static enum form form_of(const struct run_config *c, const struct model *m, const struct task *t,
                          struct err *e) {
     if (t->gold == DATA_MASKED) {
@@ -101,11 +101,11 @@ int run_outputs(const struct task *t) {
                                         : t->classes;
 }
 
-/* ---- what was left to defaults ---- */
+/* ---- defaults ---- */
 
 double config_default_lr(const struct method *m, const char **why) {
     struct method usual = *m;
-    /* When ranks are pruned depends on a run's length: it is no other method for that. */
+    /* The pruning schedule of ranks depends on the number of steps; it does not make another method. */
     if (usual.budget.on) network_take_usual(network_find("budget"), &usual);
     const struct preset *p = method_preset(&usual);
     const char *reason = p ? p->name : "no published method";
@@ -164,16 +164,17 @@ struct task_source config_source(const struct run_config *c, const char *assets)
         .limit_seed = c->limit_seed,
         .dev_rows = (size_t)c->eval_rows,
         .positive = c->positive,
-        .metric = config_is_meta(c) ? NULL : c->metric, /* over episodes it is none of the rows' */
+        .metric = config_is_meta(c) ? NULL : c->metric, /* episodes have their own metric */
     };
 }
 
-/* Whether rows labelled so have the metric; NULL: no metric is asked for. */
+/* Refuses a metric that is not defined for this kind of label; NULL: the default metric. */
 static int check_metric(const char *metric, enum data_kind gold, const char *task, struct err *e) {
     int id = metric ? metric_find(metric) : -1;
-    if (metric && id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", metric);
+    if (metric && id < 0) return err_set(e, ERR_USAGE, "--metric %s: unknown metric", metric);
     if (metric && !metric_fits((enum metric_id)id, gold))
-        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric, task, task_kind_name(gold));
+        return err_set(e, ERR_USAGE, "--metric %s: not defined for %s, which has %s", metric, task,
+                       task_kind_name(gold));
     return 0;
 }
 
@@ -196,7 +197,7 @@ static int resolve_form(struct run_config *c, const struct model *m, const struc
     return 0;
 }
 
-/* realpath's, or the path itself where there is no such file; caller frees. */
+/* Returns the absolute path, or the path itself where the file does not exist; caller frees. */
 static char *complete_absolute(const char *path) {
     char *full = path ? realpath(path, NULL) : NULL;
     return full ? full : path ? xstrdup(path) : NULL;
@@ -222,18 +223,18 @@ static void complete_files(struct run_config *c, const struct task *t) {
     xreplace(&c->second_dev_sha256, dev == &t->dev[0] && t->devs > 1 ? t->dev[1].sha256 : NULL);
     hold_text(&c->task_folder, folder && c->train_file ? complete_folder_of(c->train_file) : NULL);
     xreplace(&c->task, t->name);
-    /* the names that stand in sources, for rows that come later */
+    /* the field names in source texts, for later examples */
     for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
         char **column = i ? &c->text_b_column : &c->text_column;
         if (!*column && t->train.field[i] && *t->train.field[i] != '#') xreplace(column, t->train.field[i]);
     }
 }
 
-/* One task's rows; `rows` is where c describes them. */
+/* Completes the data options of one task; `rows` is the part of c that describes them. */
 static int complete_complete_task(struct run_config *c, struct run_config *rows, const struct model *m,
                                   const struct task *t, struct err *e) {
-    if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
-    if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
+    if (!t->has_train) return err_set(e, ERR_USAGE, "%s: the task has no training set", t->name);
+    if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no training examples", t->train.path);
     if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
         BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
     if (resolve_form(c, m, t, e) || resolve_metric(rows, t, e)) return e->code;
@@ -241,7 +242,7 @@ static int complete_complete_task(struct run_config *c, struct run_config *rows,
     return 0;
 }
 
-/* Lists of several tasks: what only they have, and the name that they have together. */
+/* Completes the options of a multi-task run: sampling, joint name and metric. */
 static int complete_together(struct run_config *c, const struct run_tasks *tasks, struct err *e) {
     struct sampling s = config_sampling(c);
     char text[48];
@@ -251,12 +252,12 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
         if ((tasks->task[i]->gold == DATA_TEXT) != (tasks->task[0]->gold == DATA_TEXT))
             return err_set(
                 e, ERR_USAGE,
-                "--tasks: %s has %s and %s has %s: labelled tasks and source/target texts are not trained in "
-                "one run",
+                "--tasks: labeled and text-to-text tasks cannot be trained in one run: %s has %s and %s has "
+                "%s",
                 c->of[0].task_name, task_kind_name(tasks->task[0]->gold), c->of[i].task_name,
                 task_kind_name(tasks->task[i]->gold));
     if (!c->sampling && config_has_join(c))
-        s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each row has a positive */
+        s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each example has a positive */
     sampling_text(&s, text);
     config_put(c, "sampling", text);
     for (int i = 0; i < c->tasks; i++) buf_printf(&name, "%s%s", i ? "+" : "", c->of[i].task_name);
@@ -265,7 +266,7 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
     return 0;
 }
 
-/* Its corpus: where it lies, what is in it, and that the run is called by it where it has no tasks. */
+/* Completes the corpus of episodes: absolute path, hash, and the task name of a run without tasks. */
 static int complete_corpus(struct run_config *c, struct err *e) {
     const char *file = episodes_file(c), *slash;
     char sha256[65], *full;
@@ -280,16 +281,16 @@ static int complete_corpus(struct run_config *c, struct err *e) {
     return 0;
 }
 
-/* Episodes have steps alone. */
+/* Refuses --epochs: the length of a run over episodes is given in steps. */
 static int check_epochs(const struct run_config *c, struct err *e) {
     struct run_config usual;
     config_init(&usual);
     bool epochs = c->epochs > 0 && c->epochs != usual.epochs;
     config_release(&usual);
-    return epochs ? err_set(e, ERR_USAGE, "--epochs: episodes have no passes over rows; say --steps") : 0;
+    return epochs ? err_set(e, ERR_USAGE, "--epochs: not available for runs over episodes; use --steps") : 0;
 }
 
-/* What a run over episodes has by itself: a head for their classes, so many steps, a name of its corpus. */
+/* Completes a run over episodes: generated head, number of steps, form, metric and corpus. */
 static int complete_meta(struct run_config *c, const struct model *m, struct err *e) {
     if (!config_is_meta(c)) return 0;
     if (regime_refuse(c, &m->arch, e) || check_epochs(c, e)) return e->code;
@@ -310,7 +311,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     free(text);
     if (!rc) rc = config_complete_regime(c, e);
     if (rc) return rc;
-    if (config_is_meta(c)) xreplace(&c->metric, NULL); /* said anew below */
+    if (config_is_meta(c)) xreplace(&c->metric, NULL); /* set below */
     c->max_len = run_max_len(c, m);
     for (int i = 0; i < tasks->count; i++) {
         rows += tasks->task[i]->train.rows;
@@ -325,13 +326,15 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
         return e->code;
     if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
     c->steps = config_steps(c, rows);
-    if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
+    if (c->steps < 1)
+        return err_set(e, ERR_USAGE,
+                       "--epochs %g: less than one training step; use a larger value or --steps", c->epochs);
     return 0;
 }
 
-/* ---- what goes together ---- */
+/* ---- consistency ---- */
 
-/* An option that was set and would change nothing. */
+/* Refuses an option that is set but has no effect. */
 static int refuse_idle(const struct run_config *c, struct err *e) {
     struct run_config usual;
     const struct option *idle = NULL;
@@ -346,37 +349,42 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     if (!idle) return 0;
     if (idle->scope == OPTION_OF_JOIN)
         return err_set(e, ERR_USAGE,
-                       "--%s: is of a loss across the batch; this method has none (+ retriever)", idle->name);
+                       "--%s: applies only to contrastive (whole-batch) losses; add + retriever to the method", idle->name);
     if (idle->scope == OPTION_OF_SHARED)
-        return err_set(e, ERR_USAGE, "--%s: is of --share-frozen on; nothing else is kept there", idle->name);
+        return err_set(e, ERR_USAGE, "--%s: applies only with --share-frozen on", idle->name);
     if (idle->scope == OPTION_OF_ROWS)
         return err_set(e, ERR_USAGE,
-                       "--%s: an outer step takes episodes, not rows: say --regime 'meta(tasks=N, support=N, "
+                       "--%s: does not apply to runs over episodes; use --regime 'meta(tasks=N, support=N, "
                        "query=N)'",
                        idle->name);
     if (idle->scope == OPTION_OF_META)
-        return err_set(e, ERR_USAGE, "--%s: is of a run over episodes (--regime meta)", idle->name);
+        return err_set(e, ERR_USAGE, "--%s: applies only to runs over episodes (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_PROMPT_TEXT)
-        return err_set(e, ERR_USAGE, "--%s: no module starts from it: say prompt(init=text)", idle->name);
-    if (idle->scope == OPTION_OF_PRODUCT)
-        return err_set(e, ERR_USAGE, "--%s: is of prompts that are products (mpt, or prompt(source=product))",
+        return err_set(e, ERR_USAGE, "--%s: no module is initialized from it; use prompt(init=text)",
                        idle->name);
+    if (idle->scope == OPTION_OF_PRODUCT)
+        return err_set(e, ERR_USAGE,
+                       "--%s: applies only to factored prompts (mpt, or prompt(source=product))", idle->name);
     if (idle->scope == OPTION_OF_TEACHERS)
-        return err_set(e, ERR_USAGE, "--%s: nobody teaches this run: say --teachers", idle->name);
+        return err_set(e, ERR_USAGE, "--%s: the run has no teachers; add --teachers", idle->name);
     if (idle->scope == OPTION_OF_MASKED)
-        return err_set(e, ERR_USAGE, "--%s: is of masked words (--form masked)", idle->name);
+        return err_set(e, ERR_USAGE, "--%s: applies only to masked language modeling (--form masked)",
+                       idle->name);
     if (idle->scope == OPTION_OF_TASKS)
-        return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)",
+        return err_set(e, ERR_USAGE, "--%s: applies only to multi-task runs, and this run has one task; use "
+                                     "--tasks A,B",
                        idle->name);
     if (idle->scope == OPTION_OF_TEXTS)
-        return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s",
+        return err_set(e, ERR_USAGE, "--%s: applies only to text-to-text runs; %s is trained with a "
+                                     "classification head on %s",
                        idle->name, c->task, c->model);
-    return err_set(e, ERR_USAGE, "--%s: is of %s; this run has --optimizer %s", idle->name,
+    return err_set(e, ERR_USAGE, "--%s: applies only to --optimizer %s; this run has --optimizer %s",
+                   idle->name,
                    idle->scope == OPTION_OF_SGD ? "sgd" : "adamw", optimizer_name(c->optimizer));
 }
 
-/* The record is JSON, which is UTF-8: a path or column that is not would be another one when it is read
- * back, and the run could be trained but not used. */
+/* Refuses paths and columns that are not UTF-8: the run is stored as JSON, and they could not be read
+ * back. */
 static int refuse_bytes(const struct run_config *c, struct err *e) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
@@ -384,83 +392,87 @@ static int refuse_bytes(const struct run_config *c, struct err *e) {
         if (!text || utf8_valid(text, strlen(text))) continue;
         if (o->is & OPTION_DECIDES)
             return err_set(e, ERR_USAGE,
-                           "--%s: \"%s\" is not UTF-8, and the record of a run is; name a column by its "
-                           "position, as #2",
+                           "--%s: not valid UTF-8: \"%s\"; select the column by position, for example #2",
                            o->name, text);
         return err_set(e, ERR_USAGE,
-                       "%s: the path is not UTF-8, and the run could not find it again; rename it", text);
+                       "%s: the path is not valid UTF-8 and cannot be recorded; rename it", text);
     }
     return 0;
 }
 
-/* A seed without a draw. */
+/* Refuses a seed for sampling that does not happen. */
 static int check_draws(const struct run_config *c, struct err *e) {
     if (c->split_seed && !(c->split > 0) && !c->split_validation)
-        return err_set(e, ERR_USAGE, "--split-seed: needs --split or --split-validation with it");
-    if (c->limit_seed && !(c->limit > 0)) return err_set(e, ERR_USAGE, "--limit-seed: needs --limit with it");
+        return err_set(e, ERR_USAGE, "--split-seed: requires --split or --split-validation");
+    if (c->limit_seed && !(c->limit > 0)) return err_set(e, ERR_USAGE, "--limit-seed: requires --limit");
     return 0;
 }
 
-/* What a run can be learned by so far. */
+/* Refuses regimes that petri train does not support. */
 static int check_regime(const struct run_config *c, struct err *e) {
     const struct regime r = config_regime(c);
     if (r.kind == REGIME_FEWSHOT)
         return err_set(
             e, ERR_USAGE,
-            "--regime fewshot: is of petri adapt and petri fewshot, whose draws are runs of their own");
+            "--regime fewshot: not available in petri train; use petri adapt or petri fewshot");
     if (r.kind != REGIME_META && c->method.generated.on)
         return err_set(
             e, ERR_USAGE,
-            "--method: its generated head is made for the classes of an episode: say --regime meta, or leave "
-            "+ generated-head out");
+            "--method: a generated head needs the classes of an episode; use --regime meta, or remove + "
+            "generated-head");
     if (r.kind == REGIME_META && c->embed_every)
-        return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task, not over episodes");
+        return err_set(e, ERR_USAGE, "--embed-every: not available for runs over episodes");
     return 0;
 }
 
-/* What does not go with masked words, which are others at each step. */
+/* Refuses options that masked language modeling does not support. */
 static int check_masked(const struct run_config *c, struct err *e) {
     if (c->form != FORM_MASKED) return 0;
     if (c->tasks)
-        return err_set(e, ERR_USAGE, "--form masked: is of one file of texts, not of several tasks");
+        return err_set(e, ERR_USAGE, "--form masked: takes one file of texts; --tasks is not supported");
     if (config_is_meta(c))
         return err_set(e, ERR_USAGE,
-                       "--form masked: is not over episodes; --episodes smlmt:FILE masks words of those");
+                       "--form masked: not available for runs over episodes; use --episodes smlmt:FILE for "
+                       "masked-word episodes");
     if (config_has_join(c))
-        return err_set(e, ERR_USAGE, "--form masked: has no loss across the batch; leave + retriever out");
+        return err_set(e, ERR_USAGE, "--form masked: contrastive (whole-batch) losses are not supported; "
+                                     "remove + retriever");
     if (c->share_frozen)
-        return err_set(e, ERR_USAGE, "--share-frozen: masked words are others at each step; leave it off");
+        return err_set(e, ERR_USAGE, "--share-frozen: not available with --form masked, where inputs change "
+                                     "at each step; use --share-frozen off");
     return 0;
 }
 
 static int check_prompt_text(const struct run_config *c, struct err *e) {
     if (!config_takes_prompt_text(c) || (c->prompt_text && *c->prompt_text)) return 0;
     return err_set(e, ERR_USAGE,
-                   "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
+                   "--method: a prompt with init=text is initialized from a text; add --prompt-text TEXT");
 }
 
-/* Teachers, one for each task, of what is learned step by step from rows. */
+/* Refuses teachers where distillation is not supported; there is one teacher per task. */
 static int check_teachers(const struct run_config *c, int tasks, struct err *e) {
     if (!c->teachers) return 0;
     int n = c->teachers->count;
     if (config_is_meta(c) || config_is_staged(c))
-        return err_set(e, ERR_USAGE, "--teachers: teachers over episodes or in stages are not built");
+        return err_set(e, ERR_USAGE, "--teachers: not supported for runs over episodes or in stages");
     if (config_has_join(c))
         return err_set(e, ERR_USAGE,
-                       "--teachers: teachers beside a loss across the batch (+ retriever) are not built");
+                       "--teachers: not supported with contrastive (whole-batch) losses; remove + retriever");
     if (c->form == FORM_MASKED)
-        return err_set(e, ERR_USAGE, "--teachers: teachers of masked words are not built");
+        return err_set(e, ERR_USAGE, "--teachers: not supported with --form masked");
     if (n == tasks || !tasks) return 0;
     return err_set(e, ERR_USAGE,
-                   "--teachers %s: names %d, and the run has %d task%s: one for each, in their order",
+                   "--teachers %s: %d teachers for %d task%s; give one run per task, in the order of the "
+                   "tasks",
                    c->teachers->text, n, tasks, tasks == 1 ? "" : "s");
 }
 
-/* What options, method and rows are to one another; what is not known of the rows is passed over. */
+/* Refuses options that contradict each other, the method or the data; unknown facts about the data are
+ * skipped. */
 static int check_together(const struct run_config *c, const struct config_facts *f, struct err *e) {
     if (c->accumulate > c->batch)
-        return err_set(e, ERR_USAGE, "--gradient-accumulation-steps %d: more than the batch of %d rows", c->accumulate,
-                       c->batch);
+        return err_set(e, ERR_USAGE, "--gradient-accumulation-steps %d: more than the batch size of %d",
+                       c->accumulate, c->batch);
     if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e) ||
         check_teachers(c, f->tasks, e))
         return e->code;
@@ -470,38 +482,39 @@ static int check_together(const struct run_config *c, const struct config_facts 
     if (!config_is_staged(c) && masked_is_fixed(&c->method))
         return err_set(
             e, ERR_USAGE,
-            "--method: pruning(mask=fixed) keeps the largest changes that a stage before it learned: say "
-            "--regime 'stages(diff-pruning; diff-pruning + pruning(mask=fixed))'");
+            "--method: pruning(mask=fixed) needs the mask of a previous stage; use --regime "
+            "'stages(diff-pruning; diff-pruning + pruning(mask=fixed))'");
     bool instances = c->method.retriever.instance != INSTANCE_NONE;
     if (config_has_join(c) && !c->tasks)
         return err_set(
             e, ERR_USAGE,
-            "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, or say "
-            "%s=none",
+            "retriever: the %s loss discriminates between tasks, and this run has one task; use --tasks A,B, "
+            "or %s=none",
             instances ? "instance" : "prototype", instances ? "instance" : "prototype");
     if (config_has_join(c) && instances && config_sampling(c).rule == SAMPLING_ONE_TASK)
         return err_set(e, ERR_USAGE,
-                       "--sampling %s: the retriever's instance loss needs rows of several tasks in a batch: "
-                       "say stratified, proportional or temperature",
+                       "--sampling %s: the retriever's instance loss needs several tasks in a batch; use "
+                       "stratified, proportional or temperature",
                        c->sampling->text);
     if (c->embed_every && f->tasks && !f->of[0].dev)
-        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed",
+        return err_set(e, ERR_USAGE, "--embed-every: %s has no validation set",
                        c->task ? c->task : f->of[0].name);
     for (int i = 0; i < f->tasks && c->tasks; i++)
         if (!f->of[i].dev)
             return err_set(e, ERR_USAGE,
-                           "--tasks: %s has no dev rows: \"best\" is of all tasks, so each needs some",
+                           "--tasks: %s has no validation set: the best checkpoint is selected over all "
+                           "tasks; add --split 10%%",
                            f->of[i].name);
     if (f->steps && c->warmup >= 1 && config_warmup_steps(c, f->steps) >= f->steps)
         return err_set(
             e, ERR_USAGE,
-            "--warmup %.0f: the run has %lld steps, so its rate would never be reached; give fewer, or a "
-            "share below 1, as 0.1",
+            "--warmup %.0f: the run has only %lld steps, so the learning rate would not reach its peak; use "
+            "fewer, or a share such as 0.1",
             floor(c->warmup), (long long)f->steps);
     return 0;
 }
 
-/* The labelled rows of a split. */
+/* Counts the labeled examples of a split. */
 static struct split_facts split_known(const struct task *t, const struct dataset *d) {
     struct split_facts x = { .path = d->path };
     size_t *rows = xcalloc((size_t)t->classes + 1, sizeof *rows);
@@ -541,8 +554,9 @@ int config_fits(const struct run_config *c, const struct config_facts *f, struct
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
     struct config_facts f = {
         .steps = c->steps, .tasks = tasks->count
-    }; /* its form and metric were checked when it was completed */
-    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
+    }; /* form and metric were checked by config_complete */
+    if (c->header && c->no_header) return err_set(e, ERR_USAGE,
+                                                  "--header and --no-header: mutually exclusive; use one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     for (int i = 0; i < tasks->count; i++)
         f.of[i] = config_rows_known(config_task_name(c, i), tasks->task[i]);
@@ -552,8 +566,8 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
 int config_check_plan(const struct plan *p, struct err *e) {
     if (p->trained) return 0;
     return err_set(e, ERR_USAGE,
-                   "V41: nothing is trained: a model that writes text has no head of its own, so add a "
-                   "module, as lora");
+                   "V41: no trainable parameters: an encoder\u2013decoder model has no classification head; "
+                   "add a module, for example lora");
 }
 
 void config_settle(struct run_config *c, bool texts) {
@@ -563,9 +577,10 @@ void config_settle(struct run_config *c, bool texts) {
 
 void config_reuse(struct run_config *c) {
     config_settle(c, c->form == FORM_TEXT);
-    /* such a one was cut to this when it was trained */
+    /* older versions reduced it to this when training */
     if (c->warmup >= 1 && config_warmup_steps(c, c->steps) >= c->steps && c->steps > 0)
         c->warmup = (double)(c->steps - 1);
     if (c->epochs > 0) c->steps = 0;
-    if (config_is_fewshot(c)) config_put(c, "regime", NULL); /* on all rows it is an ordinary run */
+    if (config_is_fewshot(c)) config_put(c, "regime", NULL); /* on the full training set it is an ordinary
+                                                              * run */
 }

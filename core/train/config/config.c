@@ -42,7 +42,7 @@ void config_init(struct run_config *c) {
     };
 }
 
-/* What `to` had of tasks is not its own, or gone. */
+/* Copies the tasks; those of `to` are not freed. */
 static void copy_tasks(struct run_config *to, const struct run_config *from) {
     to->tasks = from->tasks;
     to->of = from->tasks ? xcalloc((size_t)from->tasks, sizeof *to->of) : NULL;
@@ -88,7 +88,8 @@ static int config_unknown_option(const char *name, struct err *e) {
     return err_set(e, ERR_USAGE, "unknown option --%s", name);
 }
 
-/* What is right where the value looks like several: a list or range that a sweep takes. */
+/* Returns a hint for a value that looks like a list, a range or a number with a decimal comma; caller
+ * frees. */
 static char *config_list_hint(const struct option *o, const char *name, const char *value) {
     int64_t whole[64];
     double v;
@@ -102,21 +103,22 @@ static char *config_list_hint(const struct option *o, const char *name, const ch
     char *comma = strchr(inside, ',');
     bool point = !braces && comma && comma == inside + 1 && *inside == '0' &&
                  (o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE);
-    if (point && (*comma = '.', text_to_double(inside, &v))) hint = xprintf("; use a point: %s", inside);
+    if (point && (*comma = '.', text_to_double(inside, &v)))
+        hint = xprintf("; use a decimal point: %s", inside);
     else if (several && !strcmp(o->name, "seed")) hint = xprintf("; use --seeds %s", inside);
     else if (several && o->kind != OPTION_TEXT && o->kind != OPTION_METHOD)
         hint = xprintf(
-            "; lists are for petri sweep and go in braces: --%s '{%s%s}'", name, inside,
+            "; to try several values use petri sweep --%s '{%s%s}'", name, inside,
             range && !strchr(inside, ':') && text_to_ints(inside, whole, COUNT_OF(whole)) < 0 ? ":5" : "");
     free(copy);
     return hint ? hint : xstrdup("");
 }
 
-/* `name` is the spelling that was given. */
+/* Sets *e for an invalid value; `name` is the spelling that was given. */
 static int config_refused(const struct option *o, const char *name, const char *value, struct err *e) {
     const char *must = o->values ? o->values : "on|off";
     size_t words = 0;
-    if (!*value) return err_set(e, ERR_USAGE, "--%s: is empty, must be %s", name, must);
+    if (!*value) return err_set(e, ERR_USAGE, "--%s: empty value; must be %s", name, must);
     while (o->word && o->word[words]) words++;
     const char *near = words ? text_nearest(value, o->word, words) : NULL;
     if (near)
@@ -159,7 +161,7 @@ const char *config_option_name(const char *spelling) {
     return o ? o->name : NULL;
 }
 
-/* ---- comparing and taking over ---- */
+/* ---- comparing and copying ---- */
 
 const char *config_difference(const struct run_config *a, const struct run_config *b) {
     for (size_t i = 0; i < option_count(); i++)
@@ -218,7 +220,7 @@ void config_take_task(struct run_config *c, const char *task) {
     char *copy = xstrdup(task);
     reset(c, OPTION_ROWS);
     c->task = copy;
-    if (c->form == FORM_MASKED) c->form = FORM_AUTO; /* it is of the rows */
+    if (c->form == FORM_MASKED) c->form = FORM_AUTO; /* the form follows from the data */
 }
 
 void config_take_model(struct run_config *c, const char *model) {
@@ -270,10 +272,11 @@ int config_parse_seeds(const char *text, uint64_t *seed, int room, struct err *e
     }
     free(v);
     if (n > 0 && twice >= 0)
-        return err_set(e, ERR_USAGE, "--seeds %s: %lld stands twice; the same seed gives the same run", text,
-                       (long long)twice);
+        return err_set(e, ERR_USAGE, "--seeds %s: duplicate seed %lld: the same seed gives the same run",
+                       text, (long long)twice);
     if (n < 1)
-        return err_set(e, ERR_USAGE, "--seeds %s: must be up to %d integers from 0, as 1,2,3 or 1..3", text,
+        return err_set(e, ERR_USAGE, "--seeds %s: must be up to %d non-negative integers, for example 1,2,3 "
+                                     "or 1..3", text,
                        room);
     return n;
 }

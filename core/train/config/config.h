@@ -1,13 +1,11 @@
-/* The description of a run: everything that decides what it computes.  Compose, the verbs, a
- * clone and a resume hold this one struct; complete.h fills in what was left to defaults before
- * anything is stored or shown, and it is frozen with the run.  Two runs with equal configs and
- * equal files give equal bits.
+/* The config of a run: everything that determines its result. Compose, the verbs, clone and resume share this
+ * one struct; complete.h resolves defaults before a config is stored or shown, and the config of a stored run
+ * never changes. Two runs with equal configs and equal files give the same bits.
  *
- * Its texts are views of it, made by one table of options (option.h): the options of
- * `petri train` and their help, the JSON, the command line.  A new option is a member here and
- * a row there.
+ * All its texts follow from one table of options (option.h): the options of `petri train` and their help, the
+ * JSON, the command line. A new option is a member here and a row there.
  *
- * In config.c; several tasks in config_tasks.c. */
+ * In config.c; multi-task runs in config_tasks.c. */
 #ifndef CORE_TRAIN_CONFIG_CONFIG_H
 #define CORE_TRAIN_CONFIG_CONFIG_H
 
@@ -21,28 +19,28 @@
 enum schedule { SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_CONSTANT };
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 enum { KEEP_BEST = 1, KEEP_LAST = 2 };
-/* How a task with labels is put: by a head over the encoder, or as text to text.  Or a file of texts, a line
- * each, of which words are masked and guessed. */
+/* How a model is trained on a task: with a classification head on the encoder, text-to-text, or masked
+ * language modeling on a file with one text per line. */
 enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT, FORM_MASKED };
-/* What the losses of a step's target tokens are divided by (docs/text.md). */
+/* Reduction of the losses of a step's target tokens (docs/text.md). */
 enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
-/* Of several tasks: what "best" is of, their average or each task's own; and what the average takes, each
- * task's deciding metric or all metrics flat. */
+/* Multi-task runs: whether the best checkpoint is selected by the average or per task, and whether the
+ * average is over each task's primary metric or over every metric. */
 enum best_of { BEST_AVERAGE, BEST_PER_TASK };
 enum average { AVERAGE_ONE, AVERAGE_ALL };
-/* Where a loss looks across the batch: whether the parts' tapes are held until it is known, or the encoder
- * runs twice; the same numbers. */
+/* Contrastive (whole-batch) losses: whether activations of the shards are stored until the loss is known, or
+ * the encoder runs twice; the result is the same. */
 enum join_way { JOIN_AUTO, JOIN_HELD, JOIN_TWICE };
-enum { RUN_TASKS = 64 }; /* most tasks of a run */
+enum { RUN_TASKS = 64 }; /* maximum number of tasks of a run */
 
-/* Values of options that travel parsed, with the text that they were given as (struct option_parser). */
+/* Parsed values of options with their text (struct option_parser). */
 struct sampling_said;
 struct regime_said;
 struct teachers;
 struct corpus_ways;
 struct corpus_words;
 
-/* The tasks of a run, prepared by run_prepare_task, in the order of its description.  Borrowed. */
+/* The tasks of a run, prepared by run_prepare_task, in the order of its config. Borrowed. */
 struct task;
 struct run_tasks {
     int count;
@@ -51,183 +49,186 @@ struct run_tasks {
 
 struct run_config {
     struct method method;
-    char *model; /* as the user named it; the folder it stands for is beside it */
+    char *model; /* as the user named it; model_folder is the resolved folder */
     char *model_folder, *model_sha256;
-    char *model_facts; /* what it is beside its weights (facts.h); NULL: not known, in runs of before */
-    /* Which rows: a task's folder, or files (config_source). */
-    char *task;                  /* a name or folder; completed, the name shown: "reviews", "a.tsv" */
+    char *model_facts; /* properties besides the weights (facts.h); NULL: unknown, in runs of older
+                        * versions */
+    /* The data: a task's folder, or files (config_source). */
+    char *task;                  /* a name or folder; completed: the displayed name, "reviews" or "a.tsv" */
     char *task_folder;           /* or NULL */
     char *train_file, *dev_file; /* the files read */
     char *train_sha256, *dev_sha256;
-    char *second_dev_sha256; /* of a task with two dev files; NULL: one, or not known, in runs of before */
-    bool official_dev;           /* dev_official.tsv in place of dev.tsv */
-    bool no_dev;                 /* the folder's dev rows are not read */
-    double split;                /* share of the train rows that is held out as dev rows; 0: none */
-    bool split_validation;       /* dev and test rows of the dev rows (struct task_source) */
+    char *second_dev_sha256; /* of a task with two dev files; NULL: one, or unknown in runs of older
+                              * versions */
+    bool official_dev;           /* dev_official.tsv instead of dev.tsv */
+    bool no_dev;                 /* ignore the validation set of the folder */
+    double split;                /* share of the training set held out for validation; 0: none */
+    bool split_validation;       /* split the validation set into validation and test set (struct
+                                  * task_source) */
     uint64_t split_seed;
-    double limit;                /* of the train rows that are left: below 1 a share, else how many; 0: all */
+    double limit;                /* of the remaining training set: below 1 a share, else a number of examples;
+                                  * 0: all */
     uint64_t limit_seed;
-    char *text_column, *text_b_column, *label_column; /* NULL: by layout */
-    char *source_column, *target_column; /* of texts to texts */
-    bool header, no_header; /* of a table: its first line names the columns, or does not; neither: struct
+    char *text_column, *text_b_column, *label_column; /* NULL: inferred from the layout */
+    char *source_column, *target_column; /* of text-to-text tasks */
+    bool header, no_header; /* whether the first line of a table is a header; neither: struct
                              * dataset_options.header */
-    char *delimiter;        /* of a table; NULL: by its name */
-    char *no_gold;          /* the label that stands for none; NULL: struct dataset_options.no_gold */
-    int regression; /* as asked: -1 decided by the data and said, 0 classes, 1 scores */
-    char *positive; /* the class that F1 is of; NULL: the task's */
-    char *metric;   /* the one that decides "best" */
+    char *delimiter;        /* of a table; NULL: by the file name */
+    char *no_gold;          /* label of unlabeled examples; NULL: struct dataset_options.no_gold */
+    int regression; /* -1: inferred from the data, 0: classes, 1: scores */
+    char *positive; /* the class for which F1 is computed; NULL: the task's */
+    char *metric;   /* primary metric, which selects the best checkpoint */
 
-    /* Several tasks (config_tasks.c): of each, in its order, a description in which only what says its rows
-     * has a say, with its name in this run and its weight in the loss.  The members above are then those of
-     * none, but `task`, which names them all. */
-    int tasks;      /* 0: the run's rows are those above */
+    /* Multi-task runs (config_tasks.c): one config per task, of which only the data options apply, with the
+     * task's name in this run and its loss weight. The data members above are then unused, except `task`,
+     * which names all tasks. */
+    int tasks;      /* 0: the data are those above */
     struct run_config *of;
-    char *task_name; /* of an element of `of`: unlike the others', "mrpc" */
+    char *task_name; /* of an element of `of`: unique, "mrpc" */
     double task_weight;
-    char *tasks_given; /* as asked for: "A,B,C", or a list file */
+    char *tasks_given; /* as given: "A,B,C", or a list file */
     char *weights;  /* "rte=2,cola=0.5"; NULL: 1 each */
     struct sampling_said *sampling; /* sampling.h; NULL: proportional */
     enum average average;
     enum best_of best_of;
 
-    char *prompt_text; /* that a prompt with init=text starts from; NULL: none */
-    struct teachers *teachers; /* runs of one task that teach this one (distil.h); NULL: none */
-    double distil_logits, distil_hidden; /* what their answers and their hidden states count in the loss */
-    struct regime_said *regime; /* how it is learned, where the tasks do not say it (regime.h); NULL: single,
-                                 * or multi */
-    /* over episodes (episodes.h) */
-    char *episodes; /* "smlmt:FILE"; NULL: the tasks' own rows */
+    char *prompt_text; /* text from which a prompt with init=text is initialized; NULL: none */
+    struct teachers *teachers; /* single-task runs that are teachers of this one (distil.h); NULL: none */
+    double distil_logits, distil_hidden; /* weights of the distillation losses */
+    struct regime_said *regime; /* training regime (regime.h); NULL: single or multi, by the tasks */
+    /* runs over episodes (episodes.h) */
+    char *episodes; /* "smlmt:FILE"; NULL: the examples of the tasks */
     char *episodes_sha256;
-    struct corpus_ways *ways;   /* words of an episode of such a corpus (corpus.h); NULL: 2-5 */
-    struct corpus_words *words; /* how they are drawn; NULL: uniform */
-    double mix;     /* the share of the tasks' own episodes beside a corpus */
+    struct corpus_ways *ways;   /* number of words per episode of a corpus (corpus.h); NULL: 2-5 */
+    struct corpus_words *words; /* how they are sampled; NULL: uniform */
+    double mix;     /* share of episodes drawn from tasks when a corpus is also used */
     uint64_t seed;
-    int batch;      /* rows a step, all micro-batches together */
-    int accumulate; /* micro-batches a step; 1 */
-    int64_t steps;  /* planned steps, whichever way they were given */
-    double epochs;  /* as given, 0 when steps were given */
-    int max_len;    /* tokens a row, special ones included */
-    /* text to text */
-    enum form form; /* resolved to another than FORM_AUTO */
-    bool whole_words; /* masked words: those of several tokens are masked as one */
-    bool prefix;    /* a labelled task's sources begin with its name */
-    int max_target; /* tokens of a target, its end included; also of a text generated */
+    int batch;      /* batch size: examples per step over all micro-batches */
+    int accumulate; /* gradient accumulation steps: micro-batches per step */
+    int64_t steps;  /* number of training steps, from --steps or --epochs */
+    double epochs;  /* as given; 0 when steps were given */
+    int max_len;    /* maximum sequence length in tokens, special tokens included */
+    /* text-to-text */
+    enum form form; /* completed: never FORM_AUTO */
+    bool whole_words; /* masked language modeling: mask all tokens of a word together */
+    bool prefix;    /* prepend the task's name to the source texts of a labeled task */
+    int max_target; /* maximum length of a target or generated text in tokens, end token included */
     enum loss_mean loss_mean;
-    double smoothing; /* share of the loss that is spread over the vocabulary */
+    double smoothing; /* label smoothing */
     int beams;      /* of evaluations; 1: greedy */
-    int samples;    /* dev rows whose generated texts are told */
-    int sample_every; /* steps between these, begun at step 0; 0: at evaluations alone */
+    int samples;    /* validation examples whose generated texts are saved */
+    int sample_every; /* steps between these, from step 0; 0: only at evaluations */
 
     int eval_every; /* steps between evaluations; 0: at the end of each epoch and of the run */
-    int eval_rows;  /* dev rows, drawn once and fixed; 0: all */
-    int early_stop; /* evaluations without a better one before stopping; 0: never */
+    int eval_rows;  /* validation examples, sampled once; 0: all */
+    int early_stop; /* evaluations without improvement before stopping; 0: never */
     int keep;       /* KEEP_ bits */
-    int embed_every; /* steps between sets of vectors, begun at step 0 and ended with the run; 0: none */
-    int embed_rows; /* dev rows of such a set, drawn once, evenly over the classes */
+    int embed_every; /* steps between sets of embeddings, from step 0 to the last step; 0: none */
+    int embed_rows; /* validation examples in a set, sampled once, stratified by class */
     enum join_way join;
-    int join_memory; /* MB: held as long as all parts fit */
-    bool share_frozen; /* layers below the method run once a row, as in evaluation (share.h) */
-    int cache_limit; /* MB that these rows may take on disk, of all runs; 0: they are not kept */
-    int shards;     /* S: parts of a step; same bits for any number of workers */
+    int join_memory; /* MB for stored activations */
+    bool share_frozen; /* compute layers below the method once per example, in evaluation mode (share.h) */
+    int cache_limit; /* MB on disk for these, over all runs; 0: no cache */
+    int shards;     /* shards per step; the result does not depend on the number of workers */
 
     enum optimizer optimizer;
-    double lr; /* 0: the method's usual one (config_default_lr) */
-    double beta1, beta2, epsilon, momentum, weight_decay, clip; /* clip 0: none */
+    double lr; /* learning rate; 0: the method's default (config_default_lr) */
+    double beta1, beta2, epsilon, momentum, weight_decay, clip; /* clip 0: no gradient clipping */
     enum schedule schedule;
     double warmup;  /* < 1: share of the steps; ≥ 1: steps */
-    double dropout; /* hidden, attention and classifier; -1: as published in the model's config */
+    double dropout; /* hidden, attention and classifier dropout; -1: from the model's config */
 };
 
-/* Defaults: lora at its usual rate, batch 32, epochs 3, max_len 128, AdamW (0.9, 0.999, 1e-8), decay 0,
- * clip 1, linear without warm-up, dropout as published, 4 shards, keep best and last, seed 1, no vectors
- * (of 200 rows); max_target 128, loss the mean over tokens, no smoothing, greedy, 6 samples every 50
- * steps. */
+/* Sets the defaults: lora with its default learning rate, batch size 32, 3 epochs, maximum length 128, AdamW
+ * (0.9, 0.999, 1e-8), no weight decay, gradient clipping at 1, linear schedule without warm-up, dropout of
+ * the model's config, 4 shards, best and last checkpoint, seed 1, no embeddings (of 200 examples); target
+ * length 128, loss averaged over tokens, no label smoothing, greedy decoding, 6 samples every 50 steps. */
 void config_init(struct run_config *c);
 void config_copy(struct run_config *to, const struct run_config *from);
 void config_release(struct run_config *c);
 char *config_json(const struct run_config *c); /* caller frees */
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e);
 
-/* The tasks of a run: 1, or as many as it was given, or 0 where a corpus makes its episodes;
- * and the description of task i's rows (of *c itself
- * with one task). */
+/* Returns the number of tasks: 0 where all episodes come from a corpus. config_rows returns the config that
+ * describes the data of task i: *c itself in a single-task run. */
 int config_task_count(const struct run_config *c);
 struct run_config *config_rows(struct run_config *c, int i);
 const struct run_config *config_rows_of(const struct run_config *c, int i);
-/* The task's name among several, "" where there is one. */
+/* Returns the name of task i, "" in a single-task run. */
 const char *config_task_name(const struct run_config *c, int i);
-/* The task of that name, or -1 with *e (ERR_USAGE), which lists them; name NULL: none was said. */
+/* Returns the index of the task `name`, or -1 with *e (ERR_USAGE), which lists the names; name NULL: not
+ * given. */
 int config_task_find(const struct run_config *c, const char *name, struct err *e);
-/* Takes the tasks away: c is of one, whose rows its own members say. */
+/* Removes the tasks: c becomes a single-task config, described by its own members. */
 void config_drop_tasks(struct run_config *c);
-/* Everything of c, with task i alone: what its rows are opened, prepared and completed by.  Released by
- * config_release. */
+/* Writes a single-task copy of c with the data of task i, by which that task is opened, prepared and
+ * completed. Release it with config_release. */
 void config_of_task(const struct run_config *c, int i, struct run_config *out);
-/* Reads --tasks: names and folders with commas, or a list file, paths in it relative to the file:
+/* Parses --tasks: names and folders separated by commas, or a list file with paths relative to it:
  * [{"name","task"} or {"name","train","dev","text","text_b","label","source","target","kind","metric"}]; more
- * keys in docs/tasks.md.  ERR_USAGE, also for options that say how one task's rows are read; ERR_INPUT.
- * Once, after the other options are set. */
+ * keys in docs/tasks.md. ERR_USAGE, also for options that describe the data of one task; ERR_INPUT. Call
+ * once, after the other options are set. */
 int config_set_tasks(struct run_config *c, const char *text, struct err *e);
-/* Adds a task whose rows `rows` says, to those there are; its own rows are then none's.  ERR_USAGE for a name
- * that no task can have, or one has. */
+/* Appends a task with the data of `rows`; the data options of c itself are reset. ERR_USAGE for an invalid or
+ * duplicate name. */
 int config_add_task(struct run_config *c, const struct run_config *rows, const char *name, struct err *e);
-/* Takes over what a config of task i alone (config_of_task) says of its rows by now. */
+/* Copies the data options of a single-task config (config_of_task) back to task i. */
 void config_put_task(struct run_config *c, int i, const struct run_config *one);
-/* After a change of an option that is said once for each task (OPTION_EACH): hands it to them. */
+/* Copies the OPTION_EACH options of c to its tasks, after one of them was changed. */
 void config_tell_each(struct run_config *c);
-/* Other tasks, as config_set_tasks reads them, in place of the rows there were, whenever: how they are
- * sampled and averaged stays, --weights too where all their names are among the tasks.  "" or "none": the
- * first of them alone.  On failure *c is as it was. */
+/* Replaces the tasks by those of `text` (config_set_tasks): sampling and averaging are preserved, and
+ * --weights where it names only existing tasks. "" or "none": a single-task run on the first task. On failure
+ * *c is unchanged. */
 int config_take_tasks(struct run_config *c, const char *text, struct err *e);
-/* Other weights of the tasks there are; "" or "none": 1 each.  On failure *c is as it was. */
+/* Replaces the loss weights of the tasks; "" or "none": 1 each. On failure *c is unchanged. */
 int config_take_weights(struct run_config *c, const char *text, struct err *e);
-/* The line that would train this: "petri train …", words quoted for a shell, what is at its default left
- * out, but method, rate and seed.  Caller frees. */
+/* Returns the command line of the config, "petri train …", quoted for a shell, without options that have
+ * their defaults, except method, learning rate and seed. Caller frees. */
 char *config_command(const struct run_config *c);
 
-/* Sets one option by its command-line name without dashes ("lr", "early-stop"); the value
- * is checked and refused with its range.  ERR_USAGE names the option as it was given.  Setting
- * steps takes back epochs, and the other way round. */
+/* Sets one option by its command-line name without dashes ("lr", "early-stop"). ERR_USAGE names the option as
+ * it was given and the valid range. Setting steps resets epochs and vice versa. */
 int config_set(struct run_config *c, const char *option, const char *value, struct err *e);
-/* Sets one option to a value that is known to be good, and nothing besides; NULL resets it. */
+/* Sets one option to a value that is known to be valid, and no other; NULL resets it. */
 void config_put(struct run_config *c, const char *option, const char *value);
-/* The option's value as config_set would take it; caller frees; NULL for an unknown option. */
+/* Returns the option's value in the form of config_set; caller frees; NULL for an unknown option. */
 char *config_get(const struct run_config *c, const char *option);
 
-/* Returns the option's own name for its name or an alias; NULL for an unknown option. */
+/* Returns the canonical name for an option's name or alias; NULL for an unknown option. */
 const char *config_option_name(const char *spelling);
 
-/* The option in which two configs would train differently, or NULL.  Names of files,
- * what is kept and vectors do not count. */
+/* Returns the name of an option in which two configs differ and would train differently, or NULL. File names,
+ * saved checkpoints and embeddings do not count. */
 const char *config_difference(const struct run_config *a, const struct run_config *b);
 
-/* SHA-256 of what a completed config computes: everything that decides, with the hashes of model and rows,
- * the seed too. Names of files, what is kept and vectors do not count: two runs of the same key are the same
- * run twice. */
+/* Writes the SHA-256 of everything in a completed config that determines the result, including the seed and
+ * the hashes of model and data. File names, saved checkpoints and embeddings do not count: runs with the same
+ * key repeat each other. */
 void config_key(const struct run_config *c, char out[65]);
 
-/* Reads "1,2,3" or "1..3" into at most `room` seeds; returns how many, or ERR_USAGE. */
+/* Parses "1,2,3" or "1..3" into at most `room` seeds; returns their number, or ERR_USAGE. */
 int config_parse_seeds(const char *text, uint64_t *seed, int room, struct err *e);
 
-/* A text that is the same for configs whose rows are read and encoded the same way.  Caller frees. */
+/* Returns a key that is equal for configs whose data are read and tokenized the same way. Caller frees. */
 char *config_rows_key(const struct run_config *c);
 
-/* Other rows: a task by name or folder in place of whatever was there; what said how the old rows are read
- * (files, columns, kind, metric) goes with them. */
+/* Replaces the data by a task, given by name or folder, and resets the other data options (files, columns,
+ * kind, metric). */
 void config_take_task(struct run_config *c, const char *task);
-/* Another model, by name or folder; the form is decided anew, but masked words, which are of the rows. */
+/* Replaces the model, given by name or folder, and resets the form, except FORM_MASKED, which follows from
+ * the data. */
 void config_take_model(struct run_config *c, const char *model);
-/* The same rows as *from, with what is of several tasks together. */
+/* Copies the data options of *from, including those of multi-task runs. */
 void config_take_rows(struct run_config *c, const struct run_config *from);
-/* The same model and rows as *from. */
+/* Copies the model and the data options of *from. */
 void config_take_source(struct run_config *c, const struct run_config *from);
 bool config_same_source(const struct run_config *a, const struct run_config *b);
 
-/* Whether it names rows: a run on a corpus of episodes may have none. */
+/* Returns whether the config names data: a run over episodes of a corpus may have none. */
 bool config_has_rows(const struct run_config *c);
-/* Whether a loss of the method looks across the whole batch. */
+/* Returns whether the method has a contrastive (whole-batch) loss. */
 bool config_has_join(const struct run_config *c);
-/* Whether a prompt starts from prompt_text. */
+/* Returns whether a prompt of the method is initialized from prompt_text. */
 bool config_takes_prompt_text(const struct run_config *c);
 
 const char *optimizer_name(enum optimizer o);

@@ -1,4 +1,4 @@
-/* A config as the command line that would train it (config.h), by the table of options. */
+/* The command line of a config (config.h), from the table of options. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "core/base/text.h"
 #include "core/train/config/option.h"
 
-/* What stands for the member: a completed config names folders, and files only where there is no folder. */
+/* Returns the text to print for a member: a completed config names folders, and files only where there is no
+ * folder. */
 static const char *standing(const struct run_config *c, const struct option *o) {
     const char *s = option_text(c, o);
     if (o->offset == offsetof(struct run_config, model))
@@ -20,8 +21,8 @@ static const char *standing(const struct run_config *c, const struct option *o) 
     return file && c->task_folder ? NULL : s;
 }
 
-/* Tasks as --tasks takes them, from anywhere: their folders where these have the tasks' names, else as they
- * were given.  Caller frees. */
+/* Returns the value of --tasks, valid in any working directory: folders where their names are those of the
+ * tasks, else the value as given. Caller frees. */
 static char *tasks_said(const struct run_config *c) {
     struct buf b = BUF_INIT;
     bool list = text_ends(c->tasks_given, ".json"), folders = !list;
@@ -45,7 +46,7 @@ char *config_command(const struct run_config *c) {
         if (!o->name || (c->tasks && option_of_one_task(o)) ||
             (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o)))
             continue;
-        /* the steps of a completed config follow from its epochs */
+        /* the number of steps follows from the epochs */
         if (o->offset == offsetof(struct run_config, steps) && c->epochs > 0) continue;
         if (o->has_unset && !o->unset_word && option_number(c, o) == o->unset) continue;
         const char *text = o->kind == OPTION_TEXT ? standing(c, o) : "";

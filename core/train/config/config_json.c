@@ -1,4 +1,4 @@
-/* A config as JSON (config.h), by the table of options. */
+/* Conversion of a config to and from JSON (config.h), by the table of options. */
 #include <stdlib.h>
 
 #include "core/base/buf.h"
@@ -25,7 +25,7 @@ static void config_json_add_tasks(struct buf *b, const struct run_config *c) {
     buf_putc(b, ']');
 }
 
-/* only: the OPTION_ bits of the rows that are written; 0: all. */
+/* only: OPTION_ bits of the options to write; 0: all. */
 static void add_config(struct buf *b, const struct run_config *c, int only) {
     buf_putc(b, '{');
     for (size_t i = 0; i < option_count(); i++) {
@@ -61,7 +61,8 @@ char *config_json(const struct run_config *c) {
 }
 
 static int config_json_wrong(const struct option *o, const char *value, struct err *e) {
-    return err_set(e, ERR_INPUT, "%s: \"%s\" is \"%s\", not %s", config_json_config_name, o->key, value,
+    return err_set(e, ERR_INPUT, "%s: \"%s\": invalid value \"%s\"; must be %s", config_json_config_name,
+                   o->key, value,
                    o->values ? o->values : "on|off");
 }
 
@@ -79,14 +80,14 @@ static int config_json_read_member(struct run_config *c, const struct option *o,
     }
     if (!json_get_double(all, config_json_config_name, o->key, &v, e)) return e->code;
     if (!(o->has_unset && v == o->unset) && !option_in_range(o, v))
-        return err_set(e, ERR_INPUT, "%s: \"%s\" is out of its range %s", config_json_config_name, o->key,
+        return err_set(e, ERR_INPUT, "%s: \"%s\": out of range; must be %s", config_json_config_name, o->key,
                        o->values);
     option_set_number(c, o, v);
     return 0;
 }
 
-/* How rows were read before a config could say it: -1 among whole numbers was no class, and a first
- * line was the header also where every column was chosen by its number. */
+/* Sets the rules by which older versions read data: the integer label -1 marked unlabeled examples, and the
+ * first line was a header even where all columns were selected by number. */
 static void read_rows_as_then(struct run_config *c) {
     const char *const column[] = { c->text_column, c->source_column };
     if (c->regression == 0) c->no_gold = xstrdup("-1");
@@ -97,8 +98,8 @@ static int config_json_read_tasks(struct run_config *c, const json_t *list, stru
     if (!list) return 0;
     size_t n = json_array_size(list);
     if (!json_is_array(list) || n < 2 || n > RUN_TASKS)
-        return err_set(e, ERR_INPUT, "%s: \"tasks\" is no list of 2 to %d tasks", config_json_config_name,
-                       RUN_TASKS);
+        return err_set(e, ERR_INPUT, "%s: \"tasks\" must be an array of 2 to %d tasks",
+                       config_json_config_name, RUN_TASKS);
     c->of = xcalloc(n, sizeof *c->of);
     for (size_t k = 0; k < n; k++) {
         struct run_config *of = &c->of[c->tasks++];
@@ -107,7 +108,9 @@ static int config_json_read_tasks(struct run_config *c, const json_t *list, stru
             if (option_at(i)->is & OPTION_ROWS &&
                 config_json_read_member(of, option_at(i), json_array_get(list, k), e))
                 return e->code;
-        if (!of->task_name) return err_set(e, ERR_INPUT, "%s: a task has no name", config_json_config_name);
+        if (!of->task_name)
+            return err_set(e, ERR_INPUT, "%s: \"tasks\": a task has no \"task_name\"",
+                           config_json_config_name);
     }
     return 0;
 }
@@ -121,11 +124,11 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
     int rc = json_is_object(all) ? 0 : err_set(e, ERR_INPUT, "%s: not a JSON object",
                                                config_json_config_name);
     out->epochs = 0;
-    out->form = FORM_CLASSES; /* a config that does not say: there was no other form */
+    out->form = FORM_CLASSES; /* older versions had no other form */
     for (size_t i = 0; i < option_count() && !rc; i++)
         rc = config_json_read_member(out, option_at(i), all, e);
     if (!rc) rc = config_json_read_tasks(out, json_object_get(all, "tasks"), e);
-    /* nor did it say this */
+    /* older versions did not record this */
     if (!rc && !json_object_get(all, "official_dev"))
         out->official_dev = out->dev_file && text_ends(out->dev_file, "/dev_official.tsv");
     if (!rc && !json_object_get(all, "no_gold")) read_rows_as_then(out);

@@ -1,4 +1,4 @@
-/* The tasks of a run's description (config.h). */
+/* The tasks of a multi-task config (config.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,9 +48,11 @@ int config_task_find(const struct run_config *c, const char *name, struct err *e
     if (found >= 0) return found;
     char *list = config_tasks_names(c);
     if (c->tasks && !name)
-        err_set(e, ERR_USAGE, "the run has several tasks: say which with --task (%s)", list);
-    else if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, list);
-    else err_set(e, ERR_USAGE, "--task %s: this run has one task, %s", name, c->task ? c->task : "unnamed");
+        err_set(e, ERR_USAGE, "--task: required for a multi-task run; choose one of %s", list);
+    else if (c->tasks) err_set(e, ERR_USAGE, "--task %s: unknown task; the run has %s", name, list);
+    else
+        err_set(e, ERR_USAGE, "--task %s: not applicable: the run has one task, %s", name,
+                c->task ? c->task : "unnamed");
     free(list);
     return -1;
 }
@@ -87,7 +89,7 @@ void config_tell_each(struct run_config *c) {
     for (int i = 0; i < c->tasks; i++) take_each(&c->of[i], c);
 }
 
-/* A name that events, files and columns can carry; taken over. */
+/* Sets the name of a task and takes ownership of it; it must be valid in events, file names and columns. */
 static int name_task(struct run_config *c, struct run_config *of, char *name, struct err *e) {
     of->task_name = name;
     of->task_weight = 1;
@@ -96,8 +98,8 @@ static int name_task(struct run_config *c, struct run_config *of, char *name, st
     if (!good) {
         char *shown = text_visible(name, strlen(name));
         err_set(e, ERR_USAGE,
-                "--tasks: \"%.80s\" is no name for a task: one of up to %d bytes without blanks and / . , = "
-                ": and quotes; a list file gives it one (\"name\")",
+                "--tasks: invalid task name \"%.80s\": must have at most %d bytes, without spaces, quotes "
+                "and / . , = :; set \"name\" in a list file",
                 shown, PLAN_TASK - 1);
         free(shown);
         return e->code;
@@ -106,7 +108,7 @@ static int name_task(struct run_config *c, struct run_config *of, char *name, st
         if (!strcmp(c->of[i].task_name, name))
             return err_set(
                 e, ERR_USAGE,
-                "--tasks: two tasks are called %s; a list file gives them names of their own (\"name\")",
+                "--tasks: duplicate task name %s; set \"name\" in a list file",
                 name);
     return 0;
 }
@@ -133,7 +135,7 @@ static int config_tasks_read_names(struct run_config *c, const char *text, struc
     char *copy = xstrdup(text), *rest = copy, *part;
     int rc = 0;
     while (!rc && (part = text_item(&rest))) {
-        if (!*part) rc = err_set(e, ERR_USAGE, "--tasks %s: a name is empty", text);
+        if (!*part) rc = err_set(e, ERR_USAGE, "--tasks %s: empty name", text);
         else if (c->tasks == RUN_TASKS) rc = err_set(e, ERR_USAGE, "--tasks: more than %d tasks", RUN_TASKS);
         if (rc) break;
         struct run_config *of = config_tasks_add(c);
@@ -144,7 +146,7 @@ static int config_tasks_read_names(struct run_config *c, const char *text, struc
     return rc;
 }
 
-/* A path beside the list file. */
+/* Returns a path relative to the list file; caller frees. */
 static char *config_tasks_beside(const char *list, const char *path) {
     const char *slash = strrchr(list, '/');
     if (*path == '/' || !slash) return xstrdup(path);
@@ -153,7 +155,7 @@ static char *config_tasks_beside(const char *list, const char *path) {
     return full;
 }
 
-/* What an entry of a list file may say beside its name: keys of the file, and the options that they are. */
+/* Keys of an entry of a list file besides its name, and the options that they set. */
 static const struct {
     const char *key, *option;
     bool path;
@@ -172,14 +174,14 @@ static int config_tasks_read_member(struct run_config *of, const char *list, con
         buf_printf(&keys, ", %s", config_tasks_known[i].key);
         if (strcmp(config_tasks_known[i].key, key)) continue;
         char *path = config_tasks_known[i].path ? config_tasks_beside(list, value) : NULL;
-        /* a task's name stays one where there is no such folder beside the list */
+        /* a task's name is not a path where the list has no such folder next to it */
         bool name = path && !strcmp(key, "task") && !file_exists(path);
         int rc = config_set(of, config_tasks_known[i].option, path && !name ? path : value, e);
         free(path);
         buf_release(&keys);
         return rc;
     }
-    err_set(e, ERR_INPUT, "unknown key \"%s\" (known: name%s)", key, buf_text(&keys));
+    err_set(e, ERR_INPUT, "unknown key \"%s\"; valid keys: name%s", key, buf_text(&keys));
     buf_release(&keys);
     return e->code;
 }
@@ -187,16 +189,16 @@ static int config_tasks_read_member(struct run_config *of, const char *list, con
 static int read_entry(struct run_config *c, const char *list, const json_t *o, struct err *e) {
     const char *key, *name = NULL;
     json_t *value;
-    if (!json_is_object(o)) return err_set(e, ERR_INPUT, "is no object");
+    if (!json_is_object(o)) return err_set(e, ERR_INPUT, "must be a JSON object");
     struct run_config *of = config_tasks_add(c);
     json_object_foreach((json_t *)o, key, value) {
-        if (!json_is_string(value)) return err_set(e, ERR_INPUT, "\"%s\" is no string", key);
+        if (!json_is_string(value)) return err_set(e, ERR_INPUT, "\"%s\": must be a string", key);
         if (!strcmp(key, "name")) name = json_string_value(value);
         else if (config_tasks_read_member(of, list, key, json_string_value(value), e)) return e->code;
     }
     if (!of->task == !of->train_file)
-        return err_set(e, ERR_INPUT, "needs \"task\", or \"train\" with \"dev\", and not both");
-    if (!name && of->train_file) return err_set(e, ERR_INPUT, "needs a \"name\"");
+        return err_set(e, ERR_INPUT, "must have either \"task\", or \"train\" and \"dev\"");
+    if (!name && of->train_file) return err_set(e, ERR_INPUT, "missing \"name\"");
     return name_task(c, of, name ? xstrdup(name) : file_base_name(of->task), e);
 }
 
@@ -204,9 +206,10 @@ static int config_tasks_read_list(struct run_config *c, const char *path, struct
     json_t *all = json_read(path, LIST_BYTES, e), *item;
     size_t i;
     if (!all) return e->code;
-    int rc = json_is_array(all) ? 0 : err_set(e, ERR_INPUT, "%s: must be a list of tasks", path);
+    int rc = json_is_array(all) ? 0 : err_set(e, ERR_INPUT, "%s: must be a JSON array of tasks", path);
     if (!rc && json_array_size(all) > RUN_TASKS)
-        rc = err_set(e, ERR_INPUT, "%s: %zu tasks; %d at most", path, json_array_size(all), RUN_TASKS);
+        rc = err_set(e, ERR_INPUT, "%s: too many tasks: %zu; the maximum is %d", path, json_array_size(all),
+                     RUN_TASKS);
     json_array_foreach(all, i, item) {
         if (rc) break;
         if ((rc = read_entry(c, path, item, e))) rc = err_prefix(e, "%s: task %zu", path, i + 1);
@@ -219,16 +222,17 @@ static int read_weight(struct run_config *c, char *part, bool *said, struct err 
     char *equals = strchr(part, '=');
     double v = 0;
     if (!equals || !text_to_double(equals + 1, &v) || !(v > 0) || v > 1e9)
-        return err_set(e, ERR_USAGE, "--weights %s: must be like rte=2,cola=0.5, each above 0", c->weights);
+        return err_set(e, ERR_USAGE, "--weights %s: must be TASK=NUMBER pairs with numbers above 0, for "
+                                     "example rte=2,cola=0.5", c->weights);
     *equals = 0;
     int i = config_tasks_find(c, part);
     if (i < 0) {
         char *list = config_tasks_names(c);
-        err_set(e, ERR_USAGE, "--weights %s: no task is called %s; there are %s", c->weights, part, list);
+        err_set(e, ERR_USAGE, "--weights %s: unknown task %s; the run has %s", c->weights, part, list);
         free(list);
         return e->code;
     }
-    if (said[i]) return err_set(e, ERR_USAGE, "--weights %s: %s is given twice", c->weights, part);
+    if (said[i]) return err_set(e, ERR_USAGE, "--weights %s: duplicate task %s", c->weights, part);
     said[i] = true;
     c->of[i].task_weight = v;
     return 0;
@@ -244,7 +248,7 @@ static int read_weights(struct run_config *c, struct err *e) {
     return rc;
 }
 
-/* What says how one task's rows are read cannot be said of all. */
+/* Refuses options that describe the data of one task. */
 static int refuse_of_one(const struct run_config *c, struct err *e) {
     struct run_config usual;
     const struct option *found = NULL;
@@ -256,7 +260,8 @@ static int refuse_of_one(const struct run_config *c, struct err *e) {
     config_release(&usual);
     if (!found) return 0;
     return err_set(e, ERR_USAGE,
-                   "--%s: is of one task; with --tasks a list file says it of each (docs/tasks.md)",
+                   "--%s: applies to a single task; with --tasks set it per task in a list file "
+                   "(docs/tasks.md)",
                    found->name);
 }
 
@@ -265,12 +270,12 @@ int config_set_tasks(struct run_config *c, const char *text, struct err *e) {
     BUG_IF(c->tasks);
     if (refuse_of_one(c, e)) return e->code;
     char *given = list ? realpath(text, NULL) : xstrdup(text);
-    if (!given) return err_set(e, ERR_SYSTEM, "%s: cannot be found again", text);
+    if (!given) return err_set(e, ERR_SYSTEM, "%s: cannot resolve the path", text);
     free(c->tasks_given);
     c->tasks_given = given;
     int rc = list ? config_tasks_read_list(c, given, e) : config_tasks_read_names(c, given, e);
     if (!rc && c->tasks < 2)
-        rc = err_set(e, ERR_USAGE, "--tasks %s: needs two tasks or more; --task trains one", given);
+        rc = err_set(e, ERR_USAGE, "--tasks %s: must name at least two tasks; use --task for one", given);
     return rc ? rc : read_weights(c, e);
 }
 
@@ -278,7 +283,7 @@ int config_set_tasks(struct run_config *c, const char *text, struct err *e) {
 
 static bool is_none(const char *text) { return !*text || !strcmp(text, "none"); }
 
-/* The rows of the first task alone. */
+/* Makes c a single-task config with the data of its first task. */
 static void take_first(struct run_config *c) {
     struct run_config one;
     if (!c->tasks) return;
@@ -289,7 +294,7 @@ static void take_first(struct run_config *c) {
     config_release(&one);
 }
 
-/* What says one task's rows goes; what is said once for each, and of all together, stays. */
+/* Resets the data options of single tasks; those for all tasks are preserved. */
 static void forget_rows(struct run_config *c) {
     config_drop_tasks(c);
     for (size_t k = 0; k < option_count(); k++)
@@ -298,7 +303,7 @@ static void forget_rows(struct run_config *c) {
 
 int config_take_tasks(struct run_config *c, const char *text, struct err *e) {
     struct run_config next;
-    char *given = xstrdup(text); /* it may be one of *c */
+    char *given = xstrdup(text); /* it may point into *c */
     config_copy(&next, c);
     int rc = 0;
     if (is_none(given)) {
@@ -310,7 +315,7 @@ int config_take_tasks(struct run_config *c, const char *text, struct err *e) {
         rc = config_set_tasks(&next, given, e);
         struct err other = ERR_INIT;
         if (!rc && weights)
-            config_take_weights(&next, weights, &other); /* else they are of tasks that are gone */
+            config_take_weights(&next, weights, &other); /* dropped where they name other tasks */
         free(weights);
     }
     free(given);

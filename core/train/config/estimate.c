@@ -10,13 +10,13 @@
 #include "core/train/config/regime.h"
 #include "core/train/config/stages.h"
 
-/* Fitted: the share of a matrix product's rate that a whole step comes to; bytes that a trained value takes
- * (itself, its gradients, the optimizer's means); what a gate takes of a step. */
+/* Fitted constants: throughput of a step relative to a matrix product; bytes per trainable parameter (value,
+ * gradients, moments of the optimizer) and per model parameter; seconds per gate and step. */
 static const double rate_share = 0.7, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
 
 struct rate_asked {
     double seconds;
-    double *gflops; /* of each unit */
+    double *gflops; /* per unit */
 };
 
 static void rate_unit(void *self, int index, int worker) {
@@ -37,7 +37,7 @@ double estimate_rate(struct crew *c, double seconds) {
 
 double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops) {
     static const double own_layers = 3, own_width = 128, own_inner = 512,
-                        fixed = 0.17 /* of its time is no product */, rate = 100;
+                        fixed = 0.17 /* share of time outside of matrix products */, rate = 100;
     if (!a || !(gflops > 0)) return 0;
     double d = a->width, own = own_layers * (8 * own_width * own_width + 4 * own_width * own_inner);
     double layer = 8 * d * a->heads * a->head_width + (a->gated ? 6 : 4) * d * a->inner;
@@ -46,9 +46,9 @@ double estimate_scaled(double seconds, const struct arch *a, int workers, double
     return seconds * (fixed + (1 - fixed) * work) * rate / (gflops * together);
 }
 
-/* Products of one pass over a row, by stack, in floating-point operations. */
+/* Floating-point operations of the forward pass of one example, by stack. */
 struct row_work {
-    double encoder, decoder, logits; /* a layer of each; the words written */
+    double encoder, decoder, logits; /* per layer; the output projection */
 };
 
 static struct row_work estimate_row(const struct estimate_of *x) {
@@ -62,8 +62,8 @@ static struct row_work estimate_row(const struct estimate_of *x) {
     };
 }
 
-/* The lowest layer of a stack that a gradient comes down to: its first one with something that trains; the
- * number of layers where none has. */
+/* Returns the lowest layer of a stack that needs gradients: the first with trainable parameters, or `layers`
+ * where there is none. */
 static int lowest_trained(const struct plan *p, int stack, int layers) {
     int lowest = layers;
     for (int i = 0; i < p->tensors; i++) {
@@ -76,18 +76,19 @@ static int lowest_trained(const struct plan *p, int stack, int layers) {
     return lowest;
 }
 
-/* Operations of a row's step. */
+/* Returns the operations per example of a training step. */
 static double step_work(const struct estimate_of *x) {
     const struct row_work w = estimate_row(x);
     int encoder = x->a->encoder_layers, decoder = x->a->decoder_layers;
     int low = lowest_trained(x->p, STACK_ENCODER, encoder),
         low_decoder = lowest_trained(x->p, STACK_DECODER, decoder);
-    if (low < encoder) low_decoder = 0; /* the encoder's gradient comes through all of the decoder */
+    if (low < encoder) low_decoder = 0; /* the encoder's gradient passes through the whole decoder */
     double work = w.encoder * (2 * encoder - low) + w.decoder * (2 * decoder - low_decoder) +
                   w.logits * (decoder ? 2 : 0);
-    for (int i = 0; i < x->p->tensors; i++) { /* gradients of whole matrices, and what a module's own cost */
+    for (int i = 0; i < x->p->tensors; i++) { /* gradients of whole matrices, and the modules' own
+                                               * operations */
         const struct plan_tensor *t = &x->p->tensor[i];
-        bool looked_up = t->rows > 4 * x->a->inner; /* embeddings are no product */
+        bool looked_up = t->rows > 4 * x->a->inner; /* embeddings are lookups */
         bool masked = masked_is_own(t), whole = t->kind == PLAN_MODEL || (masked && t->role == SLOT_MASK_W);
         if (t->kind == PLAN_HEAD || t->frozen || looked_up || (masked && !whole)) continue;
         work += (whole ? 2 : 6) * (double)t->count * (t->stack == STACK_DECODER ? x->targets : x->tokens);
@@ -100,19 +101,19 @@ static double eval_work(const struct estimate_of *x) {
     return w.encoder * x->a->encoder_layers + w.decoder * x->a->decoder_layers + w.logits;
 }
 
-/* Evaluations of a run of so many steps. */
+/* Returns the number of evaluations of a run with `steps` steps. */
 static double estimate_evaluations(const struct run_config *c, double steps, size_t rows) {
     if (c->eval_every > 0) return ceil(steps / c->eval_every);
     double an_epoch = ceil((double)rows / c->batch);
     return an_epoch > 0 ? ceil(steps / an_epoch) : 1;
 }
 
-/* Values that one token of a layer leaves for the way back. */
+/* Returns the number of activations stored per token and layer for the backward pass. */
 static double kept_of_token(const struct arch *a) {
     return 6.0 * a->width + (a->gated ? 6.2 : 1.8) * a->inner;
 }
 
-/* Values that a mask is learned for: each trains, and so does its gate. */
+/* Returns the number of parameters with a learned mask: each is trainable, and so is its gate. */
 static double values_masked(const struct plan *p) {
     double values = 0;
     for (int i = 0; masked_has_gates(&p->method) && i < p->tensors; i++)
@@ -121,7 +122,7 @@ static double values_masked(const struct plan *p) {
     return values;
 }
 
-/* What trains, its gradients and means; more where masks are learned. */
+/* Returns the bytes of trainable parameters, gradients and moments; more where masks are learned. */
 static double bytes_trained(const struct plan *p, double workers) {
     double masked = values_masked(p);
     return trained_bytes * ((double)p->trained - 2 * masked) +
@@ -143,7 +144,7 @@ bool estimate_run(const struct estimate_of *of, struct estimate *out) {
     const struct run_config *c = of->c;
     struct estimate_of all = *of, *x = &all;
     if (of->tokens > 0)
-        all.tokens += method_rows(&of->p->method); /* a prompt's rows are walked as a text's tokens are */
+        all.tokens += method_rows(&of->p->method); /* prompt vectors are processed like tokens */
     *out = (struct estimate){ NAN, NAN, NAN };
     if (config_is_meta(c) || config_is_staged(c) || !(x->tokens > 0) || !x->train_rows) return false;
     double steps = (double)config_steps(c, x->train_rows);

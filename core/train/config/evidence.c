@@ -10,7 +10,7 @@
 
 /* ---- keys ---- */
 
-/* Removes the ids of runs whose weights are recorded: another history numbers them differently. */
+/* Removes the ids of runs whose weights are recorded: ids differ between databases. */
 static void drop_ids(json_t *of) {
     json_t *one;
     size_t i;
@@ -18,7 +18,7 @@ static void drop_ids(json_t *of) {
     json_array_foreach(of, i, one) drop_ids(one);
 }
 
-/* Members that a description has besides its options; few have one. */
+/* Appends the members of a stored config that are not options; few configs have one. */
 static void add_members(const char *config, int64_t parent, struct buf *b) {
     /* the last two are of a parent */
     static const char *const members[] = { "start", "starts", "taught_by", "fewshot", "draw" };

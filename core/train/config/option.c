@@ -14,7 +14,7 @@
 
 static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
 static const char *const optimizers[] = { "adamw", "sgd", NULL };
-/* regression is -1 … 1: the words' index less one. */
+/* The values of `regression` are -1 … 1: the index of the word minus one. */
 static const char *const option_kinds[] = { "auto", "classes", "scores", NULL };
 static const char *const forms[] = { "auto", "classes", "text", "masked", NULL };
 static const char *const switches[] = { "off", "on", NULL };
@@ -130,7 +130,8 @@ static const struct option option_options[] = {
       .scope = OPTION_OF_PROMPT_TEXT, HELP("TEXT", "text from which a prompt with init=text is initialized"),
       ALIASES("prompt-tuning-init-text") },
     { PARSED(teachers), .name = "teachers", .group = GROUP_TASKS, DECIDES, .scope = OPTION_OF_PRODUCT,
-      HELP("RUN[,RUN\u2026]", "mpt: single-prompt, single-task runs that teach these tasks, in their order") },
+      HELP("RUN[,RUN\u2026]", "mpt: teacher runs (single prompt, single task), one per task, in the order of "
+                              "the tasks") },
     { REAL(distil_logits, 0, 1e6), .name = "distil-logits", .group = GROUP_TASKS, DECIDES,
       .scope = OPTION_OF_TEACHERS,
       HELP("X \u2265 0", "weight of the distillation loss on the teachers' logits") },
@@ -145,7 +146,8 @@ static const struct option option_options[] = {
       HELP("X > 0|default", "learning rate; default: the method's"),
       ALIASES("learning-rate") },
     { PARSED(episodes), .name = "episodes", .group = GROUP_FEWSHOT, .scope = OPTION_OF_META,
-      HELP("smlmt:FILE", "masked-word (SMLMT) episodes from a file with one sentence per line (docs/meta.md)") },
+      HELP("smlmt:FILE",
+           "masked-word (SMLMT) episodes from a file with one sentence per line (docs/meta.md)") },
     { TEXT(episodes_sha256), .scope = OPTION_OF_META },
     { PARSED(ways), .name = "ways", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
       HELP("A-B", "number of words per episode (default 2-5)") },
@@ -231,12 +233,12 @@ static const struct option option_options[] = {
       ALIASES("max-target-length") },
     { WORD(loss_mean, means), .name = "loss-mean", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_TEXTS,
-      HELP("tokens|rows|sum|positions", "text-to-text: what the loss is averaged over") },
+      HELP("tokens|rows|sum|positions", "text-to-text: reduction of the loss over target tokens") },
     { REAL(smoothing, 0, 0.999999), .name = "smoothing", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_TEXTS, HELP("0 ≤ X < 1", "label smoothing of target tokens"),
       ALIASES("label-smoothing", "label-smoothing-factor") },
     { INTEGER(beams, 1, 64), .name = "beams", .group = GROUP_GENERATION, DECIDES, .scope = OPTION_OF_TEXTS,
-      HELP("1 … 64", "beams of the texts generated in evaluations; 1: greedy"),
+      HELP("1 … 64", "number of beams for generation in evaluations; 1: greedy"),
       ALIASES("num-beams") },
     { INTEGER(samples, 0, 1000), .name = "samples", .group = GROUP_GENERATION, .scope = OPTION_OF_TEXTS,
       HELP("0 … 1000", "number of validation examples whose generated texts are saved") },
@@ -313,8 +315,8 @@ bool config_takes_prompt_text(const struct run_config *c) {
     return takes;
 }
 
-/* Whether others may teach it: it has a prompt that is a product of what tasks share and what is a task's
- * own. */
+/* Returns whether the run can have teachers: one of its prompts is the product of a shared and a per-task
+ * factor. */
 static bool config_takes_teachers(const struct run_config *c) {
     for (int i = 0; i < c->method.count; i++)
         if (c->method.module[i].source == SOURCE_PRODUCT) return true;
@@ -344,7 +346,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     BUG("scope %d", o->scope);
 }
 
-/* ---- where a row's value stands ---- */
+/* ---- access to values ---- */
 
 static size_t text_at(const struct option_parser *p) { return p ? p->text : 0; }
 
@@ -357,7 +359,7 @@ const char *option_text(const struct run_config *c, const struct option *o) {
     return value ? value + text_at(o->parser) : NULL;
 }
 
-/* A copy of a value with its text; NULL of NULL. */
+/* Returns a copy of a parsed value and its text; NULL for NULL. */
 static void *copy_value(const void *value, size_t at) {
     if (!value) return NULL;
     size_t size = at + strlen((const char *)value + at) + 1;
@@ -455,7 +457,7 @@ static char *print_bits(const struct option *o, int bits) {
     return buf_take(&b);
 }
 
-/* -1 for a word that is not known. */
+/* Returns the bits of the listed words; -1 for an unknown word. */
 static int take_bits(const struct option *o, const char *value) {
     if (!strcmp(value, "none")) return 0;
     int bits = 0;
@@ -469,7 +471,7 @@ static int take_bits(const struct option *o, const char *value) {
     }
 }
 
-/* "10%" is a tenth; what has no % may be a number of rows. */
+/* Parses "10%" as 0.1; a number without % may be a count of examples. */
 static bool take_share(const char *value, double *v) {
     size_t n = strlen(value);
     if (!n || value[n - 1] != '%') return text_to_double(value, v);

@@ -1,8 +1,8 @@
-/* The groups of options (option.c), one list for help and Compose. */
+/* Groups of options (option.c), shared by help and Compose. */
 #ifndef CORE_TRAIN_CONFIG_OPTION_GROUP_H
 #define CORE_TRAIN_CONFIG_OPTION_GROUP_H
 
-/* The heading under which help and Compose list it.  GROUP_RUN: what Compose lists first. */
+/* The heading under which help and Compose list an option. GROUP_RUN: the first group of Compose. */
 enum option_group {
     GROUP_RUN,
     GROUP_DATA,

@@ -15,7 +15,7 @@ static const char *const orders[] = { "first", "fd", NULL };
 static const char *const labels[] = { "within", "apart", NULL };
 static const char *const outers[] = { "shared", "start", "rates", NULL };
 
-/* Beside the fields of an option's kinds. */
+/* How a part is parsed: as an option, or by a rule of its kind. */
 enum part_kind { PART_FIELD, PART_INTS, PART_SAMPLING, PART_RATE, PART_LOSSES };
 
 struct regime_part {
@@ -34,25 +34,25 @@ static const struct regime_part parts[] = {
     { REGIME_MULTI, PART_FIELD, { .name = "best", WORD(best_of, option_bests), .values =
                                   "average or per-task" } },
     { REGIME_FEWSHOT, PART_INTS,
-      { .name = "k", COUNT(k, 1, 1e6), .values = "whole numbers from 1, rising, joined by +" } },
+      { .name = "k", COUNT(k, 1, 1e6), .values = "increasing integers from 1, joined by +" } },
     { REGIME_FEWSHOT, PART_FIELD, { .name = "draws", COUNT(draws, 1, 1e4), .values =
-                                    "a whole number from 1" } },
+                                    "an integer from 1" } },
     { REGIME_FEWSHOT, PART_FIELD,
       { .name = "from", .kind = OPTION_INT64, AT(from), .low = 1, .high = 9e15, .has_unset = true,
         .unset_word = "none",
-        .values = "the number of a run, or none" } },
+        .values = "a run id, or none" } },
     { REGIME_META, PART_FIELD, { .name = "order", WORD(order, orders), .values = "first or fd" } },
     { REGIME_META, PART_FIELD, { .name = "inner", COUNT(inner, 1, 1000), .values = "1 \u2026 1000" } },
     { REGIME_META, PART_RATE,
       { .name = "inner-lr", .kind = OPTION_DOUBLE, AT(inner_lr), .low = 0, .high = 1, .above = true,
-        .values = "a rate above 0 and up to 1, learned, or learned(X), which begins at X" } },
+        .values = "a learning rate above 0 and up to 1, learned, or learned(X), initialized to X" } },
     { REGIME_META, PART_FIELD,
       { .name = "clip", .kind = OPTION_DOUBLE, AT(clip), .low = 0, .high = 1e30, .above = true, .has_unset =
         true,
         .unset_word = "none", .values = "a norm above 0, or none" } },
     { REGIME_META, PART_FIELD, { .name = "support", COUNT(support, 2, 1e5), .values =
-                                 "a whole number from 2" } },
-    { REGIME_META, PART_FIELD, { .name = "query", COUNT(query, 1, 1e5), .values = "a whole number from 1" } },
+                                 "an integer from 2" } },
+    { REGIME_META, PART_FIELD, { .name = "query", COUNT(query, 1, 1e5), .values = "an integer from 1" } },
     { REGIME_META, PART_FIELD, { .name = "tasks", COUNT(tasks, 1, 1024), .values = "1 \u2026 1024" } },
     { REGIME_META, PART_FIELD,
       { .name = "outer", .kind = OPTION_KEEP, AT(outer), .word = outers, .joined = "+",
@@ -122,7 +122,7 @@ char *regime_text(const struct regime *r) {
 
 /* ---- reading ---- */
 
-/* "name(5)" gives 5. */
+/* Parses "name(5)" as 5. */
 static bool take_inner(const char *text, const char *name, double *v) {
     size_t n = strlen(name), length = strlen(text);
     if (length < n + 3 || strncmp(text, name, n) || text[n] != '(' || text[length - 1] != ')') return false;
@@ -180,7 +180,7 @@ static int regime_take_part(char *text, struct regime *r, struct err *e) {
     const char *names[PARTS], *known;
     char *equals = strchr(text, '=');
     size_t n = 0;
-    if (!equals) return err_set(e, ERR_USAGE, "--regime %s: \"%s\" is no part=value", regime_kinds[r->kind],
+    if (!equals) return err_set(e, ERR_USAGE, "--regime %s: must be KEY=VALUE: \"%s\"", regime_kinds[r->kind],
                                 text);
     *equals = 0;
     for (int i = 0; i < PARTS; i++) {
@@ -188,7 +188,7 @@ static int regime_take_part(char *text, struct regime *r, struct err *e) {
         if (p->of != r->kind) continue;
         names[n++] = p->field.name;
         if (strcmp(p->field.name, text)) continue;
-        if (r->said & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: %s is given twice",
+        if (r->said & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: duplicate key %s",
                                                 regime_kinds[r->kind], text);
         if (!take_value(p, r, equals + 1))
             return err_set(e, ERR_USAGE, "--regime %s: %s=%s: must be %s", regime_kinds[r->kind], text,
@@ -198,12 +198,12 @@ static int regime_take_part(char *text, struct regime *r, struct err *e) {
     }
     known = text_nearest(text, names, n);
     if (known)
-        return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"; did you mean %s?",
+        return err_set(e, ERR_USAGE, "--regime %s: unknown key \"%s\"; did you mean %s?",
                        regime_kinds[r->kind], text, known);
-    return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"", regime_kinds[r->kind], text);
+    return err_set(e, ERR_USAGE, "--regime %s: unknown key \"%s\"", regime_kinds[r->kind], text);
 }
 
-/* The parts between the outer brackets; commas inside brackets of a value are its own. */
+/* Parses the KEY=VALUE pairs between the outer parentheses; commas inside parentheses belong to a value. */
 static int take_parts(char *text, struct regime *r, struct err *e) {
     for (char *s = text; *s;) {
         char *end = s + strspn(s, " ");
@@ -213,10 +213,10 @@ static int take_parts(char *text, struct regime *r, struct err *e) {
         char *last = end;
         while (last > s && last[-1] == ' ') last--;
         *last = 0;
-        if (!*s) return err_set(e, ERR_USAGE, "--regime %s: a part is empty", regime_kinds[r->kind]);
+        if (!*s) return err_set(e, ERR_USAGE, "--regime %s: empty KEY=VALUE pair", regime_kinds[r->kind]);
         if (regime_take_part(s, r, e)) return e->code;
         s = end + more;
-        if (more && !s[strspn(s, " ")]) return err_set(e, ERR_USAGE, "--regime %s: a part is empty",
+        if (more && !s[strspn(s, " ")]) return err_set(e, ERR_USAGE, "--regime %s: empty KEY=VALUE pair",
                                                        regime_kinds[r->kind]);
     }
     return 0;
@@ -228,7 +228,7 @@ static bool was_said(const struct regime *r, const char *key) {
     BUG("no part %s", key);
 }
 
-/* A part that was not given follows one that was. */
+/* Derives parts that were not given from those that were. */
 static void settle(struct regime *r) {
     if (r->kind != REGIME_META) return;
     if (!was_said(r, "outer") && was_said(r, "inner-lr"))
@@ -240,18 +240,20 @@ int regime_agrees(const struct regime *r, struct err *e) {
     if (r->kind != REGIME_META) return 0;
     if (r->learned != !!(r->outer & META_RATES))
         return err_set(e, ERR_USAGE,
-                       "--regime meta: inner-lr=%s and outer=%s: rates are in outer exactly where they are "
-                       "learned",
+                       "--regime meta: inner-lr=%s contradicts outer=%s: outer must include rates if and "
+                       "only if inner-lr is learned",
                        r->learned ? "learned" : "X",
                        r->outer & META_RATES ? "\u2026+rates" : "without rates");
-    if (!r->outer) return err_set(e, ERR_USAGE, "--regime meta: outer: nothing is learned");
+    if (!r->outer) return err_set(e, ERR_USAGE, "--regime meta: outer: empty; must include shared, start or "
+                                                "rates");
     if (r->support < regime_batches(r))
-        return err_set(e, ERR_USAGE, "--regime meta: support=%d: fewer rows than its %d batches (inner=%d%s)",
+        return err_set(e, ERR_USAGE, "--regime meta: support=%d: fewer examples than the %d inner batches "
+                                     "(inner=%d%s)",
                        r->support, regime_batches(r), r->inner,
                        r->labels == META_LABELS_APART ? ", labels=apart" : "");
     if (r->every > r->inner)
-        return err_set(e, ERR_USAGE, "--regime meta: losses=every(%d): there are %d inner steps", r->every,
-                       r->inner);
+        return err_set(e, ERR_USAGE, "--regime meta: losses=every(%d): more than the %d inner steps",
+                       r->every, r->inner);
     return 0;
 }
 
@@ -264,10 +266,10 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
     const char *near = text_nearest(name, regime_kinds, REGIME_KINDS);
     free(name);
     if (kind < 0 && near)
-        return err_set(e, ERR_USAGE, "--regime %s: no such regime; did you mean %s?", text, near);
+        return err_set(e, ERR_USAGE, "--regime %s: unknown regime; did you mean %s?", text, near);
     if (kind < 0)
         return err_set(e, ERR_USAGE,
-                       "--regime %s: no such regime; there are single, multi, fewshot, meta and stages",
+                       "--regime %s: unknown regime; must be single, multi, fewshot, meta or stages",
                        text);
     if (kind == REGIME_STAGES) {
         *r = regime_usual(REGIME_STAGES);
@@ -276,7 +278,7 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
     struct regime next = r->kind == (enum regime_kind)kind ? *r : regime_usual((enum regime_kind)kind);
     next.said = 0;
     if (text[n] && text[length - 1] != ')')
-        return err_set(e, ERR_USAGE, "--regime %s: the bracket is not closed", text);
+        return err_set(e, ERR_USAGE, "--regime %s: missing closing parenthesis", text);
     char *inner = text[n] ? xstrndup(text + n + 1, length - n - 2) : xstrdup("");
     int rc = take_parts(inner, &next, e);
     free(inner);
@@ -294,7 +296,7 @@ static int parse_said(const char *text, void *value, struct err *e) {
 }
 const struct option_parser regime_parser = { offsetof(struct regime_said, text), parse_said };
 
-/* Puts the parts that were given over *r, as regime_take does with their text. */
+/* Overrides the parts of *r that were given, as regime_take does with their text. */
 static void put_over(const struct regime *said, struct regime *r) {
     if (said->kind != r->kind) *r = *said;
     for (int i = 0; i < PARTS; i++) {
@@ -311,12 +313,12 @@ static void put_over(const struct regime *said, struct regime *r) {
 
 /* ---- of a run ---- */
 
-struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *said) {
-    /* presets that name one are those with a head of episodes */
+struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *given) {
+    /* only presets with a generated head name a regime */
     const struct preset *p = m->generated.on ? method_preset(m) : NULL;
     struct regime r = regime_usual(several ? REGIME_MULTI : REGIME_SINGLE);
     if (p && p->regime && regime_take(p->regime, &r, NULL)) BUG("%s: regime %s", p->name, p->regime);
-    if (said) put_over(&said->regime, &r);
+    if (given) put_over(&given->regime, &r);
     return r;
 }
 
@@ -325,7 +327,7 @@ struct plan_meta regime_plan(const struct regime *r) {
                                .start = r->outer & META_START, .learned = r->learned, .rate = r->inner_lr };
 }
 
-/* What a run that says nothing is learned by. */
+/* Returns the regime of a config without --regime. */
 static struct regime usual_of(const struct run_config *c) {
     struct regime r = regime_of_method(&c->method, c->tasks > 0, NULL);
     if (!c->tasks) return r;
@@ -357,14 +359,15 @@ char *config_regime_text(const struct run_config *c) {
     return s ? stages_text(s) : regime_text(&r);
 }
 
-/* One part of several tasks: said by the regime, and perhaps by an option of its own. */
+/* Sets the multi-task options from the regime, unless an option contradicts it. */
 static int regime_take_together(struct run_config *c, const struct regime *r, struct err *e) {
     char text[48];
     sampling_text(&r->sampling, text);
     if (was_said(r, "sampling")) {
         if (c->sampling && (c->sampling->how.rule != r->sampling.rule ||
                             c->sampling->how.temperature != r->sampling.temperature))
-            return err_set(e, ERR_USAGE, "--sampling %s: the regime says sampling=%s", c->sampling->text,
+            return err_set(e, ERR_USAGE, "--sampling %s: contradicts --regime, which has sampling=%s; remove "
+                                         "one", c->sampling->text,
                            text);
         config_put(c, "sampling", text);
     }
@@ -378,12 +381,13 @@ int config_complete_regime(struct run_config *c, struct err *e) {
     if (regime_agrees(&r, e)) return e->code;
     if (!c->regime && usual.kind != REGIME_META) return 0;
     if (r.kind == REGIME_SINGLE && c->tasks)
-        return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs",
+        return err_set(e, ERR_USAGE, "--regime single: the run has %d tasks; use --regime multi",
                        c->tasks);
-    if (r.kind == REGIME_STAGES) return 0; /* stages_complete, when the rows are known */
+    if (r.kind == REGIME_STAGES) return 0; /* completed by stages_complete, which needs the number of
+                                            * examples */
     if (r.kind == REGIME_MULTI && !c->tasks)
         return err_set(e, ERR_USAGE,
-                       "--regime multi: is of several tasks; this run has one (--tasks A,B names more)");
+                       "--regime multi: the run has one task; use --tasks A,B");
     if (r.kind == REGIME_MULTI && regime_take_together(c, &r, e)) return e->code;
     bool told = (r.kind == REGIME_SINGLE || r.kind == REGIME_MULTI) && usual.kind == r.kind;
     char *text = told ? NULL : regime_text(&r);

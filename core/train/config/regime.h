@@ -1,7 +1,7 @@
-/* How a method is learned, as text: "single", "multi(sampling=proportional, average=one, best=average)",
+/* The training regime as text: "single", "multi(sampling=proportional, average=one, best=average)",
  * "fewshot(k=4+16, draws=10, from=3)", "meta(order=first, inner=6, …)", "stages(lora, steps=100; …)"
- * (stages.h). A text gives what it wants to be other than usual; the canonical form, which is stored, gives
- * every part.  docs/meta.md.  In regime.c; what goes with it in regime_check.c. */
+ * (stages.h). A text overrides defaults; the canonical form, which is stored, has every part. docs/meta.md.
+ * In regime.c; compatibility checks in regime_check.c. */
 #ifndef CORE_TRAIN_CONFIG_REGIME_H
 #define CORE_TRAIN_CONFIG_REGIME_H
 
@@ -16,15 +16,16 @@
 
 enum regime_kind {
     REGIME_SINGLE,  /* one task */
-    REGIME_MULTI,   /* several, together */
-    REGIME_FEWSHOT, /* draws of k rows of a new task */
-    REGIME_META,    /* episodes: an inner loop adapts, an outer one learns what adapts well */
-    REGIME_STAGES,  /* one after the other, each with its own method */
+    REGIME_MULTI,   /* several tasks together */
+    REGIME_FEWSHOT, /* sampled support sets of k examples of a new task */
+    REGIME_META,    /* episodes: the inner loop adapts to an episode, the outer loop optimizes the adapted
+                     * result */
+    REGIME_STAGES,  /* consecutive stages, each with its own method */
     REGIME_KINDS
 };
 enum { REGIME_KS = 16 };
 enum meta_order { META_FIRST, META_FD };
-/* What the outer loop learns: what all tasks share, where the inner loop starts, its rates. */
+/* Trainable in the outer loop: shared parameters, initialization of the inner loop, inner learning rates. */
 enum { META_SHARED = 1, META_START = 2, META_RATES = 4 };
 enum meta_labels { META_LABELS_WITHIN, META_LABELS_APART };
 
@@ -35,65 +36,68 @@ struct regime {
     enum average average;
     enum best_of best_of;
     /* fewshot */
-    int ks, k[REGIME_KS]; /* rows a class (rows in all for texts and scores), rising */
+    int ks, k[REGIME_KS]; /* examples per class (in total for texts and scores), increasing */
     int draws;
-    int64_t from;     /* the run that it starts from; 0: none */
+    int64_t from;     /* run whose parameters it is initialized from; 0: none */
     /* meta */
     enum meta_order order;
-    int inner;        /* SGD steps of an episode */
-    double inner_lr;  /* the rate of each, or where the learned ones start */
+    int inner;        /* SGD steps per episode */
+    double inner_lr;  /* learning rate of each, or initial value of the learned ones */
     bool learned;
-    double clip;      /* largest norm of an inner gradient; 0: not clipped */
-    int support, query; /* rows of an episode in all */
-    int tasks;        /* episodes an outer step */
+    double clip;      /* max norm of inner gradients; 0 disables clipping */
+    int support, query; /* examples per episode, over all classes */
+    int tasks;        /* episodes per outer step */
     int outer;        /* META_ bits */
-    int every;        /* the query loss is taken at step 0, every so many and the last; 0: the last alone */
-    enum meta_labels labels; /* of the first of the support's batches, or of one more */
-    unsigned said;    /* parts that a text gave: bits in the order of the canonical form */
+    int every;        /* the query loss is computed at step 0, every `every` steps and the last; 0: only at
+                       * the last */
+    enum meta_labels labels; /* labels come from the first batch of the support set, or from an additional
+                              * batch */
+    unsigned said;    /* parts that a text has: bits in the order of the canonical form */
 };
 
-/* The --regime of a run, as it was given. */
+/* The parsed --regime of a run with its text. */
 struct regime_said {
     struct regime regime;
-    struct stages stages; /* of that kind */
+    struct stages stages; /* for REGIME_STAGES */
     char text[];
 };
 extern const struct option_parser regime_parser;
 
-/* The usual parts of a kind. */
+/* Returns the defaults of a kind. */
 struct regime regime_usual(enum regime_kind kind);
-/* Takes the text's parts over *r; those of another kind over that one's usual ones, of stages the kind alone.
- * On failure *r is as it was; ERR_USAGE names the part and what it may be. */
+/* Parses `text` and overrides the parts of *r with it; a text of another kind overrides the defaults of that
+ * kind, and of stages only the kind is set. On failure *r is unchanged; ERR_USAGE names the part and its
+ * valid values. */
 int regime_take(const char *text, struct regime *r, struct err *e);
-/* ERR_USAGE where its parts contradict each other. */
+/* Refuses parts that contradict each other (ERR_USAGE). */
 int regime_agrees(const struct regime *r, struct err *e);
-/* The canonical form, but for stages; caller frees.  Taken, it gives the same regime. */
+/* Returns the canonical form, except for stages; caller frees. Parsed again it gives the same regime. */
 char *regime_text(const struct regime *r);
 const char *regime_kind_name(enum regime_kind k);
-/* Rows of an episode's support in all: with labels apart a batch more than the inner steps take. */
+/* Returns the number of batches of a support set: the inner steps, and one more with labels=apart. */
 int regime_batches(const struct regime *r);
 
-/* The regime that a method's preset names, with the parts that `said` (may be NULL) gives over it; one task's
- * or several tasks' where it names none. */
-struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *said);
-/* What a plan is made for. */
+/* Returns the regime of the method's preset, else single or multi; overridden by `given` (may be NULL). */
+struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *given);
+/* Returns the options of a plan for this regime. */
 struct plan_meta regime_plan(const struct regime *r);
 
-/* The regime of a run: what its description says, else its method's, else what its tasks make of it. */
+/* Returns the regime of a run: --regime, else that of its method, else single or multi. */
 struct regime config_regime(const struct run_config *c);
 bool config_is_meta(const struct run_config *c);
-bool config_is_fewshot(const struct run_config *c); /* as its description says */
-/* Its text as it was given, "" where there is none. */
+bool config_is_fewshot(const struct run_config *c);
+/* Returns --regime as given, "" where it is not set. */
 const char *config_regime_said(const struct run_config *c);
-/* The regime as text, of a config that was completed; caller frees. */
+/* Returns the regime of a completed config as text; caller frees. */
 char *config_regime_text(const struct run_config *c);
-/* What of a description does not go with its regime, and what to know of it: findings as method_check's, of
- * rules R1 … (docs/meta.md).  a: NULL where the model is not known yet.  Returns how many there are. */
+/* Checks a config against its regime: writes findings like those of method_check, with rules R1 …
+ * (docs/meta.md). a: NULL where the model is unknown. Returns the number of findings, which may exceed
+ * `room`. */
 int regime_check(const struct run_config *c, const struct arch *a, struct finding *out, int room);
-/* ERR_USAGE for the first of these that is an error. */
+/* Refuses a config with such a finding that is an error (ERR_USAGE for the first). */
 int regime_refuse(const struct run_config *c, const struct arch *a, struct err *e);
-/* What the regime says of several tasks goes to the options that say it; ERR_USAGE where they say otherwise,
- * or where tasks and regime do not go together. */
+/* Sets the multi-task options from the regime. ERR_USAGE where they contradict it, or where it does not fit
+ * the number of tasks. */
 int config_complete_regime(struct run_config *c, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* What goes with a regime and what does not. */
+/* Compatibility of a regime with the other options. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,16 +28,17 @@ __attribute__((format(printf, 5, 6))) static void regime_find(struct regime_find
     f->count++;
 }
 
-/* Second order takes differences of gradients. */
+/* order=fd takes finite differences of gradients. */
 static void find_of_order(struct regime_findings *f, const struct run_config *c, const struct arch *a) {
     if (a && a->act == ACT_RELU)
         regime_find(f, LEVEL_ERROR, "R4", -1,
-                    "order=fd: the model has ReLUs, whose differences are erratic; order=first has none");
+                    "order=fd: finite differences are unreliable with ReLU, which the model uses; use "
+                    "order=first");
     for (int i = 0; i < c->method.count; i++)
         if (module_takes(&c->method.module[i], TAKES_ACT) && c->method.module[i].act == ACT_RELU)
             regime_find(f, LEVEL_ERROR, "R4", i,
-                        "order=fd: module %d has act=relu, whose differences are erratic; say act=gelu or "
-                        "order=first",
+                        "order=fd: finite differences are unreliable with ReLU: module %d has act=relu; use "
+                        "act=gelu or order=first",
                         i + 1);
 }
 
@@ -46,22 +47,22 @@ static void find_of_constants(struct regime_findings *f, const struct run_config
     bool drops = c->dropout > 0 || (c->dropout < 0 && a && (a->dropout > 0 || a->attention_dropout > 0));
     if (drops)
         regime_find(f, LEVEL_INFO, "R6", -1,
-                    "order=fd: dropout's masks repeat in all passes of one inner step");
+                    "order=fd: all passes of an inner step use the same dropout masks");
     if (r->clip > 0)
         regime_find(f, LEVEL_INFO, "R7", -1,
-                    "order=fd: the factors that clip inner gradients are held constant");
+                    "order=fd: the factors of inner gradient clipping are treated as constants");
 }
 
 static void find_of_learn(struct regime_findings *f, const struct method *m) {
     for (int i = 0; i < m->count; i++)
         if (m->module[i].learn != LEARN_BOTH)
             regime_find(f, LEVEL_WARNING, "R5", i,
-                        "module %d: learn=%s says which loop of a run over episodes learns it; this run has "
-                        "none, so it trains like any other: say --regime meta",
+                        "module %d: learn=%s has an effect only in runs over episodes; without --regime meta "
+                        "the module trains normally",
                         i + 1, learn_name(m->module[i].learn));
 }
 
-/* Each stage, and what of it the next one has no place for. */
+/* Reports each stage, and the modules of it that the next stage does not have. */
 static void find_of_stages(struct regime_findings *f, const struct run_config *c) {
     const struct stages *s = config_stages(c);
     for (int k = 0; s && k < s->count; k++) {
@@ -74,9 +75,9 @@ static void find_of_stages(struct regime_findings *f, const struct run_config *c
             struct method one = { .count = 1, .module = { s->stage[k].method.module[i] } };
             char *module = method_text(&one);
             regime_find(f, LEVEL_WARNING, "R10", -1,
-                        "stage %d has no place for what stage %d trained in %.120s: it is lost; name the "
-                        "module again there",
-                        k + 2, k + 1, module);
+                        "stage %d does not have module %.120s of stage %d: its parameters are dropped; add "
+                        "the module to stage %d",
+                        k + 2, module, k + 1, k + 2);
             free(module);
         }
     }
@@ -92,24 +93,26 @@ int regime_check(const struct run_config *c, const struct arch *a, struct findin
     }
     if (a && arch_generates(a))
         regime_find(&f, LEVEL_ERROR, "R1", -1,
-                    "a %s writes text; episodes are of classes, so give a BERT or RoBERTa",
+                    "episodes need a classification head, and %s is an encoder\u2013decoder; use a BERT or "
+                    "RoBERTa model",
                     family_name(a->family));
     if (config_has_join(c))
         regime_find(&f, LEVEL_ERROR, "R2", -1,
-                    "a loss across the batch (+ retriever) has no meaning in an inner step");
+                    "contrastive (whole-batch) losses (+ retriever) are not supported over episodes");
     if (c->method.budget.on)
-        regime_find(&f, LEVEL_ERROR, "R8", -1, "a budget of ranks over episodes is not built");
+        regime_find(&f, LEVEL_ERROR, "R8", -1, "rank budgets are not supported over episodes");
     if (c->method.attempt.on)
-        regime_find(&f, LEVEL_ERROR, "R8", -1, "attention over prompts over episodes is not built");
+        regime_find(&f, LEVEL_ERROR, "R8", -1, "attention over prompts is not supported over episodes");
     if (c->method.pruning.on)
-        regime_find(&f, LEVEL_ERROR, "R8", -1, "masked changes over episodes are not built");
-    if (c->method.fusion.on) regime_find(&f, LEVEL_ERROR, "R8", -1, "a fusion over episodes is not built");
+        regime_find(&f, LEVEL_ERROR, "R8", -1, "pruning masks are not supported over episodes");
+    if (c->method.fusion.on) regime_find(&f, LEVEL_ERROR, "R8", -1,
+                                         "adapter fusion is not supported over episodes");
     for (int i = 0; i < c->method.count; i++) {
         enum source s = c->method.module[i].source;
         if (source_width(s) || source_is_generated(s))
             regime_find(&f, LEVEL_ERROR, "R3", i,
-                        "module %d: weights that a network makes (source=%s) are not adapted by an inner "
-                        "loop; use source=free or shared",
+                        "module %d: generated weights (source=%s) cannot be adapted in an inner loop; use "
+                        "source=free or shared",
                         i + 1, source_name(s));
     }
     if (r.order == META_FD) find_of_order(&f, c, a);

@@ -31,8 +31,8 @@ int sampling_parse(const char *text, struct sampling *out, struct err *e) {
     }
     return err_set(
         e, ERR_USAGE,
-        "--sampling %s: known are proportional, temperature(T), one-task(T) and stratified(T), with T above "
-        "0 and 10 where it is left out",
+        "--sampling %s: must be proportional, temperature(T), one-task(T) or stratified(T), with T above 0 "
+        "(default 10)",
         text);
 }
 
@@ -64,20 +64,20 @@ void sampling_shares(const struct sampling *s, int tasks, const size_t *rows, do
     for (int i = 0; i < tasks; i++) shares[i] /= sum;
 }
 
-/* ---- stratified: whole rows of each task ---- */
+/* ---- stratified: a fixed number of examples of each task ---- */
 
-/* How many tasks a batch has room for two rows of. */
+/* Returns the number of tasks of which a batch can hold two examples. */
 static int tasks_at_once(int tasks, int batch) {
     return 2 * tasks <= batch ? tasks : batch > 1 ? batch / 2 : 1;
 }
 
-/* Task k of the step's turn. */
+/* Returns task k of the tasks of a step. */
 static int task_in_turn(int tasks, int at_once, int64_t step, int k) {
     return at_once == tasks ? k : (int)((step % tasks * at_once + k) % tasks);
 }
 
-/* Among the tasks of this step: two rows each (one in a batch of one), the rest by largest remainder of
- * their shares of the batch.  More than its share a task has only by those two. */
+/* Distributes a batch over the tasks of this step: at least two examples each (one in a batch of one), the
+ * rest by the largest remainders of their shares. A task exceeds its share only by that minimum. */
 static void stratify(int tasks, const double *share, int batch, int64_t step, int *count) {
     int at_once = tasks_at_once(tasks, batch), least = batch > 1 ? 2 : 1;
     double *want = xcalloc((size_t)tasks, sizeof *want), sum = 0;
@@ -91,7 +91,8 @@ static void stratify(int tasks, const double *share, int batch, int64_t step, in
         given += count[t];
     }
     while (given != batch) {
-        /* One row more where most is missing, or one less where most is too much. */
+        /* Adds an example to the task furthest below its share, or removes one from that furthest above
+         * it. */
         int best = -1, by = given < batch ? 1 : -1;
         for (int t = 0; t < tasks; t++) {
             if (want[t] == 0 || (by < 0 && count[t] <= least)) continue;
@@ -111,7 +112,7 @@ void sampling_expected(const struct sampling *s, int tasks, const size_t *rows, 
     if (s->rule == SAMPLING_STRATIFIED) {
         int *count = xcalloc((size_t)tasks, sizeof *count);
         for (int i = 0; i < tasks; i++) expected[i] = 0;
-        for (int step = 0; step < tasks; step++) { /* the turns come round in so many steps */
+        for (int step = 0; step < tasks; step++) { /* the turns repeat after that many steps */
             stratify(tasks, share, batch, step, count);
             for (int i = 0; i < tasks; i++) expected[i] += (double)count[i] / tasks;
         }
@@ -125,19 +126,19 @@ void sampling_expected(const struct sampling *s, int tasks, const size_t *rows, 
 struct passes {
     size_t rows;
     uint32_t first;
-    int64_t pass; /* that `order` is of, -1: none */
+    int64_t pass; /* the pass of `order`; -1: none */
     uint32_t *order;
-    int64_t taken; /* rows, over all steps before `at` */
+    int64_t taken; /* examples in all steps before `at` */
 };
 
 struct sampler {
     struct sampling how;
     uint64_t seed;
     int tasks, batch;
-    size_t rows; /* of all tasks */
+    size_t rows; /* total over the tasks */
     double *share;
-    struct passes *of; /* one a task; proportional: one over all of them */
-    int64_t at;        /* the step that `taken` stands before */
+    struct passes *of; /* one per task; proportional: one over all tasks */
+    int64_t at;        /* the step up to which `taken` counts */
     int *count;
 };
 
@@ -174,12 +175,12 @@ int64_t sampler_epoch(const struct sampler *s) {
     return ((int64_t)s->rows + s->batch - 1) / s->batch;
 }
 
-/* Row number k of all that a task will ever give. */
+/* Returns example k of the infinite sequence of a task. */
 static uint32_t row_at(struct sampler *s, int task, int64_t k) {
     struct passes *p = &s->of[task];
     int64_t pass = k / (int64_t)p->rows;
     if (pass != p->pass) {
-        /* One task alone, or all as one: the order of an epoch. */
+        /* a single task, or all tasks as one: the order of an epoch */
         if (s->how.rule == SAMPLING_PROPORTIONAL) order_epoch(s->seed, pass, p->order, p->rows);
         else rng_permute(rng_key(s->seed, RNG_ORDER, (uint64_t)pass, (uint64_t)task + 1), p->order, p->rows);
         p->pass = pass;
@@ -187,7 +188,7 @@ static uint32_t row_at(struct sampler *s, int task, int64_t k) {
     return p->first + p->order[k % (int64_t)p->rows];
 }
 
-/* The task of draw i of a step. */
+/* Returns the task of sample i of a step. */
 static int sampling_draw(const struct sampler *s, int64_t step, int i) {
     double u = rng_uniform(rng_key(s->seed, RNG_ORDER, (uint64_t)step, rng_site("task")), (uint64_t)i);
     int t = 0;
@@ -195,7 +196,7 @@ static int sampling_draw(const struct sampler *s, int64_t step, int i) {
     return t;
 }
 
-/* How many rows each task gives in a step, and how many in all. */
+/* Counts the examples of each task in a step. */
 static void count_step(struct sampler *s, int64_t step) {
     memset(s->count, 0, (size_t)s->tasks * sizeof *s->count);
     switch (s->how.rule) {
@@ -208,7 +209,7 @@ static void count_step(struct sampler *s, int64_t step) {
     }
 }
 
-/* A short last step: the pass ends there. */
+/* The last step of a pass may be smaller. */
 static int proportional_step(struct sampler *s, int64_t step, uint32_t *rows) {
     int64_t per_epoch = sampler_epoch(s), epoch = step / per_epoch, from = step % per_epoch * s->batch;
     int64_t left = (int64_t)s->rows - from;

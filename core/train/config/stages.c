@@ -16,7 +16,7 @@ static const char *const stage_parts_names[] = { "all", "modules", "head" };
 static const char *const stage_keys[] = { "carry", "train", "lr", "steps", "epochs" };
 enum stage_key { KEY_CARRY, KEY_TRAIN, KEY_LR, KEY_STEPS, KEY_EPOCHS, STAGE_KEYS };
 static const char *const stage_values[] = { "all, modules or head", "all, modules or head",
-                                            "a rate above 0, up to 1000", "a whole number from 1",
+                                            "a learning rate above 0, up to 1000", "an integer from 1",
                                             "a number above 0" };
 
 const char *stage_parts_name(enum stage_parts p) { return stage_parts_names[p]; }
@@ -60,8 +60,8 @@ char *stages_text(const struct stages *s) {
 
 /* ---- reading ---- */
 
-/* Cuts a piece off *rest up to `at` outside of all brackets, without the blanks around it; NULL where nothing
- * is left. */
+/* Splits *rest at the next `at` outside of brackets and returns the trimmed part before it; NULL at the
+ * end. */
 static char *stage_piece(char **rest, char at) {
     char *s = *rest, *end;
     int depth = 0;
@@ -100,24 +100,24 @@ static bool stage_take_value(struct stage *x, enum stage_key key, const char *te
 static int stage_take_part(struct stage *x, int k, char *text, unsigned *said, struct err *e) {
     char *equals = strchr(text, '=');
     if (!equals)
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: \"%s\" is no part=value", k + 1, text);
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: must be KEY=VALUE: \"%s\"", k + 1, text);
     *equals = '\0';
     for (int i = 0; i < STAGE_KEYS; i++) {
         if (strcmp(stage_keys[i], text)) continue;
         if (*said & (1u << i))
-            return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s is given twice", k + 1, text);
+            return err_set(e, ERR_USAGE, "--regime stages: stage %d: duplicate key %s", k + 1, text);
         *said |= 1u << i;
         if (i == KEY_CARRY && !k)
             return err_set(
                 e, ERR_USAGE,
-                "--regime stages: stage 1: carry: there is no stage before it to take values from");
+                "--regime stages: stage 1: carry: not available in the first stage");
         if (stage_take_value(x, (enum stage_key)i, equals + 1)) return 0;
         return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s=%s: must be %s", k + 1, text, equals + 1,
                        stage_values[i]);
     }
     const char *near = text_nearest(text, stage_keys, STAGE_KEYS);
-    return err_set(e, ERR_USAGE, "--regime stages: stage %d: has no part \"%s\"%s%s%s", k + 1, text,
-                   near ? "; did you mean " : "; there are carry, train, lr, steps and epochs",
+    return err_set(e, ERR_USAGE, "--regime stages: stage %d: unknown key \"%s\"%s%s%s", k + 1, text,
+                   near ? "; did you mean " : "; valid keys: carry, train, lr, steps, epochs",
                    near ? near : "", near ? "?" : "");
 }
 
@@ -126,20 +126,22 @@ static int stage_take(struct stage *x, int k, char *text, struct err *e) {
     unsigned said = 0;
     if (!*method || (strchr(method, '=') && !strchr(method, '(') && *method != '{'))
         return err_set(e, ERR_USAGE,
-                       "--regime stages: stage %d begins with its method, as lora(r=8), not with \"%s\"",
+                       "--regime stages: stage %d: must start with a method, for example lora(r=8): \"%s\"",
                        k + 1, method);
     if (method_parse(method, &x->method, e)) return err_prefix(e, "--regime stages: stage %d", k + 1);
     while ((part = stage_piece(&rest, ',')))
         if (stage_take_part(x, k, part, &said, e)) return e->code;
     if (x->steps && x->epochs > 0)
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: give steps or epochs, not both", k + 1);
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: steps and epochs are mutually exclusive; "
+                                     "use one", k + 1);
     return 0;
 }
 
 int stages_parse(const char *text, struct stages *s, struct err *e) {
     size_t length = strlen(text);
     if (!text_starts(text, "stages(") || text[length - 1] != ')')
-        return err_set(e, ERR_USAGE, "--regime %s: write stages(METHOD, steps=N; METHOD, steps=N)", text);
+        return err_set(e, ERR_USAGE, "--regime %s: must have the form stages(METHOD, steps=N; METHOD, "
+                                     "steps=N)", text);
     char *inner = xstrndup(text + 7, length - 8), *rest = inner, *one;
     int rc = 0;
     while (!rc && (one = stage_piece(&rest, ';'))) {
@@ -151,10 +153,10 @@ int stages_parse(const char *text, struct stages *s, struct err *e) {
     if (rc || s->count > 1) return rc;
     return err_set(
         e, ERR_USAGE,
-        "--regime stages: is of two stages or more, with ; between them; one alone is an ordinary run");
+        "--regime stages: needs at least two stages, separated by ;");
 }
 
-/* ---- of a description ---- */
+/* ---- stages of a config ---- */
 
 bool config_is_staged(const struct run_config *c) { return config_stages(c) != NULL; }
 
@@ -168,7 +170,7 @@ int64_t stages_first(const struct stages *s, int k) {
     return n;
 }
 
-/* Whether every stage says its rate; its length. */
+/* Returns whether every stage has a learning rate; all_lengths: a length. */
 static bool all_rates(const struct stages *s) {
     for (int k = 0; k < s->count; k++)
         if (!(s->stage[k].lr > 0)) return false;
@@ -191,7 +193,7 @@ void stages_tell(struct run_config *c) {
         c->epochs = 0;
         c->steps = stages_first(s, s->count);
         for (int k = 0; k < s->count; k++)
-            if (!s->stage[k].steps) c->steps = 0; /* known with its rows */
+            if (!s->stage[k].steps) c->steps = 0; /* depends on the number of examples */
     }
 }
 
@@ -220,7 +222,8 @@ void stages_take_method(struct run_config *c) {
 static int complete_rates(struct run_config *c, struct stages *s, struct err *e) {
     struct stage *last = &s->stage[s->count - 1];
     if (all_rates(s) && c->lr > 0 && c->lr != last->lr)
-        return err_set(e, ERR_USAGE, "--lr %g: the last of the stages says lr=%g; say it there", c->lr,
+        return err_set(e, ERR_USAGE,
+                       "--lr %g: contradicts lr=%g of the last stage; set lr in the stages only", c->lr,
                        last->lr);
     for (int k = 0; k < s->count; k++)
         if (!(s->stage[k].lr > 0))
@@ -232,7 +235,7 @@ static int complete_rates(struct run_config *c, struct stages *s, struct err *e)
 static int complete_lengths(struct run_config *c, struct stages *s, size_t rows, struct err *e) {
     bool all = all_lengths(s);
     if (all && c->epochs > 0)
-        return err_set(e, ERR_USAGE, "--epochs %g: every one of the stages says its own length; say it there",
+        return err_set(e, ERR_USAGE, "--epochs %g: every stage has its own length; set it in the stages only",
                        c->epochs);
     int64_t own = config_steps(c, rows);
     for (int k = 0; k < s->count; k++) {
@@ -241,11 +244,12 @@ static int complete_lengths(struct run_config *c, struct stages *s, size_t rows,
         x->epochs = 0;
         if (x->steps < 1)
             return err_set(e, ERR_USAGE,
-                           "--regime stages: stage %d: at least one step must come of its epochs", k + 1);
+                           "--regime stages: stage %d: epochs: less than one training step", k + 1);
     }
     int64_t total = stages_first(s, s->count);
     if (all && c->steps > 0 && c->steps != total)
-        return err_set(e, ERR_USAGE, "--steps %lld: the stages have %lld together; say it there",
+        return err_set(e, ERR_USAGE, "--steps %lld: contradicts the stages, which have %lld steps in total; "
+                                     "set steps in the stages only",
                        (long long)c->steps, (long long)total);
     c->steps = total;
     c->epochs = 0;
@@ -261,7 +265,7 @@ int stages_complete(struct run_config *c, size_t rows, struct err *e) {
     return 0;
 }
 
-/* Why stage k cannot be trained, or NULL. */
+/* Returns why stage k cannot be trained, or NULL. */
 static const char *stage_fault(const struct stages *s, int k) {
     const struct stage *x = &s->stage[k];
     const struct method *m = &x->method;
@@ -269,18 +273,18 @@ static const char *stage_fault(const struct stages *s, int k) {
     const char *fault = budget_fault(m, x->steps);
     if (fault) return fault;
     if (masked_is_fixed(m) && !(k && masked_has_gates(&s->stage[k - 1].method) && x->carry != STAGE_HEAD))
-        return "pruning(mask=fixed) keeps the largest changes of the stage before it, whose mask must be "
-               "learned and be taken over";
+        return "pruning(mask=fixed) needs a previous stage with a learned mask, and carry=all or modules";
     if (m->generated.on)
-        return "a head that is made for the classes of an episode is of --regime meta";
+        return "a generated head requires --regime meta";
     if (m->retriever.instance != INSTANCE_NONE || m->retriever.prototype != PROTOTYPE_NONE)
-        return "a loss across the batch (+ retriever) in a stage is not built";
+        return "contrastive (whole-batch) losses (+ retriever) are not supported in stages";
     if (m->attempt.on)
-        return "attempt in a stage is not built; train its prompts first, then it as a run of its own";
+        return "attempt is not supported in stages; train its prompts first, then attempt in a separate run";
     if (m->fusion.on)
-        return "a fusion in a stage is not built; train its adapters first, then it as a run of its own";
+        return "fusion is not supported in stages; train its adapters first, then the fusion in a separate "
+               "run";
     if (method_runs(m, runs))
-        return "init=run(N) in a stage is not built; --from N begins the first stage with a run's values";
+        return "init=run(N) is not supported in stages; --from N initializes the first stage from a run";
     return NULL;
 }
 
@@ -290,7 +294,7 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
     if (fault) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s", k + 1, fault);
     if (c->warmup >= 1 && floor(c->warmup) >= (double)steps)
         return err_set(e, ERR_USAGE,
-                       "--warmup %.0f: stage %d has %lld steps; give fewer, or a share below 1, as 0.1",
+                       "--warmup %.0f: stage %d has only %lld steps; use fewer, or a share such as 0.1",
                        floor(c->warmup), k + 1, steps);
     return 0;
 }
@@ -299,7 +303,7 @@ int stages_check(const struct run_config *c, struct err *e) {
     const struct stages *s = config_stages(c);
     if (s && c->share_frozen)
         return err_set(e, ERR_USAGE,
-                       "--share-frozen on: what is frozen changes from stage to stage; leave it out");
+                       "--share-frozen on: not supported in stages; omit it");
     for (int k = 0; s && k < s->count; k++)
         if (check_one(c, s, k, e)) return e->code;
     return 0;

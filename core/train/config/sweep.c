@@ -34,7 +34,7 @@ void sweep_release(struct sweep_spec *s) {
 
 /* ---- lists ---- */
 
-/* The place after the bracket that closes the one at `at`; NULL: there is none. */
+/* Returns the position after the bracket that closes the one at `at`; NULL: it is not closed. */
 static const char *sweep_closing(const char *at) {
     int depth = 0;
     for (; *at; at++) {
@@ -45,7 +45,7 @@ static const char *sweep_closing(const char *at) {
     return NULL;
 }
 
-/* The name before "=" that stands right before `at`, else the option's. */
+/* Returns the key of "key=" directly before `at`, else the option's name; caller frees. */
 static char *key_before(const char *text, const char *at, const char *option) {
     const char *end = at;
     if (end > text && end[-1] == '=') {
@@ -83,9 +83,9 @@ int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
     bool whole = a->log && a->from == floor(a->from) && a->to == floor(a->to) &&
                  fabs(a->to - a->from) >= n - 1;
     if (n < 1 || n > SWEEP_VALUES)
-        return err_set(e, ERR_USAGE, "{x..y:n}: n is 1 to %d, not %d", SWEEP_VALUES, n);
+        return err_set(e, ERR_USAGE, "{x..y:n}: n must be 1 to %d: %d", SWEEP_VALUES, n);
     if (a->log && !(a->from > 0 && a->to > 0))
-        return err_set(e, ERR_USAGE, "{x..y:n log}: x and y are above 0");
+        return err_set(e, ERR_USAGE, "{x..y:n log}: x and y must be above 0");
     for (int i = 0; i < n; i++) {
         double t = n > 1 ? (double)i / (n - 1) : 0;
         double v = i && i == n - 1 ? a->to
@@ -93,7 +93,7 @@ int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
                                    : a->from + t * (a->to - a->from);
         char text[32];
         if (!i) v = a->from;
-        /* what a decimal logarithm leaves behind is no digit of the value */
+        /* remove floating-point noise of the logarithm */
         if (whole)
             v = round(v);
         else
@@ -107,7 +107,7 @@ int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
     return 0;
 }
 
-/* "x..y:n" or "x..y:n log"; *n is -1 for "x..y".  false: it is none. */
+/* Parses "x..y:n" or "x..y:n log"; *n is -1 for "x..y". Returns false for other texts. */
 static bool sweep_read_range(const char *inside, struct sweep_axis *a, int *n) {
     char *copy = xstrdup(inside), *dots = strstr(copy, ".."), *colon = dots ? strchr(dots, ':') : NULL;
     bool is = dots != NULL;
@@ -122,7 +122,8 @@ static bool sweep_read_range(const char *inside, struct sweep_axis *a, int *n) {
     return is;
 }
 
-/* "1..3", "1..3,8" as values; false: it has no range, or other values than integers. */
+/* Parses "1..3" or "1..3,8" as values; returns false for texts without a range or with values that are not
+ * integers. */
 static bool take_integers(const char *inside, struct sweep_axis *a) {
     int64_t *v = xcalloc(SWEEP_VALUES, sizeof *v);
     int n = strstr(inside, "..") ? text_to_ints(inside, v, SWEEP_VALUES) : 0;
@@ -135,7 +136,7 @@ static bool take_integers(const char *inside, struct sweep_axis *a) {
     return n > 0;
 }
 
-/* Of "{1e-4,1e-3,1e-2 log}": takes the word off, where all are numbers above 0. */
+/* Parses the word of "{1e-4,1e-3,1e-2 log}" where all values are numbers above 0. */
 static void take_log(struct sweep_axis *a) {
     char *last = a->value[a->values - 1], *number = xstrdup(last);
     double v;
@@ -149,11 +150,11 @@ static void take_log(struct sweep_axis *a) {
 
 static int take_lists(struct sweep_spec *s, const char *option, const char *text, char **out, struct err *e);
 
-/* The list at `at`, which ends before `end`, as an axis; its items may hold lists. */
+/* Adds the list from `at` to `end` as an axis; its items may contain lists. */
 static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at,
                      const char *end, int *index, struct err *e) {
     if (s->axes == SWEEP_AXES)
-        return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
+        return err_set(e, ERR_USAGE, "--%s: too many lists: a sweep has at most %d", option, SWEEP_AXES);
     char *copy = xstrndup(at + 1, (size_t)(end - at - 2)), *inside = text_trim(copy);
     char *key = sweep__own_key(s, key_before(text, at, option));
     int n, rc = 0;
@@ -166,7 +167,8 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
                  ? sweep__fill_range(a, n, e)
                  : err_set(
                        e, ERR_USAGE,
-                       "--%s %s: {%s} needs the number of values, as {%s:5}, or {%s:5 log} for equal ratios",
+                       "--%s %s: {%s}: missing number of values; use {%s:5}, or {%s:5 log} for a logarithmic "
+                       "scale",
                        option, text, inside, inside, inside);
     } else {
         const char *item = inside;
@@ -175,10 +177,11 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
             if (*c && strchr("{([", *c) && sweep_closing(c)) c = sweep_closing(c);
             if (*c && *c != ',') continue;
             if (a->values == SWEEP_VALUES)
-                rc = err_set(e, ERR_USAGE, "--%s: a list of more than %d values", option, SWEEP_VALUES);
+                rc = err_set(e, ERR_USAGE, "--%s: too many values: a list has at most %d", option,
+                             SWEEP_VALUES);
             char *own = xstrndup(item, (size_t)(c - item)), *one = text_trim(own), *taken = NULL;
             if (!rc && !*one)
-                rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text,
+                rc = err_set(e, ERR_USAGE, "--%s %s: {%s}: empty value", option, text,
                              inside);
             if (!rc) rc = take_lists(s, option, one, &taken, e);
             if (!rc) sweep__add_value(a, taken, strlen(taken));
@@ -192,20 +195,20 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
     return rc;
 }
 
-/* The text with {AXIS} in place of each list. */
+/* Replaces each list of the text by {AXIS}. */
 static int take_lists(struct sweep_spec *s, const char *option, const char *text, char **out, struct err *e) {
     struct buf b = BUF_INIT;
     int rc = 0, index = 0;
     *out = NULL;
     for (const char *at = text; !rc && *at;) {
-        if (*at == '}') rc = err_set(e, ERR_USAGE, "--%s %s: a } without its {", option, text);
+        if (*at == '}') rc = err_set(e, ERR_USAGE, "--%s %s: unmatched }", option, text);
         if (*at != '{') {
             buf_putc(&b, *at++);
             continue;
         }
         const char *end = sweep_closing(at);
         if (!end) {
-            rc = err_set(e, ERR_USAGE, "--%s %s: a list that begins at %s has no }", option, text, at);
+            rc = err_set(e, ERR_USAGE, "--%s %s: unmatched { at %s", option, text, at);
             break;
         }
         rc = take_list(s, option, text, at, end, &index, e);
@@ -234,7 +237,7 @@ static int set_draw(struct sweep_spec *s, const char *text, struct err *e) {
         s->draw = (enum sweep_draw)i;
         return 0;
     }
-    return err_set(e, ERR_USAGE, "--draw is grid, random or latin, not \"%s\"", text);
+    return err_set(e, ERR_USAGE, "--draw %s: must be grid, random or latin", text);
 }
 
 static int set_budget(struct sweep_spec *s, const char *text, struct err *e) {
@@ -250,8 +253,8 @@ static int set_budget(struct sweep_spec *s, const char *text, struct err *e) {
         bool read = equals && i < SWEEP_BUDGETS && text_to_double(equals + 1, &budget[i]);
         if (!read || !(budget[i] > 0) || !isfinite(budget[i]))
             rc = err_set(e, ERR_USAGE,
-                         "--budget takes runs, steps, tokens, trained or minutes with a number above 0, as "
-                         "runs=10,minutes=30, not \"%s\"",
+                         "--budget %s: must be runs, steps, tokens, trained or minutes with a number above "
+                         "0, for example runs=10,minutes=30",
                          part);
     }
     free(copy);
@@ -279,14 +282,16 @@ int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct
     if (!strcmp(option, "cells") || !strcmp(option, "draw-seed")) {
         bool cells = *option == 'c';
         if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))
-            return err_set(e, ERR_USAGE, "--%s takes a whole number, not \"%s\"", option, text);
+            return err_set(e, ERR_USAGE, "--%s %s: must be an integer from %d", option, text, cells);
         if (cells)
             s->cells = (int)v;
         else
             s->draw_seed = (uint64_t)v;
         return 0;
     }
-    if (s->options == SWEEP_OPTIONS) return err_set(e, ERR_USAGE, "more than %d options", SWEEP_OPTIONS);
+    if (s->options == SWEEP_OPTIONS) return err_set(e, ERR_USAGE,
+                                                    "too many options: a sweep has at most %d",
+                                                    SWEEP_OPTIONS);
     bool json = text_starts(text, "{\"") || text_starts(text, "{}");
     char *taken = json ? xstrdup(text) : NULL;
     int rc = json ? 0 : take_lists(s, option, text, &taken, e);

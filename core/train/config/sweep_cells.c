@@ -1,4 +1,4 @@
-/* The cells of a sweep. */
+/* Expansion of a sweep to cells. */
 #include "core/train/config/sweep.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void sweep__put_in(const struct sweep_spec *s, const char *text, sweep_filler *o
 }
 
 struct cell_choice {
-    int at[SWEEP_AXES]; /* which value of each axis */
+    int at[SWEEP_AXES]; /* index of the value of each axis */
     bool used[SWEEP_AXES];
     int depth;
 };
@@ -68,8 +68,8 @@ static struct sweep_cell make_cell(const struct sweep_spec *s, struct cell_choic
     return x;
 }
 
-/* Of the cells so far each at a place by its texts: its number from 1 on, 0: free.  More than twice as many
- * places as there can be cells. */
+/* Hash table from texts to cells: index of the cell from 1; 0: free. More than twice as many places as
+ * cells. */
 struct cell_set {
     int place[1 << 15];
 };
@@ -81,7 +81,7 @@ static bool cells_agree(const struct sweep_cell *a, const struct sweep_cell *b, 
     return true;
 }
 
-/* Where the cell is, or is to be. */
+/* Returns the place of the cell, or a free place for it. */
 static int *cell_place(struct cell_set *set, const struct sweep_cells *c, const struct sweep_cell *x) {
     size_t at = 0;
     for (int k = 0; k < c->options; k++) at = at * 31 + rng_site(x->text[k]);
@@ -90,7 +90,7 @@ static int *cell_place(struct cell_set *set, const struct sweep_cells *c, const 
     return &set->place[at];
 }
 
-/* Adds the cell unless one with the same texts is there. */
+/* Adds the cell unless there is one with the same texts. */
 static void sweep_cells_add_cell(struct sweep_cells *out, struct cell_set *set, struct sweep_cell x) {
     int *place = cell_place(set, out, &x);
     if (*place) {
@@ -102,7 +102,7 @@ static void sweep_cells_add_cell(struct sweep_cells *out, struct cell_set *set, 
     out->cell[out->count++] = x;
 }
 
-/* The next combination, the last axis fastest; false after the last. */
+/* Advances to the next combination, the last axis fastest; returns false after the last. */
 static bool next(const struct sweep_spec *s, struct cell_choice *c) {
     for (int i = s->axes; i-- > 0;) {
         if (++c->at[i] < s->axis[i].values) return true;
@@ -111,14 +111,14 @@ static bool next(const struct sweep_spec *s, struct cell_choice *c) {
     return false;
 }
 
-/* A permutation of 0 … n − 1 for the axis of that name, or for all cells (""). */
+/* Returns a permutation of 0 … n − 1 for the axis of that name, or for all cells (""); caller frees. */
 static uint32_t *permuted(const struct sweep_spec *s, const char *what, size_t n) {
     uint32_t *order = xcalloc(n + 1, sizeof *order);
     rng_permute(rng_key(s->draw_seed, RNG_DRAW, 0, rng_site(what)), order, n);
     return order;
 }
 
-/* Each axis's values as often as one another, in an order of its own. */
+/* Samples cells with equal frequencies of the values of each axis, each axis permuted independently. */
 static void draw_latin(const struct sweep_spec *s, struct cell_set *set, struct sweep_cells *out) {
     uint32_t *order[SWEEP_AXES];
     for (int i = 0; i < s->axes; i++) order[i] = permuted(s, s->axis[i].key, (size_t)s->cells);
@@ -130,7 +130,7 @@ static void draw_latin(const struct sweep_spec *s, struct cell_set *set, struct 
     for (int i = 0; i < s->axes; i++) free(order[i]);
 }
 
-/* Keeps so many of them, in the grid's order. */
+/* Samples s->cells of the cells, in grid order. */
 static void draw_random(const struct sweep_spec *s, struct sweep_cells *out) {
     if (s->cells >= out->count) return;
     uint32_t *order = permuted(s, "", (size_t)out->count);
@@ -153,9 +153,11 @@ int sweep_expand(const struct sweep_spec *s, struct sweep_cells *out, struct err
     double all = 1;
     for (int i = 0; i < s->axes; i++) all *= s->axis[i].values;
     if (s->draw != SWEEP_GRID && !s->cells)
-        return err_set(e, ERR_USAGE, "--draw %s needs --cells N: how many are drawn", SWEEP_DRAW[s->draw]);
+        return err_set(e, ERR_USAGE, "--draw %s: requires the number of cells; add --cells N",
+                       SWEEP_DRAW[s->draw]);
     if (s->draw != SWEEP_LATIN && all > SWEEP_CELLS)
-        return err_set(e, ERR_USAGE, "the lists cross to %.0f cells; %d are the most", all, SWEEP_CELLS);
+        return err_set(e, ERR_USAGE, "too many cells: the lists combine to %.0f, and the maximum is %d; use "
+                                     "--draw latin --cells N", all, SWEEP_CELLS);
     struct cell_set *set = xcalloc(1, sizeof *set);
     if (s->draw == SWEEP_LATIN) {
         draw_latin(s, set, out);

@@ -1,4 +1,4 @@
-/* Further values in a sweep's lists. */
+/* Extension of a sweep by further values and seeds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,7 @@
 #include "core/train/config/config.h"
 #include "core/train/config/sweep_private.h"
 
-/* The axis that is mentioned at `at`, and what stands behind it in *end; -1: none is, *end is what follows
- * `at`. */
+/* Returns the axis mentioned at `at` and sets *end to the position after it; -1: none, *end is at + 1. */
 static int mention_at(const struct sweep_spec *s, const char *at, const char **end) {
     const char *close = *at == '{' ? strchr(at, '}') : NULL;
     int axis = close ? sweep__find_axis(s, at + 1, (size_t)(close - at - 1)) : -1;
@@ -16,7 +15,7 @@ static int mention_at(const struct sweep_spec *s, const char *at, const char **e
     return axis;
 }
 
-/* Whether two texts have equal words around their lists; *lists: how many. */
+/* Returns whether two texts are equal outside of their lists; *lists is set to the number of lists. */
 static bool same_words(const struct sweep_spec *s, const char *text, const struct sweep_spec *more,
                        const char *other, int *lists) {
     *lists = 0;
@@ -33,7 +32,7 @@ static bool same_words(const struct sweep_spec *s, const char *text, const struc
 
 static int join_axes(struct sweep_spec *s, int axis, const struct sweep_spec *more, int other, struct err *e);
 
-/* The lists of `other` into those at the same places of `text`; their words are the same. */
+/* Merges the lists of `other` into those at the same places of `text`; the texts are equal otherwise. */
 static int join_lists(struct sweep_spec *s, const char *text, const struct sweep_spec *more,
                       const char *other, struct err *e) {
     while (*text) {
@@ -46,15 +45,16 @@ static int join_lists(struct sweep_spec *s, const char *text, const struct sweep
     return 0;
 }
 
-/* A new list, empty, of that key or one like it; -1: there is no room. */
+/* Adds an empty list with that key, or with a number appended; returns its axis, or -1 with *e. */
 static int new_list(struct sweep_spec *s, const char *key, struct err *e) {
-    if (s->axes == SWEEP_AXES) return err_set(e, ERR_USAGE, "more than %d lists in a sweep", SWEEP_AXES), -1;
+    if (s->axes == SWEEP_AXES)
+        return err_set(e, ERR_USAGE, "too many lists: a sweep has at most %d", SWEEP_AXES), -1;
     char *own = sweep__own_key(s, xstrdup(key));
     s->axis[s->axes] = (struct sweep_axis){ .key = own };
     return s->axes++;
 }
 
-/* The text of `more` with its lists as axes of *s. */
+/* Copies a text of `more`, with its lists added as axes of *s. */
 static int bring_text(struct sweep_spec *s, const struct sweep_spec *more, const char *text, char **out,
                       struct err *e) {
     struct buf b = BUF_INIT;
@@ -76,7 +76,7 @@ static int bring_text(struct sweep_spec *s, const struct sweep_spec *more, const
     return rc;
 }
 
-/* One more value of the axis: it is there, or differs from one in its lists alone, or is new. */
+/* Adds a value to the axis, unless it exists; a value that differs from one only in its lists is merged. */
 static int join_value(struct sweep_spec *s, int axis, const struct sweep_spec *more, const char *value,
                       struct err *e) {
     int lists;
@@ -84,11 +84,12 @@ static int join_value(struct sweep_spec *s, int axis, const struct sweep_spec *m
         if (same_words(s, s->axis[axis].value[i], more, value, &lists))
             return join_lists(s, s->axis[axis].value[i], more, value, e);
     if (s->axis[axis].values == SWEEP_VALUES)
-        return err_set(e, ERR_USAGE, "%s: a list of more than %d values", s->axis[axis].key, SWEEP_VALUES);
+        return err_set(e, ERR_USAGE, "%s: too many values: a list has at most %d", s->axis[axis].key,
+                       SWEEP_VALUES);
     char *text;
     if (bring_text(s, more, value, &text, e)) return e->code;
     struct sweep_axis *a = &s->axis[axis];
-    a->range = false; /* further values are none of its even ones; of a log range they stay so */
+    a->range = false; /* the values are no longer evenly spaced; `log` is preserved */
     sweep__add_value(a, text, strlen(text));
     free(text);
     return 0;
@@ -103,8 +104,8 @@ static int join_axes(struct sweep_spec *s, int axis, const struct sweep_spec *mo
     return 0;
 }
 
-/* "lora(r=16)" where the sweep has "lora(r={r})": the axis and the value, which the caller frees; -1: it is
- * none. */
+/* Matches "lora(r=16)" with "lora(r={r})": returns the axis and sets the value, which the caller frees; -1:
+ * no match. */
 static int fits_list(const struct sweep_spec *s, const char *text, const char *other, char **value) {
     const char *end, *at = text;
     int axis = -1, depth = 0;
@@ -121,7 +122,7 @@ static int fits_list(const struct sweep_spec *s, const char *text, const char *o
     return axis;
 }
 
-/* The option's text as the first value of a list of its own. */
+/* Replaces the option's text by a list with the text as its first value. */
 static int list_of_text(struct sweep_spec *s, int option, struct err *e) {
     int axis = new_list(s, s->option[option].name, e);
     char *text = s->option[option].text;
@@ -157,7 +158,7 @@ static int extend_seeds(struct sweep_spec *s, const struct sweep_spec *more, str
         for (int k = 0; k < s->seeds; k++) there |= s->seed[k] == more->seed[i];
         if (there) continue;
         if (s->seeds == SWEEP_SEEDS)
-            return err_set(e, ERR_USAGE, "a sweep has %d seeds at most", SWEEP_SEEDS);
+            return err_set(e, ERR_USAGE, "too many seeds: a sweep has at most %d", SWEEP_SEEDS);
         s->seed[s->seeds++] = more->seed[i];
     }
     return 0;
@@ -176,13 +177,14 @@ int sweep_extend(struct sweep_spec *s, const char *option, const char *text, str
     if (!rc && !more.options) {
         if (sweep_is_seeds(option)) rc = extend_seeds(s, &more, e);
         else
-            rc = err_set(e, ERR_USAGE, "--%s: a sweep is extended by seeds and by values of its options",
+            rc = err_set(e, ERR_USAGE, "--%s: cannot be extended; a sweep can be extended by --seeds and by "
+                                       "values of its options",
                          option);
     } else if (!rc && s->draw != SWEEP_GRID) {
         rc = err_set(
             e, ERR_USAGE,
-            "--%s: this sweep's cells are drawn, and would be drawn anew with further values; begin a sweep "
-            "of its own, which takes equal runs from the history",
+            "--%s: the cells of this sweep were sampled, and further values would change them; start a new "
+            "sweep, which reuses equal runs",
             option);
     } else if (!rc) {
         for (int i = 0; i < s->options; i++)
@@ -190,8 +192,7 @@ int sweep_extend(struct sweep_spec *s, const char *option, const char *text, str
         rc = at < 0
                  ? err_set(
                        e, ERR_USAGE,
-                       "--%s: the sweep does not say it, so no value of it is there to be extended; begin a "
-                       "sweep of its own, which takes equal runs from the history",
+                       "--%s: not an option of this sweep; start a new sweep, which reuses equal runs",
                        option)
                  : extend_option(s, at, &more, e);
     }

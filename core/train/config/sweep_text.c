@@ -1,4 +1,4 @@
-/* A sweep as text and as JSON, and back. */
+/* Conversion of a sweep to text, and to and from JSON. */
 #include "core/train/config/sweep.h"
 
 #include <stdlib.h>
@@ -99,7 +99,7 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     buf_putc(out, '}');
 }
 
-/* A list's item as text, from a string or a number. */
+/* Returns a list item, a string or a number, as text; caller frees. NULL for other types. */
 static char *item_text(const json_t *v) {
     char number[32];
     if (json_is_string(v)) return xstrdup(json_string_value(v));
@@ -110,11 +110,12 @@ static char *item_text(const json_t *v) {
 
 static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, struct err *e) {
     const char *key = json_string_value(json_object_get(o, "key"));
-    if (!key || !*key) return err_set(e, ERR_INPUT, "%s: an axis needs a \"key\"", name);
-    if (s->axes == SWEEP_AXES) return err_set(e, ERR_INPUT, "%s: more than %d axes", name, SWEEP_AXES);
+    if (!key || !*key) return err_set(e, ERR_INPUT, "%s: an axis has no \"key\"", name);
+    if (s->axes == SWEEP_AXES)
+        return err_set(e, ERR_INPUT, "%s: too many axes: the maximum is %d", name, SWEEP_AXES);
     for (int i = 0; i < s->axes; i++)
         if (!strcmp(s->axis[i].key, key))
-            return err_set(e, ERR_INPUT, "%s: two axes are called \"%s\"", name, key);
+            return err_set(e, ERR_INPUT, "%s: duplicate axis \"%s\"", name, key);
     struct sweep_axis *a = &s->axis[s->axes++];
     *a = (struct sweep_axis){ .key = xstrdup(key) };
     const json_t *values = json_object_get(o, "values"), *from = json_object_get(o, "from"),
@@ -129,11 +130,12 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
     }
     if (!json_array_size(values) || json_array_size(values) > SWEEP_VALUES)
         return err_set(e, ERR_INPUT,
-                       "%s: axis \"%s\" needs \"values\" (1 to %d), or \"from\", \"to\" and \"n\"", name, key,
-                       SWEEP_VALUES);
+                       "%s: axis \"%s\": must have \"values\" (1 to %d), or \"from\", \"to\" and \"n\"", name,
+                       key, SWEEP_VALUES);
     for (size_t i = 0; i < json_array_size(values); i++) {
         char *text = item_text(json_array_get(values, i));
-        if (!text) return err_set(e, ERR_INPUT, "%s: axis \"%s\": a value is a text or a number", name, key);
+        if (!text)
+            return err_set(e, ERR_INPUT, "%s: axis \"%s\": a value must be a string or a number", name, key);
         sweep__add_value(a, text, strlen(text));
         free(text);
     }
@@ -142,8 +144,8 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
         double v;
         if (!text_to_double(a->value[i], &v) || !(v > 0))
             return err_set(e, ERR_INPUT,
-                           "%s: axis \"%s\" is said to be in the log, and \"%s\" is no number above 0", name,
-                           key, a->value[i]);
+                           "%s: axis \"%s\": values of a logarithmic scale must be numbers above 0: \"%s\"",
+                           name, key, a->value[i]);
     }
     return 0;
 }
@@ -154,13 +156,15 @@ static int sweep_text_read_base(const char *name, const json_t *root, struct swe
     json_object_foreach(json_object_get(root, "base"), key, v) {
         char *text = json_is_true(v) ? xstrdup("on") : item_text(v);
         if (!text)
-            return err_set(e, ERR_INPUT, "%s: option \"%s\" of the base is a text or a number", name, key);
+            return err_set(e, ERR_INPUT, "%s: \"base\": option \"%s\" must be a string or a number", name,
+                           key);
         if (s->options == SWEEP_OPTIONS)
-            return free(text), err_set(e, ERR_INPUT, "%s: more than %d options", name, SWEEP_OPTIONS);
+            return free(text), err_set(e, ERR_INPUT, "%s: too many options: the maximum is %d", name,
+                                       SWEEP_OPTIONS);
         s->option[s->options].name = xstrdup(key);
         s->option[s->options++].text = text;
     }
-    /* an axis that no text mentions is an option of that name */
+    /* an axis that no text mentions sets the option of that name */
     for (int i = 0; i < s->axes; i++) {
         char *mention = xprintf("{%s}", s->axis[i].key);
         bool found = false;
@@ -183,7 +187,7 @@ static int read_draw(const char *name, const json_t *o, struct sweep_spec *s, st
     json_int_t cells = json_integer_value(json_object_get(o, "cells")), seed = 1;
     if (rule && sweep_set(s, "draw", rule, e)) return err_prefix(e, "%s", name);
     if (cells < 0 || cells > SWEEP_CELLS)
-        return err_set(e, ERR_INPUT, "%s: \"cells\" is 0 to %d", name, SWEEP_CELLS);
+        return err_set(e, ERR_INPUT, "%s: \"cells\" must be 0 to %d", name, SWEEP_CELLS);
     s->cells = (int)cells;
     if (json_is_integer(json_object_get(o, "seed"))) seed = json_integer_value(json_object_get(o, "seed"));
     s->draw_seed = (uint64_t)seed;
@@ -203,8 +207,8 @@ static int sweep_text_read_stop(const char *name, json_t *o, struct sweep_spec *
         if (i == SWEEP_BUDGETS || !json_is_number(v) || !(json_number_value(v) > 0))
             return err_set(
                 e, ERR_INPUT,
-                "%s: \"stop\" takes runs, steps, tokens, trained and minutes, numbers above 0, and halving, "
-                "true or false; not \"%s\"",
+                "%s: \"stop\": invalid member \"%s\"; must be runs, steps, tokens, trained or minutes with a "
+                "number above 0, or halving with true or false",
                 name, key);
         s->budget[i] = json_number_value(v);
     }
@@ -226,7 +230,7 @@ int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_s
     if (!root) return e->code;
     int rc = 0;
     if (json_integer_value(json_object_get(root, "version")) != 1)
-        rc = err_set(e, ERR_INPUT, "%s: a sweep is a JSON object with \"version\" 1", name);
+        rc = err_set(e, ERR_INPUT, "%s: a sweep must be a JSON object with \"version\" 1", name);
     const json_t *axes = json_object_get(root, "axes");
     for (size_t i = 0; !rc && i < json_array_size(axes); i++)
         rc = read_axis(name, json_array_get(axes, i), s, e);

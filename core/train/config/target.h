@@ -1,6 +1,5 @@
-/* Targets of texts: what the decoder reads and has to predict, and how much each token counts in the
- * loss.  The decoder reads the start token, then the target less its last token; mBART has the
- * target's last token, its language, for a start. */
+/* Target texts: decoder inputs, labels and loss weights of tokens. The decoder reads the start token, then
+ * the target without its last token; mBART starts with the target's last token, which is the language. */
 #ifndef CORE_TRAIN_CONFIG_TARGET_H
 #define CORE_TRAIN_CONFIG_TARGET_H
 
@@ -8,7 +7,7 @@
 #include "core/model/model.h"
 #include "core/train/config/config.h"
 
-/* All rows of a step together; what its loss is a mean over. */
+/* Totals over the examples of a step, by which its loss is averaged. */
 struct target_count {
     size_t rows, tokens, longest;
 };
@@ -24,8 +23,8 @@ size_t target_length(const struct dataset *d, uint32_t row);
  *               has them, where the padded ones count 0. */
 double target_weight(enum loss_mean mean, const struct target_count *of, size_t tokens);
 
-/* Whether the decoder reads a target's last token first (mBART: its language), and not a start
- * token of its own. */
+/* Returns whether the decoder starts with the target's last token (mBART: the language) instead of a start
+ * token. */
 bool target_begins_with_last(const struct arch *arch);
 
 #endif

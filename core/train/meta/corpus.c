@@ -15,15 +15,15 @@
 
 enum {
     CORPUS_BYTES = 1 << 30,
-    WORD_LETTERS = 3,  /* fewer are no word */
+    WORD_LETTERS = 3,  /* minimum length of a word */
     WORD_BYTES = 64,
-    PARTS_HELD = 5,    /* one of so many */
-    TOO_COMMON = 10,   /* a word of more than a tenth of the sentences is left out */
+    PARTS_HELD = 5,    /* one of that many is held out */
+    TOO_COMMON = 10,   /* words in more than a tenth of the sentences are skipped */
     MOST_WAYS = 64,
     TRIES = 50,
 };
 
-/* Where a word stands. */
+/* An occurrence of a word. */
 struct place {
     uint32_t sentence, at, bytes;
 };
@@ -31,7 +31,8 @@ struct place {
 struct word {
     char *text;
     uint32_t stem;         /* number */
-    uint32_t first, count; /* of its places: one a sentence; those of sentences for its own episodes alone */
+    uint32_t first, count; /* number of its occurrences: one per sentence; only in sentences of its own
+                            * episodes */
     bool held;
     int cluster;
 };
@@ -42,15 +43,15 @@ struct corpus {
     const char *mask;
     struct buf text;
     size_t sentences, sentence_room;
-    uint32_t *start, *size;  /* bytes of each */
-    struct word *word;       /* those that may be drawn: training's first */
-    size_t words[2], stems[2]; /* of training, held */
+    uint32_t *start, *size;  /* size of each in bytes */
+    struct word *word;       /* candidates: those of training first */
+    size_t words[2], stems[2]; /* training, held-out */
     struct place *place;
-    double *weight;          /* running sums, of training's and of the held ones apart */
+    double *weight;          /* running sums, separately for training and held-out words */
     char *report;
 };
 
-/* ---- what was asked ---- */
+/* ---- options ---- */
 
 static int parse_ways(const char *text, void *value, struct err *e) {
     struct corpus_ways *ways = value;
@@ -62,7 +63,8 @@ static int parse_ways(const char *text, void *value, struct err *e) {
     free(copy);
     if (!good)
         return err_set(e, ERR_USAGE,
-                       "--ways %s: must be how many words an episode has, as 2-5 or 3, from 2 to %d", text,
+                       "--ways %s: must be a number of words per episode or a range, for example 3 or 2-5, "
+                       "from 2 to %d", text,
                        MOST_WAYS);
     ways->least = (int)a;
     ways->most = (int)b;
@@ -88,14 +90,14 @@ const struct option_parser words_parser = { offsetof(struct corpus_words, text),
 
 /* ---- reading ---- */
 
-/* Words by their text while the corpus is read. */
+/* Words by text, while the corpus is read. */
 struct spellings {
     uint32_t *slot; /* number + 1, or 0 */
     size_t slots;
     struct spelling {
         char *text;
-        uint32_t count, last; /* sentences with it; the last of these + 1 */
-        uint32_t stem, kept;  /* kept: its number among those that may be drawn + 1 */
+        uint32_t count, last; /* number of sentences with it; index of the last of these + 1 */
+        uint32_t stem, kept;  /* its index among the candidates + 1 */
     } *entry;
     size_t count, room;
 };
@@ -127,7 +129,7 @@ static void spellings_release(struct spellings *t) {
     free(t->slot);
 }
 
-/* The next word of a sentence from *at on, in lower case; false at its end. */
+/* Reads the next word of a sentence from *at, in lower case; returns false at its end. */
 static bool next_word(const char *s, size_t n, size_t *at, size_t *begin, char out[WORD_BYTES]) {
     size_t i = *at, bytes = 0, letters = 0;
     uint32_t cp;
@@ -161,7 +163,7 @@ static int cut_sentences(struct corpus *c, const char *path, struct err *e) {
         line++;
         at += n + (end != NULL);
         if (n && s[n - 1] == '\r') n--;
-        if (!utf8_valid(s, n)) return err_set(e, ERR_INPUT, "%s: line %zu: is no UTF-8", path, line);
+        if (!utf8_valid(s, n)) return err_set(e, ERR_INPUT, "%s: line %zu: not valid UTF-8", path, line);
         if (!n) continue;
         if (c->sentences == UINT32_MAX - 1) return err_set(e, ERR_INPUT, "%s: too many lines", path);
         if (c->sentences + 1 > c->sentence_room) {
@@ -175,7 +177,7 @@ static int cut_sentences(struct corpus *c, const char *path, struct err *e) {
     return 0;
 }
 
-/* Walks the words of a sentence that are near enough to its beginning to be among its tokens, each once. */
+/* Iterates over the distinct words of a sentence that are near enough to its start to be among its tokens. */
 #define EACH_WORD(c, t, i, number, begin, end)                                                               \
     size_t end = 0, begin = 0, seen_ = 0;                                                                    \
     char spelt_[WORD_BYTES];                                                                                 \
@@ -185,7 +187,7 @@ static int cut_sentences(struct corpus *c, const char *path, struct err *e) {
         if (number = corpus_find(t, spelt_),                                                                 \
             (t)->entry[number].last != (uint32_t)i + 1 && ((t)->entry[number].last = (uint32_t)i + 1))
 
-/* How many sentences of its own each word has: held ones, or the others. */
+/* Counts the sentences of each word: held-out ones, or the others. */
 static void count_words(struct corpus *c, struct spellings *t) {
     struct spellings stems = { 0 };
     struct sb_stemmer *stemmer = sb_stemmer_new("english", "UTF_8");
@@ -206,7 +208,7 @@ static void count_words(struct corpus *c, struct spellings *t) {
     spellings_release(&stems);
 }
 
-/* Rows that one word may have to give. */
+/* Returns the maximum number of examples of a word in an episode. */
 static uint32_t rows_needed(const struct corpus_how *how) {
     return (uint32_t)((how->support + how->least - 1) / how->least +
                       (how->query + how->least - 1) / how->least);
@@ -245,7 +247,7 @@ static void keep_words(struct corpus *c, struct spellings *t) {
 
 /* ---- clusters ---- */
 
-/* A word's vector: the mean of its pieces' embeddings, of length 1. */
+/* Writes the vector of a word: the normalized mean of the embeddings of its tokens. */
 static void vector_of(const struct corpus *c, const struct model *m, const char *text, const real *table,
                       float *out) {
     int32_t *ids = NULL;
@@ -274,7 +276,7 @@ static int corpus_nearest(const float *x, const float *center, int clusters, siz
     return at;
 }
 
-/* Spherical k-means over some words, begun at words drawn by the seed. */
+/* Spherical k-means over some words, initialized with words sampled by the seed. */
 static void corpus_cluster(struct corpus *c, const struct model *m, size_t first, size_t n) {
     enum { ROUNDS = 20 };
     int table = arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
@@ -318,7 +320,7 @@ static void weigh(struct corpus *c) {
     }
 }
 
-/* Episodes of one set of words: choices of the words, as text. */
+/* Writes the number of combinations of words, as text. */
 static void possible(const struct corpus *c, int held, char out[32]) {
     double log10s = 0;
     int n = (int)c->words[held];
@@ -332,10 +334,11 @@ static int check_size(const struct corpus *c, const char *path, struct err *e) {
         if (c->stems[held] < (size_t)c->how.most)
             return err_set(
                 e, ERR_INPUT,
-                "%s: too small: of %zu sentences, %zu distinct words%s have the %u that an episode of %d + "
-                "%d rows takes of each, and %d are needed; give a larger corpus, fewer rows or fewer --ways",
-                path, c->sentences, c->stems[held], held ? " that are held out" : "", rows_needed(&c->how),
-                c->how.support, c->how.query, c->how.most);
+                "%s: too small: in %zu sentences, %zu distinct words%s have the %u sentences that an episode "
+                "of %d + %d examples needs of each, and %d words are needed; use a larger corpus, fewer "
+                "examples or fewer --ways",
+                path, c->sentences, c->stems[held], held ? " held out for validation" : "",
+                rows_needed(&c->how), c->how.support, c->how.query, c->how.most);
     return 0;
 }
 
@@ -343,8 +346,8 @@ static void write_report(struct corpus *c, const char *path) {
     char train[32], held[32];
     possible(c, 0, train);
     possible(c, 1, held);
-    c->report = xprintf("%s: %zu sentences; %zu words of %zu stems to train on, %s choices of %d of them; "
-                        "held out: %zu words of %zu stems, %s choices",
+    c->report = xprintf("%s: %zu sentences; training: %zu words of %zu stems, %s combinations of %d words; "
+                        "held out: %zu words of %zu stems, %s combinations",
                         path, c->sentences, c->words[0], c->stems[0], train, c->how.most, c->words[1],
                         c->stems[1], held);
 }
@@ -356,10 +359,11 @@ struct corpus *corpus_open(const char *path, const struct corpus_how *how, const
     c->how = *how;
     c->tokenizer = m->tokenizer;
     int rc = m->tokenizer ? 0
-                          : err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", m->folder);
+                          : err_set(e, ERR_INPUT, "%s: the model has no tokenizer", m->folder);
     if (!rc && !(c->mask = mask_of(m->tokenizer)))
         rc = err_set(e, ERR_INPUT,
-                     "%s: has no mask token ([MASK], <mask>, <extra_id_0>) for episodes of masked words",
+                     "%s: the tokenizer has no mask token ([MASK], <mask>, <extra_id_0>), which masked-word "
+                     "episodes need",
                      m->folder);
     if (!rc) rc = file_read(path, CORPUS_BYTES, &c->text, e);
     if (!rc) rc = cut_sentences(c, path, e);
@@ -397,7 +401,7 @@ void corpus_free(struct corpus *c) {
 
 const char *corpus_report(const struct corpus *c) { return c->report; }
 
-/* ---- drawing ---- */
+/* ---- sampling ---- */
 
 struct word_draw {
     const struct corpus *c;
@@ -422,7 +426,7 @@ static const struct word *draw_word(struct word_draw *d) {
     return &c->word[first + low];
 }
 
-/* Words of distinct stems, of one cluster as long as there are enough in it. */
+/* Samples words of distinct stems, from one cluster while it has enough. */
 static void draw_words(struct word_draw *d) {
     bool clusters = d->c->how.rule == CORPUS_CLUSTERS;
     for (int n = 0, tries = 0; n < d->ways; tries++) {
@@ -444,8 +448,8 @@ static bool has_word(const struct word *w, const struct corpus *c, uint32_t sent
     return low < w->count && p[low].sentence == sentence;
 }
 
-/* How strict the sentences of an episode are kept apart: none has two of its words; none is taken twice; or,
- * which always goes, none is taken twice for one word. */
+/* How strictly the sentences of an episode are separated: none contains two of its words; none is used twice;
+ * or, which is always possible, none is used twice for the same word. */
 enum apart { APART_WORDS, APART_ROWS, APART_OWN };
 
 static bool corpus_fits(const struct word_draw *d, int k, const struct place *p,
@@ -460,7 +464,7 @@ static bool corpus_fits(const struct word_draw *d, int k, const struct place *p,
     return true;
 }
 
-/* Another sentence of word k: drawn, else the next that fits. */
+/* Returns another sentence of word k: a random one, else the next suitable one. */
 static const struct place *draw_place(struct word_draw *d, int k, const struct place *const *taken, int n,
                                       enum apart apart) {
     const struct place *of = d->c->place + d->word[k]->first;
@@ -474,7 +478,7 @@ static const struct place *draw_place(struct word_draw *d, int k, const struct p
     return NULL;
 }
 
-/* A sentence for each row; false when these words have too few apart. */
+/* Selects a sentence for each example; returns false where these words have too few separate ones. */
 static bool corpus_draw_places(struct word_draw *d, const struct place **row, enum apart apart) {
     int support = d->c->how.support, n = support + d->c->how.query;
     for (int i = 0; i < n; i++)
@@ -482,7 +486,7 @@ static bool corpus_draw_places(struct word_draw *d, const struct place **row, en
     return true;
 }
 
-/* The sentence with its word masked. */
+/* Tokenizes the sentence with its word masked. */
 static void corpus_encode_row(const struct corpus *c, const struct place *p, struct encoded *out) {
     struct buf b = BUF_INIT;
     struct err e = ERR_INIT;

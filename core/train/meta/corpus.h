@@ -1,9 +1,8 @@
-/* A corpus of sentences as a source of episodes without labels (SMLMT, Bansal et al. 2020): a few words are
- * drawn, of each some sentences, in which the word is masked; the class of a row is which word it was.
- *
- * One sentence a line.  Words are runs of letters, told apart in lower case; those of an episode have
- * distinct stems.  A fifth of the stems and a fifth of the sentences are held out: held episodes have only
- * these, others none of them. */
+/* Masked-word episodes (SMLMT, Bansal et al. 2020) from an unlabeled corpus of sentences: an episode has a
+ * few words, and for each of them sentences in which it is masked; the class of an example is the masked
+ * word. One sentence per line. Words are sequences of letters, compared in lower case; those of an episode
+ * have distinct stems. A fifth of the stems and a fifth of the sentences are held out: held-out episodes use
+ * only these, training episodes none of them. */
 #ifndef CORE_TRAIN_META_CORPUS_H
 #define CORE_TRAIN_META_CORPUS_H
 
@@ -11,13 +10,13 @@
 #include "core/model/model.h"
 
 enum corpus_rule {
-    CORPUS_UNIFORM, /* each word alike */
-    CORPUS_FREQUENCY, /* by the logarithm of how often it occurs */
-    CORPUS_CLUSTERS, /* all words of an episode from one cluster of their embeddings, which makes it harder */
+    CORPUS_UNIFORM, /* all words with equal probability */
+    CORPUS_FREQUENCY, /* by the logarithm of the word frequency */
+    CORPUS_CLUSTERS, /* all words of an episode from one cluster of their embeddings (harder episodes) */
 };
 /* The --ways of a run, "2-5" or "3", and its --words, "uniform", "frequency" or "clusters(20)". */
 struct corpus_ways {
-    int least, most; /* words an episode */
+    int least, most; /* words per episode */
     char text[];
 };
 struct corpus_words {
@@ -30,28 +29,29 @@ struct corpus_how {
     enum corpus_rule rule;
     int clusters;
     int least, most;
-    int support, query; /* rows of it in all */
-    int max_len;     /* tokens a row */
+    int support, query; /* examples per episode */
+    int max_len;     /* maximum sequence length */
     uint64_t seed;
 };
 
 struct corpus;
-/* ERR_INPUT, naming the file: no UTF-8, too small for so many words, or a model without a mask token. */
+/* Opens a corpus. ERR_INPUT names the file: not valid UTF-8, too small for the number of words, or a model
+ * without a mask token. */
 struct corpus *corpus_open(const char *path, const struct corpus_how *how, const struct model *m,
                            struct err *e);
 void corpus_free(struct corpus *c);
-/* "10,000 sentences, 312 words of 280 stems for training, …": what there is; a line. */
+/* Returns a one-line summary: "corpus.txt: 10000 sentences; training: 312 words of 280 stems, …". */
 const char *corpus_report(const struct corpus *c);
 
-/* A row that was drawn: the sentence with its word masked, as ids.  Owned by the caller (encoded_release). */
+/* A sampled example: the sentence with its word masked, as token ids. Owned by the caller
+ * (encoded_release). */
 struct corpus_row {
     uint32_t sentence;
     int label;
     struct encoded tokens;
 };
-/* How many words the episode has; its rows, support+query of them, into row: how many of the support and of
- * the query each word has is as even as it goes, and they take turns.  A pure function of the key.  Any
- * thread. */
+/* Samples an episode: returns its number of words and writes its support+query examples to `row`, balanced
+ * over the words and alternating. A pure function of the key. Thread-safe. */
 int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct corpus_row *row);
 
 #endif

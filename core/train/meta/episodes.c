@@ -11,7 +11,7 @@
 #include "core/data/task.h"
 #include "core/train/config/complete.h"
 
-/* The rows of a split by class. */
+/* The examples of a split by class. */
 struct class_list {
     const struct dataset *data;
     int classes;
@@ -22,10 +22,10 @@ struct episodes {
     struct regime regime;
     uint64_t seed;
     int tasks;
-    struct class_list *list[2]; /* to train on, held out */
+    struct class_list *list[2]; /* training, held-out */
     double *share;              /* running sums over the tasks */
     struct corpus *corpus;
-    double mix;                 /* share of labelled episodes */
+    double mix;                 /* share of labeled episodes */
     struct buf report;
 };
 
@@ -34,12 +34,13 @@ static const char episodes_of_words[] = "smlmt:";
 static int check_episodes(const char *text, void *value, struct err *e) {
     (void)value;
     if (text_starts(text, episodes_of_words) && text[strlen(episodes_of_words)]) return 0;
-    return err_set(e, ERR_USAGE, "--episodes %s: must be smlmt:FILE, a file of one sentence a line", text);
+    return err_set(e, ERR_USAGE, "--episodes %s: must be smlmt:FILE, a file with one sentence per line",
+                   text);
 }
 const struct option_parser episodes_parser = { 0, check_episodes };
 const char *episodes_file(const struct run_config *c) { return c->episodes + strlen(episodes_of_words); }
 
-/* ---- labelled tasks ---- */
+/* ---- labeled tasks ---- */
 
 static void list_classes(struct class_list *l, const struct dataset *d, int classes) {
     l->data = d;
@@ -55,25 +56,25 @@ static void list_classes(struct class_list *l, const struct dataset *d, int clas
     l->start[classes] = at;
 }
 
-/* The split with the fewest labelled rows, and the most classes of a task. */
+/* The split with the fewest labeled examples, and the maximum number of classes of a task. */
 struct fewest {
     const struct split_facts *split;
     int classes;
 };
 
-/* Refuses a split with too few rows for an episode; names a support and query that all splits have rows
- * for. */
+/* Refuses a split with too few examples for an episode, and suggests a support and query that all splits
+ * allow. */
 static int check_fewest(const struct regime *r, const struct fewest *f, struct err *e) {
     if (!f->split || f->split->rows >= r->support + r->query) return 0;
     int batches = regime_batches(r), rows = f->split->rows;
     int batch = (int)((double)rows * r->support / (r->support + r->query) / batches),
         left = rows - batch * batches;
-    char hint[120] = "take a task with more rows";
+    char hint[120] = "use a task with more examples";
     if (batch >= f->classes && left > 0)
-        snprintf(hint, sizeof hint, "set support and query in --regime, as 'meta(support=%d, query=%d)'",
+        snprintf(hint, sizeof hint, "use smaller episodes, for example --regime 'meta(support=%d, query=%d)'",
                  batch * batches, left < r->query ? left : r->query);
     return err_set(e, ERR_INPUT,
-                   "%s: has %d labelled rows, fewer than the %d + %d of an episode's support and query; %s",
+                   "%s: too few labeled examples for an episode: %d, and support and query need %d + %d; %s",
                    f->split->path, rows, r->support, r->query, hint);
 }
 
@@ -81,15 +82,17 @@ static int check_split(const struct regime *r, int classes, const struct split_f
     int batch = r->support / regime_batches(r);
     if (x->empty) {
         char *name = text_visible(x->empty, strlen(x->empty));
-        err_set(e, ERR_INPUT, "%s: class \"%.80s\" has no row, and an episode has rows of each", x->path,
+        err_set(e, ERR_INPUT, "%s: class \"%.80s\" has no examples, and an episode needs examples of each "
+                              "class", x->path,
                 name);
         free(name);
         return e->code;
     }
     if (classes > batch)
         return err_set(e, ERR_INPUT,
-                       "%s: has %d classes, and the first batch of an episode's support %d rows (%d in %d "
-                       "batches): it needs one of each; raise support or take fewer inner steps",
+                       "%s: too many classes for an episode: %d, and the first support batch has %d examples "
+                       "(%d in %d batches) and needs one of each class; use a larger support or fewer inner "
+                       "steps",
                        x->path, classes, batch, r->support, regime_batches(r));
     return 0;
 }
@@ -97,14 +100,14 @@ static int check_split(const struct regime *r, int classes, const struct split_f
 static int check_task(const struct regime *r, const struct config_rows_facts *t, struct fewest *f,
                       struct err *e) {
     if (t->gold != DATA_CLASSES)
-        return err_set(e, ERR_USAGE, "%s: has %s, and episodes are of classes", t->name,
+        return err_set(e, ERR_USAGE, "%s: episodes need a classification task, and this task has %s", t->name,
                        task_kind_name(t->gold));
     if (t->classes == 1)
-        return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
+        return err_set(e, ERR_INPUT, "%s: the task has only one class", t->name);
     if (!t->dev)
         return err_set(
             e, ERR_USAGE,
-            "%s: has no dev rows, of which held-out episodes are made; --split 20%% holds some out", t->name);
+            "%s: the task has no validation set, which held-out episodes need; use --split 20%%", t->name);
     if (t->classes > f->classes) f->classes = t->classes;
     for (int held = 0; held < 2 && t->classes; held++) {
         const struct split_facts *x = &t->split[held];
@@ -114,7 +117,7 @@ static int check_task(const struct regime *r, const struct config_rows_facts *t,
     return 0;
 }
 
-/* How episodes of a corpus are made. */
+/* Reads the options of corpus episodes. */
 static int read_how(const struct run_config *c, const struct regime *r, struct corpus_how *how,
                     struct err *e) {
     int batch = r->support / regime_batches(r);
@@ -126,8 +129,8 @@ static int read_how(const struct run_config *c, const struct regime *r, struct c
     };
     if (how->most > batch)
         return err_set(e, ERR_USAGE,
-                       "--ways %s: the first batch of an episode's support has %d rows, one for each of %d "
-                       "words; raise support or take fewer inner steps",
+                       "--ways %s: the first support batch has %d examples and needs one for each of %d "
+                       "words; use a larger support or fewer inner steps",
                        c->ways ? c->ways->text : "2-5", batch, how->most);
     return 0;
 }
@@ -146,7 +149,7 @@ static void add_task(struct episodes *s, int i, const struct task *t) {
     for (int held = 0; held < 2; held++)
         list_classes(&s->list[held][i], held ? &t->dev[0] : &t->train, t->classes);
     s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.rows);
-    buf_printf(&s->report, "%s: episodes of %d classes, %zu rows to train on, %zu held out\n", t->name,
+    buf_printf(&s->report, "%s: episodes with %d classes, %zu training examples, %zu held out\n", t->name,
                t->classes, t->train.rows, t->dev[0].rows);
 }
 
@@ -197,7 +200,7 @@ void episodes_free(struct episodes *s) {
 
 const char *episodes_report(const struct episodes *s) { return buf_text(&s->report); }
 
-/* ---- drawing ---- */
+/* ---- sampling ---- */
 
 void episodes_room_release(struct episodes_room *r) {
     free(r->episode.start);
@@ -224,7 +227,7 @@ static void episodes_make_room(const struct episodes *s, struct episodes_room *m
     m->row = xcalloc(rows, sizeof *m->row);
 }
 
-/* Rows of the whole support in equal batches, as far as it goes. */
+/* Divides the support into batches of nearly equal size. */
 static void episodes_cut(const struct episodes *s, struct episode *e, int classes) {
     e->classes = classes;
     e->batches = regime_batches(&s->regime);
@@ -232,7 +235,7 @@ static void episodes_cut(const struct episodes *s, struct episode *e, int classe
     e->start[e->batches + 1] = s->regime.support + s->regime.query;
 }
 
-/* Shares `rows` out as evenly as left[] goes, and takes them off. */
+/* Distributes `rows` as evenly as left[] allows, and subtracts them. */
 static void share_out(int rows, int classes, int *left, int *count) {
     memset(count, 0, (size_t)classes * sizeof *count);
     for (int given = 0; given < rows;)
@@ -244,7 +247,7 @@ static void share_out(int rows, int classes, int *left, int *count) {
         }
 }
 
-/* n different rows of those of a class, in random order (Floyd). */
+/* Samples n distinct examples of a class, in random order (Floyd). */
 static void pick(const struct class_list *l, int class, int n, struct rng_key key, uint32_t *out) {
     uint32_t all = l->start[class + 1] - l->start[class];
     for (int i = 0; i < n; i++) {
@@ -317,7 +320,7 @@ static void draw_corpus(const struct episodes *s, bool held, uint64_t number, st
 
 const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number,
                                     struct episodes_room *room) {
-    uint64_t n = 2 * number + held; /* held ones are numbered apart */
+    uint64_t n = 2 * number + held; /* held-out episodes have separate numbers */
     struct rng_key key = rng_key(s->seed, RNG_DRAW, n, rng_site("episode"));
     episodes_make_room(s, room);
     if (rng_uniform(key, 0) >= s->mix) {

@@ -1,4 +1,4 @@
-/* Scores of masked words (masking.h). */
+/* Scoring of masked language modeling (masking.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "core/train/run/score.h"
 
 void masked_scoring_init(struct masked_scoring *s, const struct masking *k, const struct dataset *d) {
-    struct scoring cut; /* the same chunks as any rows */
+    struct scoring cut; /* the same chunks as for other scores */
     scoring_init(&cut, d, 0);
     *s = (struct masked_scoring){ .masking = k,
                                   .data = d,

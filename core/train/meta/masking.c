@@ -10,17 +10,17 @@
 
 struct masking {
     int32_t mask;
-    int32_t tokens;  /* ids below this */
-    bool *drawn;     /* by id: may be masked, and stand for another */
-    bool *goes_on;   /* by id: belongs to the word before it; NULL: each token is its own */
-    int32_t *other;  /* ids that may be drawn */
+    int32_t tokens;  /* number of ids */
+    bool *drawn;     /* by id: may be masked, and replace another token */
+    bool *goes_on;   /* by id: continues the previous word; NULL: each token is a word */
+    int32_t *other;  /* ids that may be sampled */
     size_t others;
 };
 
-/* Of a hundred. */
+/* Percentages. */
 enum { MASKED = 15, BECOME_MASK = 80, BECOME_OTHER = 10 };
 
-/* Whether a model of this shape has a head of masked words. */
+/* Returns whether petri supports a masked language modeling head on a model of this architecture. */
 static bool masking_fits(const struct arch *a) { return a->family == FAMILY_BERT; }
 
 int32_t masking_token(const struct tokenizer *t) { return t ? tokenizer_id(t, "[MASK]") : -1; }
@@ -28,12 +28,12 @@ int32_t masking_token(const struct tokenizer *t) { return t ? tokenizer_id(t, "[
 struct masking *masking_new(const struct model *m, bool whole, struct err *e) {
     int32_t mask = masking_token(m->tokenizer), n = m->arch.vocabulary;
     if (!masking_fits(&m->arch)) {
-        err_set(e, ERR_USAGE, "--form masked: %s (%s) has no head of masked words here; give a BERT", m->name,
+        err_set(e, ERR_USAGE, "--form masked: not supported for %s (%s); use a BERT model", m->name,
                 family_name(m->arch.family));
         return NULL;
     }
     if (mask < 0 || mask >= n) {
-        err_set(e, ERR_USAGE, "--form masked: %s: its tokenizer has no [MASK]", m->folder);
+        err_set(e, ERR_USAGE, "--form masked: %s: the tokenizer has no [MASK] token", m->folder);
         return NULL;
     }
     struct masking *k = xcalloc(1, sizeof *k);
@@ -58,11 +58,11 @@ void masking_free(struct masking *k) {
     free(k);
 }
 
-/* ---- drawing ---- */
+/* ---- sampling ---- */
 
-/* What is masked together. */
+/* Tokens that are masked together. */
 struct mask_word {
-    uint64_t lot; /* the lowest are masked */
+    uint64_t lot; /* those with the lowest values are masked */
     uint32_t first, tokens;
 };
 
@@ -77,7 +77,7 @@ static int masking_by_place(const void *a, const void *b) {
     return x->at < y->at ? -1 : 1;
 }
 
-/* Three numbers a token: its word's lot, what becomes of it, what it becomes. */
+/* Three random numbers per token: priority of its word, kind of replacement, replacing token. */
 enum { LOT, KIND, OTHER, LOTS };
 
 static int32_t becomes(const struct masking *k, struct rng_key key, uint32_t at, int32_t id) {
@@ -107,7 +107,7 @@ size_t masking_draw(const struct masking *k, struct rng_key key, const int32_t *
     if (!most) most = 1;
     qsort(word, words, sizeof *word, by_lot);
     for (size_t w = 0; w < words && masks < most; w++) {
-        if (masks && masks + word[w].tokens > most) continue; /* the next one may fit */
+        if (masks && masks + word[w].tokens > most) continue; /* the next one may be smaller */
         for (uint32_t i = 0; i < word[w].tokens; i++) {
             uint32_t at = word[w].first + i;
             out[masks++] = (struct masked){ at, becomes(k, key, at, ids[at]) };

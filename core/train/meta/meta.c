@@ -10,23 +10,23 @@
 #include "core/method/slots.h"
 #include "core/train/run/batch.h"
 
-/* Passes of an episode have numbers of their own, which decide their dropout. */
+/* The passes of an episode are numbered, which determines their dropout masks. */
 enum { PASSES = 4096, PASS_LABELS = 0, PASS_STEP = 1, PASS_QUERY = 2048 };
-enum { AT, SLOPE, TOTAL, ALONG, OTHER }; /* blocks of a room */
+enum { AT, SLOPE, TOTAL, ALONG, OTHER }; /* blocks of struct meta_room */
 static const double relative_epsilon = sizeof(real) == 8 ? 1e-5 : 1e-3;
 
-/* Values that the inner loop moves, or gradients of them: the whole block, and the label vectors. */
+/* Parameters that the inner loop adapts, or their gradients: the whole block, and the label vectors. */
 struct spot {
     real *params, *label;
 };
 
-/* An episode in hand. */
+/* The current episode. */
 struct work {
     const struct meta *x;
     const struct meta_bench *on;
     const struct episode *e;
-    uint64_t pass; /* number of its first one */
-    size_t labels; /* values of the label vectors */
+    uint64_t pass; /* number of its first pass */
+    size_t labels; /* size of the label vectors */
     double tokens;
 };
 
@@ -44,7 +44,7 @@ void meta_room_release(struct meta_room *r) {
     *r = (struct meta_room){ 0 };
 }
 
-/* Values of one stored step: what is adapted, twice. */
+/* Returns the size of a stored step: adapted parameters and their gradients. */
 static size_t step_values(const struct work *w) { return 2 * (w->x->plan->trained + w->labels); }
 
 static bool meta_make_room(const struct work *w, bool second) {
@@ -71,9 +71,9 @@ static struct spot spot(const struct work *w, int block) {
     return (struct spot){ w->on->room->block[block], w->on->room->label[block] };
 }
 
-/* ---- what is adapted ---- */
+/* ---- adapted parameters ---- */
 
-/* Walks the tensors that are adapted. */
+/* Iterates over the adapted tensors. */
 #define EACH_INNER(w, t)                                                                                     \
     for (const struct plan_tensor *t = (w)->x->plan->tensor;                                                 \
          t < (w)->x->plan->tensor + (w)->x->plan->tensors; t++)                                              \
@@ -85,7 +85,7 @@ static double rate_at(const struct work *w, const real *params, int rate) {
                               : (double)params[p->tensor[p->rate_tensor].offset + (size_t)rate];
 }
 
-/* What the rates are, of the values that the episode began with. */
+/* Reads the learning rates from the parameters at the start of the episode. */
 static void take_rates(const struct work *w, const real *params) {
     for (int i = 0; i < w->x->plan->rates; i++) w->on->room->rate[i] = rate_at(w, params, i);
 }
@@ -93,7 +93,7 @@ static void take_rates(const struct work *w, const real *params) {
 static double rate_of(const struct work *w, int rate) { return w->on->room->rate[rate]; }
 static double label_rate(const struct work *w) { return rate_of(w, w->x->plan->label_rate); }
 
-/* to += s·from, of what is adapted. */
+/* to += s·from, for adapted parameters. */
 static void add_inner(const struct work *w, struct spot to, double s, struct spot from) {
     EACH_INNER(w, t) kernel_add_to(t->count, (real)s, from.params + t->offset, to.params + t->offset);
     kernel_add_to(w->labels, (real)s, from.label, to.label);
@@ -117,8 +117,8 @@ static double norm_inner(const struct work *w, struct spot of) {
 
 /* ---- passes ---- */
 
-/* The packed rows first … end-1 of the episode, whose labels are its own; `order` (may be NULL): in which
- * order.  One without a label weighs nothing. */
+/* Packs the examples first … end-1 of the episode with its labels, in the given order (may be NULL).
+ * Unlabeled examples have weight 0. */
 static void meta_pack(const struct work *w, struct batch *b, int first, int end, const int *order,
                       double weight) {
     int n = end - first;
@@ -137,7 +137,7 @@ static void meta_pack(const struct work *w, struct batch *b, int first, int end,
     b->ranges = 0;
 }
 
-/* Encodes rows; what the head reads of them. */
+/* Runs the encoder; returns the input of the head. */
 static node meta_encode(struct work *w, struct forward *f, struct batch *b, const real *params, real *grads) {
     const struct meta *x = w->x;
     forward_init(f, w->on->tape, x->model, b, attach_begin(w->on->attach, w->on->tape, params, NULL, grads));
@@ -148,7 +148,7 @@ static node meta_encode(struct work *w, struct forward *f, struct batch *b, cons
     return attach_pool(w->on->attach, f, forward_encode(f));
 }
 
-/* Of the rows of the first batch, in the order of their classes. */
+/* The examples of the first batch, in the order of their classes. */
 struct class_rows {
     struct tape_rows rows;
     int *order;
@@ -168,7 +168,8 @@ static void sort_classes(const struct work *w, struct class_rows *c) {
     c->rows = (struct tape_rows){ classes, start, NULL };
 }
 
-/* The label vectors into `label`; with `seed`, their gradient, grads get that of all values too. */
+/* Computes the label vectors; with `seed`, their gradient, also adds the gradient of all parameters to
+ * grads. */
 static void labels_pass(struct work *w, const real *params, real *label, const real *seed, real *grads) {
     struct tape *t = w->on->tape;
     struct batch b;
@@ -200,8 +201,8 @@ static void answers(const real *logits, const struct batch *b, int classes, int3
     }
 }
 
-/* The loss of a batch at some values, times weight, and its gradients (params NULL: none are taken).  batch:
- * the episode's batches: the query.  given (may be NULL): the rows' answers. */
+/* Returns weight · loss of a batch, and computes its gradients (params NULL: none). batch == number of
+ * batches: the query. given (may be NULL): predictions. */
 static double loss_pass(struct work *w, int batch, uint64_t pass, double weight, struct spot at,
                         struct spot slope, bool training, int32_t *given) {
     struct tape *t = w->on->tape;
@@ -226,7 +227,7 @@ static double loss_pass(struct work *w, int batch, uint64_t pass, double weight,
     return value;
 }
 
-/* The gradient of a support batch at some values: of what is adapted, or of all. */
+/* Computes the gradient of a support batch: of adapted parameters, or of all. */
 static double support_slope(struct work *w, int step, struct spot at, struct spot slope, bool all) {
     int batch = step + (w->x->regime.labels == META_LABELS_APART);
     attach_inner(w->on->attach, !all);
@@ -242,7 +243,7 @@ static double query_slope(struct work *w, int step, double weight, struct spot a
     return loss;
 }
 
-/* The factor that clips a gradient. */
+/* Returns the factor of gradient clipping. */
 static double clip_of(const struct work *w, struct spot slope) {
     double most = w->x->regime.clip;
     if (!(most > 0)) return 1;
@@ -250,7 +251,7 @@ static double clip_of(const struct work *w, struct spot slope) {
     return norm > most ? most / (norm + 1e-6) : 1;
 }
 
-/* One step down: at −= α ⊙ c·slope. */
+/* One SGD step: at −= α ⊙ c·slope. */
 static void descend(const struct work *w, struct spot at, double c, struct spot slope) {
     EACH_INNER(w, t)
     kernel_add_to(t->count, (real)(-c * rate_of(w, t->rate)), slope.params + t->offset,
@@ -258,9 +259,9 @@ static void descend(const struct work *w, struct spot at, double c, struct spot 
     kernel_add_to(w->labels, (real)(-c * label_rate(w)), slope.label, at.label);
 }
 
-/* ---- the outer loop's gradients ---- */
+/* ---- outer gradients ---- */
 
-/* The weight of the query's loss after so many steps. */
+/* Returns the weight of the query loss after a step. */
 static double loss_weight(const struct regime *r, int step) {
     double sum = 0;
     if (!r->every) return step == r->inner;
@@ -270,7 +271,7 @@ static double loss_weight(const struct regime *r, int step) {
     return ldexp(1, step - r->inner) / sum;
 }
 
-/* The rates' gradient: −s⟨steps, slope⟩ of each place. */
+/* Adds the gradient of the learning rates: −s⟨steps, slope⟩ per rate. */
 static void add_rates(const struct work *w, double s, struct spot steps, struct spot slope, real *grads) {
     const struct plan *p = w->x->plan;
     if (p->rate_tensor < 0) return;
@@ -280,8 +281,7 @@ static void add_rates(const struct work *w, double s, struct spot steps, struct 
     rate[p->label_rate] -= (real)(s * kernel_dot(w->labels, steps.label, slope.label));
 }
 
-/* grads += s·from, of tensors that the outer loop learns: those that are adapted, too, or the others
- * alone. */
+/* grads += s·from, for tensors trained by the outer loop: including adapted ones, or only the others. */
 static void add_outer(const struct work *w, double s, const real *from, bool adapted, real *grads) {
     const struct plan *p = w->x->plan;
     for (int i = 0; i < p->tensors; i++) {
@@ -297,8 +297,8 @@ static void train_meta_begin(struct work *w, const real *params) {
     labels_pass(w, params, spot(w, AT).label, NULL, NULL);
 }
 
-/* First order: gradients by φ_j are taken as those by φ_0.  TOTAL: the sum of the steps' gradients;
- * OTHER.label: that of the label vectors. */
+/* First order: gradients with respect to φ_j are used as those with respect to φ_0. TOTAL: the sum of the
+ * gradients of steps; OTHER.label: that of the label vectors. */
 static double first_order(struct work *w, double weight, real *grads) {
     const struct regime *r = &w->x->regime;
     struct spot at = spot(w, AT), slope = spot(w, SLOPE), total = spot(w, TOTAL);
@@ -323,14 +323,15 @@ static double first_order(struct work *w, double weight, real *grads) {
     return objective;
 }
 
-/* A stored step: where it was, and its gradient. */
+/* A stored step: its parameters and gradients. */
 static struct spot meta_stored(const struct work *w, int step, bool slope) {
     size_t half = w->x->plan->trained + w->labels;
     real *from = w->on->room->step + (size_t)step * step_values(w) + (slope ? half : 0);
     return (struct spot){ from, from + w->x->plan->trained };
 }
 
-/* slope := H·along at `from`, of all values: how the step's gradient changes along it.  AT is moved about. */
+/* slope := H·along at `from`, for all parameters: the derivative of the step's gradient along `along`.
+ * Overwrites AT. */
 static void curvature(struct work *w, int step, struct spot from, struct spot along, struct spot slope,
                       struct spot other) {
     struct spot at = spot(w, AT);
@@ -349,7 +350,8 @@ static void curvature(struct work *w, int step, struct spot from, struct spot al
     kernel_scale(w->labels, (real)(0.5 / epsilon), slope.label, slope.label);
 }
 
-/* Back through one step: `v`, the gradient by what it made, becomes that by what it began with. */
+/* Backpropagates through a step: `v`, the gradient with respect to its result, becomes that with respect to
+ * its start. */
 static void step_back(struct work *w, int step, struct spot v, real *grads) {
     struct spot along = spot(w, ALONG), slope = spot(w, SLOPE), g = meta_stored(w, step, true);
     double c = w->on->room->clip[step];
@@ -364,7 +366,7 @@ static void step_back(struct work *w, int step, struct spot v, real *grads) {
     add_outer(w, -1, slope.params, false, grads);
 }
 
-/* Adds the query's loss after `step` steps to v and grads. */
+/* Adds the gradient of the query loss after `step` steps to v and grads. */
 static double add_query(struct work *w, int step, double share, struct spot v, real *grads) {
     struct spot at = spot(w, AT), slope = spot(w, SLOPE);
     if (!(share > 0)) return 0;
@@ -439,19 +441,19 @@ double meta_objective(const struct meta *x, const struct meta_bench *on, const r
     return sum;
 }
 
-/* The query without dropout. */
+/* Evaluates the query without dropout. */
 static void train_meta_score(struct work *w, struct spot at, double *right, double *loss) {
     const struct episode_row *row = w->e->row + w->e->start[w->e->batches];
     int n = w->e->start[w->e->batches + 1] - w->e->start[w->e->batches], count = 0;
     struct meta_room *m = w->on->room;
-    GROW(m->given, m->given_room, n); /* not the arena's, which a pass begins anew */
+    GROW(m->given, m->given_room, n); /* not on the arena, which each pass resets */
     const int32_t *given = m->given;
     *loss = loss_pass(w, w->e->batches, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, m->given);
     for (int i = 0; i < n; i++) count += given[i] == row[i].label;
     *right = (double)count / n;
 }
 
-/* The loss of a batch (the episode's batches: the query) without dropout. */
+/* Returns the loss of a batch (number of batches: the query) without dropout. */
 static double quiet_loss(struct work *w, int batch, struct spot at) {
     return loss_pass(w, batch, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, NULL);
 }
@@ -477,9 +479,9 @@ bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real
     return true;
 }
 
-/* ---- a task's shots ---- */
+/* ---- adaptation to a task ---- */
 
-/* The answers for all batches of an episode, and the mean loss of rows with a label. */
+/* Computes predictions for all batches of an episode, and the mean loss of labeled examples. */
 static double train_meta_tell(struct work *w, struct spot at, int32_t *given) {
     double sum = 0;
     int labelled = 0;

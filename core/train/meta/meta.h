@@ -1,15 +1,13 @@
-/* An episode: a few rows of a task adapt a copy of the values (the inner loop), further rows of it say how
- * well that went, and gradients of that say how the values should have been (the outer loop).
+/* Meta-learning on an episode: the inner loop adapts a copy of the parameters on the support set; the outer
+ * loop computes gradients of the loss of the adapted parameters on the query set.
  *
- *   e_0 = label vectors of the first batch at φ_0
- *   φ_{s+1} = φ_s − α ⊙ c_s g_s,  g_s = ∇_φ L_s(φ_s, ω)        s = 0 … S−1; φ with e; c_s clips
- *   F = Σ_j w_j L_query(φ_j, ω)                                 after the last step, or on the way as well
- *
- * φ: what the inner loop adapts, ω: what it holds still, α: a rate a layer.  First order takes the gradients
- * of F by φ_j as those by φ_0; second order goes back through the steps, with products of the Hessian by
- * central differences.  No graph is kept over steps.  A clip's factor is held constant.
- *
- * A pure function of values, rows and number: nothing here knows of runs or threads. */
+ * e_0 = label vectors of the first batch at φ_0 φ_{s+1} = φ_s − α ⊙ c_s g_s, g_s = ∇_φ L_s(φ_s, ω) s = 0 …
+ * S−1; φ with e; c_s clips F = Σ_j w_j L_query(φ_j, ω) after the last step, or also at intermediate steps φ:
+ * parameters adapted by the inner loop, ω: parameters frozen in it, α: a learning rate per layer. First order
+ * uses the gradients of F with respect to φ_j as those with respect to φ_0; second order backpropagates
+ * through the steps, with Hessian products by central differences. No graph is stored across steps. Clipping
+ * factors are treated as constants. A pure function of parameters, examples and episode number, independent
+ * of runs and threads. */
 #ifndef CORE_TRAIN_META_META_H
 #define CORE_TRAIN_META_META_H
 
@@ -17,7 +15,7 @@
 #include "core/method/attach.h"
 #include "core/train/config/regime.h"
 
-/* Rows of an episode: the support batch by batch, then the query.  Owned by who draws them. */
+/* The examples of an episode: the support set in batches, then the query set. Owned by the sampler. */
 struct episode_row {
     const struct dataset *data; /* encoded */
     uint32_t row;
@@ -25,36 +23,36 @@ struct episode_row {
 };
 struct episode {
     int classes, batches;
-    int *start;                 /* batches+2: the rows of each batch, and those of the query */
+    int *start;                 /* batches+2: offsets of the batches and of the query */
     struct episode_row *row;
 };
 
-/* What the episodes of a run have in common. */
+/* The settings shared by the episodes of a run. */
 struct meta {
-    const struct plan *plan;    /* over episodes */
+    const struct plan *plan;    /* of a run over episodes */
     const struct model *model;
     struct regime regime;
     uint64_t seed;
     double dropout, attention_dropout, activation_dropout, classifier_dropout;
-    bool flat;                  /* for tests: the second order's way with Hessians of zero */
+    bool flat;                  /* for tests: second order with zero Hessians */
 };
 
-/* A worker's own memory, grown as it is needed; zeroed at first. */
+/* Memory of a worker, grown on demand; initially zeroed. */
 struct meta_room {
-    real *block[5];             /* as long as the plan's trained values each */
+    real *block[5];             /* each of the size of the trainable parameters */
     size_t values;
     real *label[5];             /* classes × label_width each */
     size_t labels[5];
-    real *step;                 /* of the second order: what was adapted, and its gradients, a step */
+    real *step;                 /* second order: adapted parameters and gradients, per step */
     size_t step_room;
-    int32_t *given;             /* the query's answers */
+    int32_t *given;             /* predictions for the query */
     size_t given_room;
-    double *clip, *rate;        /* a step; a rate */
+    double *clip, *rate;        /* per step; per learning rate */
     size_t clip_room, rate_room;
 };
 void meta_room_release(struct meta_room *r);
 
-/* What one works on. */
+/* Resources of an episode. */
 struct meta_bench {
     struct tape *tape;
     struct arena *arena;
@@ -63,47 +61,47 @@ struct meta_bench {
 };
 
 struct meta_score {
-    double before, after;             /* share of the query's rows that are right */
-    double loss_before, loss_after;   /* their mean loss, without dropout */
+    double before, after;             /* accuracy on the query */
+    double loss_before, loss_after;   /* mean loss on the query, without dropout */
 };
 
-/* Fills grads (the plan's trained values) with `weight` times the gradient of F by what the outer loop
- * learns, zeros elsewhere; *objective: weight·F; *tokens: of all passes.  number: the episode's among all of
- * the run, which decides its dropout.  False: no memory. */
+/* Writes `weight` times the gradient of F to grads (trainable parameters of the plan), with zeros where the
+ * outer loop does not train; *objective: weight·F; *tokens: total over all passes. number: number of the
+ * episode in the run, which determines its dropout masks. Returns false if out of memory. */
 bool meta_episode(const struct meta *x, const struct meta_bench *on, const real *params,
                   const struct episode *e, uint64_t number, double weight, real *grads, double *objective,
                   double *tokens);
-/* F alone. */
+/* Returns F. */
 double meta_objective(const struct meta *x, const struct meta_bench *on, const real *params,
                       const struct episode *e, uint64_t number);
-/* The inner loop step by step: the loss of each step's batch before it and after it, and that of the query
- * before the first and after each; all without dropout.  The caller's. */
+/* The inner loop by step: the loss of each batch before and after its step, and that of the query before the
+ * first and after each step; without dropout. Owned by the caller. */
 struct meta_trace {
     double *before, *after, *query; /* inner, inner, inner+1 */
 };
-/* How well the query's rows are told before and after the inner loop; trace: NULL, or to be filled.  False:
- * no memory. */
+/* Evaluates the query before and after the inner loop; trace: output, or NULL. Returns false if out of
+ * memory. */
 bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real *params,
                    const struct episode *e, uint64_t number, struct meta_score *out,
                    const struct meta_trace *trace);
 
-/* A task's shots adapt the values: the label vectors of batch 0, which are rows of every class, then a step a
- * batch, with a linear warm-up over a tenth of them and down to zero.  The rule's labels are apart, its inner
- * steps those. */
+/* Adaptation of the parameters to the shots of a task: label vectors from batch 0, which has examples of
+ * every class, then one step per batch, with a linear warm-up over a tenth of them and linear decay to zero.
+ * As with labels=apart and that number of inner steps. */
 struct meta_passes {
-    int batches;      /* of one pass over the shots */
-    double stop_loss; /* after a pass whose mean loss is below it ends; 0: never */
+    int batches;      /* per epoch over the shots */
+    double stop_loss; /* stop after an epoch with a mean loss below this; 0: never */
 };
 struct meta_adapted {
     int steps;
-    double loss;                     /* of the last one */
-    double loss_before, loss_after;  /* of the scored rows, without dropout */
-    const real *params, *label; /* the adapted values and label vectors: the bench's, until its next use */
-    int32_t *before, *after;         /* their answers, the caller's; before NULL: they are not told then */
+    double loss; /* of the last step */
+    double loss_before, loss_after;  /* of the scored examples, without dropout */
+    const real *params, *label; /* adapted parameters and label vectors; owned by `on`, valid until its next
+                                 * use */
+    int32_t *before, *after;         /* predictions, owned by the caller; before NULL: not computed */
 };
-/* `scored`: rows in batches that are told at once, the last one where the query is; of these some may have no
- * label
- * (-1), not all.  False: no memory. */
+/* Adapts to `shots` and evaluates on `scored`: examples in batches, the last one in the place of the query;
+ * some but not all may be unlabeled (-1). Returns false if out of memory. */
 bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params,
                 const struct episode *shots, const struct episode *scored, const struct meta_passes *passes,
                 struct meta_adapted *out);

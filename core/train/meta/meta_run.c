@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/train/meta/episodes.h"
 
-/* Held-out episodes have dropout of their own. */
+/* Held-out episodes have separate dropout masks. */
 static const uint64_t held_numbers = 1ull << 40;
 enum { TRACE_NAME = 40 };
 static const real least_rate = (real)1e-8, most_rate = 1; /* as released */
@@ -21,7 +21,7 @@ struct run_meta {
     struct episodes_room draw[CREW_MOST];
     struct meta_score score[EPISODES_HELD];
     struct meta_trace trace;    /* of the first held-out episode */
-    char (*trace_name)[TRACE_NAME]; /* of its numbers: before, after, query, step by step */
+    char (*trace_name)[TRACE_NAME]; /* names of its values: before, after, query, per step */
     char (*rate_name)[PLAN_RATE];
     bool told;
     struct task stand_in;
@@ -42,7 +42,7 @@ struct meta meta_of(const struct run_config *c, const struct regime *r, const st
                           .classifier_dropout = run_dropout(c, a->classifier_dropout) };
 }
 
-/* Room for what the inner loop of one episode tells, and names for it and the rates. */
+/* Allocates the trace of the inner loop of an episode, and names for it and the learning rates. */
 static void name_numbers(struct run_meta *x) {
     const struct plan *p = x->meta.plan;
     size_t inner = (size_t)x->meta.regime.inner;
@@ -59,7 +59,7 @@ static void name_numbers(struct run_meta *x) {
     for (int i = 0; i < p->rates; i++) plan_rate_name(p, &x->meta.model->arch, i, x->rate_name[i]);
 }
 
-/* Stands for the run's task where there is none: it has no rows. */
+/* Creates an empty task for a run without tasks. */
 static void stand_in(struct run *r) {
     const struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     struct task *t = &r->objective.meta->stand_in;
@@ -103,18 +103,18 @@ static void release(struct run *r) {
 
 static int parts(const struct run *r) { return r->objective.meta->meta.regime.tasks; }
 
-/* What second order by differences takes for constant. */
+/* Reports what second order treats as constant. */
 static void tell_order(struct run *r) {
     const struct meta *x = &r->objective.meta->meta;
     bool drops = x->dropout > 0 || x->attention_dropout > 0 || x->classifier_dropout > 0;
     if (x->regime.order != META_FD) return;
     if (drops)
-        run_say(r, "order=fd: dropout's masks repeat in all passes of one inner step");
+        run_say(r, "order=fd: all passes of an inner step use the same dropout masks");
     if (x->regime.clip > 0)
-        run_say(r, "order=fd: the factors that clip inner gradients are held constant");
+        run_say(r, "order=fd: the factors of inner gradient clipping are treated as constants");
 }
 
-/* The report, line by line, once. */
+/* Sends the summary of the episodes, line by line. */
 static void tell_source(struct run *r) {
     char *text = xstrdup(episodes_report(r->objective.meta->source)), *rest = text, *line;
     while ((line = strsep(&rest, "\n")))
@@ -149,7 +149,7 @@ static void episode_part(struct run *r, int index, struct worker *w, real *grads
         mem_lack(r->plan->trained * sizeof *grads);
 }
 
-/* Keeps the rates within their range. */
+/* Clamps the learning rates to their range. */
 static void clamp_rates(struct run *r) {
     const struct plan *p = r->plan;
     if (p->rate_tensor < 0) return;
@@ -160,7 +160,7 @@ static void clamp_rates(struct run *r) {
 
 /* ---- the held-out episodes ---- */
 
-/* They take as long as some steps. */
+/* They take as long as several steps. */
 static int64_t every(const struct run *r) {
     enum { LEAST_APART = 50, OF_A_RUN = 10 };
     int64_t part = r->c.steps / OF_A_RUN;
@@ -188,10 +188,10 @@ static void evaluate(struct run *r, int index, struct worker *w) {
 }
 
 static void add(struct event *e, const char *name, double value) {
-    event_add_metric(e, name, (struct metric_value){ value, isfinite(value), "not finite" });
+    event_add_metric(e, name, (struct metric_value){ value, isfinite(value), "NaN or infinite" });
 }
 
-/* Numbers beside the measure, as many events as it takes. */
+/* Sends auxiliary values, in as many events as needed. */
 struct asides {
     struct run *run;
     struct event e;
@@ -207,7 +207,7 @@ static void add_aside(struct asides *a, const char *name, double value) {
     add(&a->e, name, value);
 }
 
-/* The inner loop of the first held-out episode, and the rates that are learned. */
+/* Sends the inner loop of the first held-out episode, and the learned learning rates. */
 static void tell_inside(struct run *r) {
     const struct run_meta *x = r->objective.meta;
     const struct plan *p = r->plan;
@@ -245,7 +245,7 @@ static bool tell(struct run *r) {
         squares += gain * gain;
     }
     char rows[80];
-    const struct metric_value v = { after, isfinite(loss_after), "the loss is not finite" };
+    const struct metric_value v = { after, isfinite(loss_after), "NaN or infinite loss" };
     bool best = best_offer(&r->evaluation.best, METRIC_ACCURACY, v, r->step); /* greater is better */
     r->of[0].best = r->evaluation.best;
     r->evaluation.worse = best ? 0 : r->evaluation.worse + 1;

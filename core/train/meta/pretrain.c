@@ -11,7 +11,7 @@
 #include "core/data/encoding.h"
 #include "core/text/vocab_train.h"
 
-/* Names of what is read by the run, in its folder. */
+/* Names of the data files in the folder of the run. */
 static const char texts_name[] = "texts.txt", dev_name[] = "dev.txt";
 
 void pretrain_usual(struct run_config *c) {
@@ -26,7 +26,7 @@ void pretrain_usual(struct run_config *c) {
 
 /* ---- texts ---- */
 
-/* Adds a file's lines. */
+/* Appends the lines of a file. */
 static int add_text(const char *path, struct buf *all, struct err *e) {
     struct buf file = BUF_INIT;
     int rc = file_read(path, DATASET_FILE, &file, e);
@@ -34,15 +34,16 @@ static int add_text(const char *path, struct buf *all, struct err *e) {
     size_t bom = !rc && text_starts(buf_text(&file), "\xEF\xBB\xBF") ? 3 : 0;
     if (!rc && file.size == bom) rc = err_set(e, ERR_INPUT, "%s: empty file", path);
     if (!rc && all->size + file.size > DATASET_FILE)
-        rc = err_set(e, ERR_INPUT, "%s: the texts are more than %zu GB together", path, DATASET_FILE >> 30);
+        rc = err_set(e, ERR_INPUT, "%s: too large: all texts together exceed %zu GB", path,
+                     DATASET_FILE >> 30);
     if (!rc) buf_add(all, file.data + bom, file.size - bom);
     if (!rc && all->data[all->size - 1] != '\n') buf_putc(all, '\n');
     buf_release(&file);
     return rc;
 }
 
-/* Adds all files, and warns of lines that hold more than a hundredth of the text and ten times what the
- * others hold on average: encoded data and the like, which then decides what the vocabulary is. */
+/* Appends all files, and warns of lines with more than a hundredth of the text and ten times the average of
+ * the others: such lines, often encoded data, would dominate the vocabulary. */
 static int add_texts(const struct pretrain *p, struct buf *all, struct buf *report, struct err *e) {
     enum { SHARE = 100, TIMES = 10 };
     size_t *start = xcalloc((size_t)p->texts + 1, sizeof *start), line = 0, lines = 0;
@@ -54,7 +55,7 @@ static int add_texts(const struct pretrain *p, struct buf *all, struct buf *repo
     for (size_t i = 0; i < all->size; i++) lines += all->data[i] == '\n';
     int file = 0, named = 0;
     for (size_t at = 0; at < all->size && !rc; at++) {
-        const char *end = memchr(all->data + at, '\n', all->size - at); /* each line is ended */
+        const char *end = memchr(all->data + at, '\n', all->size - at); /* terminate the last line */
         size_t n = (size_t)(end - all->data) - at;
         while (at >= start[file + 1]) file++, line = 0;
         line++;
@@ -77,7 +78,7 @@ static int train_vocabulary(const struct pretrain *p, const struct buf *texts, s
     int rc = 0;
     for (size_t at = 0; at < texts->size && !rc;) {
         const char *s = texts->data + at, *end = memchr(s, '\n', texts->size - at);
-        size_t n = (size_t)(end - s); /* each line is ended */
+        size_t n = (size_t)(end - s); /* terminate the last line */
         rc = vocab_trainer_add(t, s, n, e);
         at += n + 1;
     }
@@ -88,7 +89,7 @@ static int train_vocabulary(const struct pretrain *p, const struct buf *texts, s
 
 /* ---- the folder ---- */
 
-/* Of all that decides what is in it. */
+/* Returns a key of everything that determines the content of the folder; caller frees. */
 static char *pretrain_key(const struct pretrain *p, const struct buf *texts, const struct buf *dev) {
     char hash[2][65], all[65];
     sha256_hex(texts->data, texts->size, hash[0]);
@@ -101,7 +102,7 @@ static char *pretrain_key(const struct pretrain *p, const struct buf *texts, con
     return xstrndup(all, 12);
 }
 
-/* The files of the run in its folder, each written whole or not at all. */
+/* Writes the data files to the folder, each atomically. */
 static int pretrain_files(const char *folder, const struct buf *texts, const struct buf *dev, struct err *e) {
     char *path = file_join(folder, texts_name), *other = file_join(folder, dev_name);
     int rc = file_exists(path) ? 0 : file_write(path, texts->data, texts->size, e);
@@ -111,7 +112,7 @@ static int pretrain_files(const char *folder, const struct buf *texts, const str
     return rc;
 }
 
-/* Texts that are not blank, as many as are read at least. */
+/* Returns the number of texts that are not blank. */
 static size_t pretrain_rows(const struct buf *texts) {
     size_t rows = 0;
     bool any = false;
@@ -122,14 +123,14 @@ static size_t pretrain_rows(const struct buf *texts) {
     return rows;
 }
 
-/* The part that is held out where none was said. */
+/* Sets the default share held out for validation. */
 static int usual_split(const struct buf *texts, double *split, struct err *e) {
     const double part = 0.02;
     size_t rows = pretrain_rows(texts);
     if (!rows) return err_set(e, ERR_INPUT, "the text contains no words");
     if (rows < 2)
         return err_set(e, ERR_INPUT,
-                       "it has one text, and one is held out: give two lines at least, or --dev");
+                       "only one text, and one is held out for validation; use at least two lines, or --dev");
     *split = part * (double)rows < 1 ? 1 / (double)rows : part;
     return 0;
 }
@@ -173,7 +174,7 @@ int pretrain_begin(const struct pretrain *p, const char *parent, const char *nam
     *made = false;
     int rc = fresh_check(&p->model, e);
     if (!rc && p->dev && c->split > 0)
-        rc = err_set(e, ERR_USAGE, "--split: the held-out texts are those of %s; leave one out", p->dev);
+        rc = err_set(e, ERR_USAGE, "--split: not available with --dev %s; omit one of them", p->dev);
     if (!rc) rc = add_texts(p, &texts, report, e);
     if (!rc && p->dev) rc = add_text(p->dev, &dev, e);
     if (!rc && !p->dev && !(c->split > 0))
@@ -181,7 +182,8 @@ int pretrain_begin(const struct pretrain *p, const char *parent, const char *nam
     if (!rc) {
         char *key = pretrain_key(p, &texts, &dev), *folder = xprintf("%s/%s-%s", parent, name, key);
         bool before = file_is_folder(folder);
-        if (before) text_line(report, "%s: made before of the same texts, shape and seed", folder);
+        if (before) text_line(report, "%s: exists already, from the same texts, architecture and seed",
+                              folder);
         rc = before ? pretrain_files(folder, &texts, &dev, e)
                     : pretrain_make(p, folder, &texts, &dev, report, e);
         if (!rc) pretrain_describe(p, folder, c);

@@ -1,6 +1,6 @@
-/* A model from nothing: of texts, a vocabulary and an untrained BERT, and the description of a run that
- * trains it by masked words (masking.h).  The folder that it makes holds all that the run reads, its texts
- * too, so that the run goes on whatever becomes of the files. */
+/* Pretraining from scratch: creates a vocabulary from texts, an untrained BERT, and the config of a run that
+ * trains it by masked language modeling (masking.h). The folder contains everything that the run reads,
+ * including the texts, so that it can resume without the original files. */
 #ifndef CORE_TRAIN_META_PRETRAIN_H
 #define CORE_TRAIN_META_PRETRAIN_H
 
@@ -11,24 +11,24 @@
 #include "core/train/config/config.h"
 
 struct pretrain {
-    const char *const *text; /* files, a text a line */
+    const char *const *text; /* files with one text per line */
     int texts;
     const char
-        *dev; /* or NULL: a part of the texts is held out, 2 % or one at least where the config says none */
+        *dev; /* or NULL: a share of the texts is held out, by default 2%, at least one text */
     struct fresh model;
-    int vocabulary;          /* tokens at most */
+    int vocabulary;          /* maximum number of tokens */
 };
 
-/* What such a run has by itself: the whole model trained, masked words, AdamW at 1e-3 with a warm-up and
- * weight decay, batches of 64 texts, no dropout. */
+/* Sets the defaults of such a run: full training, masked language modeling, AdamW with learning rate 1e-3,
+ * warm-up and weight decay, batch size 64, no dropout. */
 void pretrain_usual(struct run_config *c);
-/* Makes the folder parent/NAME-KEY, of a name and what it is made of: the same texts, shape and seed give the
- * same folder, which is made once.  c (pretrain_usual, with what was asked for over it) becomes the run on
- * it.  `report` gets lines; *made: whether the folder is new.  ERR_INPUT names the file; ERR_USAGE in the
- * words of petri pretrain's options. */
+/* Creates the folder parent/NAME-KEY, where the key is that of its content: the same texts, architecture and
+ * seed give the same folder, which is created once. c (pretrain_usual, overridden by options) becomes the
+ * config of the run on it. Appends lines to `report`; *made: whether the folder is new. ERR_INPUT names the
+ * file; ERR_USAGE the option of petri pretrain. */
 int pretrain_begin(const struct pretrain *p, const char *parent, const char *name, struct run_config *c,
                    bool *made, struct buf *report, struct err *e);
-/* Takes the folder of such a run away, which could not be begun. */
+/* Removes the folder of a run that could not be started. */
 void pretrain_undo(const struct run_config *c);
 
 #endif

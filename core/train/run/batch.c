@@ -3,7 +3,7 @@
 #include "core/base/mem.h"
 #include "core/train/config/target.h"
 
-enum { TASK_SHIFT = 40 }; /* a row's number in its file is far below */
+enum { TASK_SHIFT = 40 }; /* row numbers in a file are far below */
 
 static void batch_add_range(struct batch *b, int task, int row) {
     struct task_range *last = b->ranges ? &b->range[b->ranges - 1] : NULL;
@@ -19,7 +19,7 @@ static size_t batch_length_of(const struct batch_row *r) {
     return r->data->start[r->row + 1] - r->data->start[r->row];
 }
 
-/* What the lowest layers make of the rows, where they stay as they are. */
+/* Fills in the outputs of the shared frozen layers. */
 static void batch_take_below(struct batch *b, struct arena *a, const struct arch *arch,
                              const struct batch_row *rows) {
     size_t width = (size_t)arch->width;

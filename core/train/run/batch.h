@@ -1,4 +1,4 @@
-/* Rows of splits packed for the transformer. */
+/* Packs examples of splits into batches for the transformer. */
 #ifndef CORE_TRAIN_RUN_BATCH_H
 #define CORE_TRAIN_RUN_BATCH_H
 
@@ -7,27 +7,27 @@
 #include "core/model/model.h"
 #include "core/train/run/frozen.h"
 
-/* A row of one of a run's tasks, and what it weighs in the loss. */
+/* An example of one of a run's tasks, and its weight in the loss. */
 struct batch_row {
     const struct dataset *data; /* encoded */
     uint32_t row;
     struct frozen *
-        frozen; /* of `data`: its lowest layers do not run.  NULL: they do; the same of all rows of a batch */
+        frozen; /* shared frozen layers of `data`, or NULL: all layers run; equal for all examples of a batch */
     int task;
-    real weight;        /* of its label's loss */
-    real token_weight;  /* of each of its target's tokens */
+    real weight;        /* of the loss of its label */
+    real token_weight;  /* of each of its target tokens */
 };
 
-/* Fills *b with n rows, those of a task next to each other, in ranges.  All arrays are kept on the
- * arena: pack after tape_reset.  Row ids of different tasks differ. */
+/* Packs n examples into *b, those of a task next to each other, in ranges. All arrays are allocated on the
+ * arena: pack after tape_reset. Row ids of different tasks differ. */
 void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
                      int n);
-/* The target side of the same rows (core/train/config/target.h says what the decoder reads). */
+/* Packs the target side of the same examples (core/train/config/target.h). */
 void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch,
                         const struct batch_row *rows, int n);
 
-/* rows[0…n-1] of one split, weighing nothing: for what is only scored.  The batch has no ranges.  `frozen`:
- * as struct batch_row's; `targets`: with the target side. */
+/* Packs rows[0…n-1] of one split without weights, for evaluation. The batch has no ranges. `frozen`: as in
+ * struct batch_row; `targets`: with the target side. */
 void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
                 struct frozen *frozen, const uint32_t *rows, int n, bool targets);
 

@@ -47,7 +47,7 @@ static void weights_sha256(const struct plan *p, const real *params, char out[65
 
 void run_weights_sha256(const struct run *r, char out[65]) { weights_sha256(r->plan, r->values.params, out); }
 
-/* Of all bytes that the file holds behind its header. */
+/* Hashes all bytes of the file after its header. */
 static void checkpoint_sha256(const struct checkpoint_writer *w, char out[65]) {
     struct sha256 *h = sha256_start();
     for (size_t i = 0; i < w->count; i++) {
@@ -57,7 +57,7 @@ static void checkpoint_sha256(const struct checkpoint_writer *w, char out[65]) {
     sha256_finish(h, out);
 }
 
-/* ---- what is said in the metadata ---- */
+/* ---- metadata ---- */
 
 static void checkpoint_add_best(struct buf *b, const struct best *best, const char *metric) {
     if (!best->has) {
@@ -129,7 +129,7 @@ static char *checkpoint_tasks_json(const struct run *r) {
 
 /* ---- writing ---- */
 
-/* `name` is taken over. */
+/* Takes ownership of `name`. */
 static void checkpoint_add_tensor(struct checkpoint_writer *w, char *name, int rows, int cols,
                                   const real *data) {
     GROW(w->tensor, w->room, w->count + 1);
@@ -153,7 +153,7 @@ static void checkpoint_add_state(struct checkpoint_writer *w, const struct plan 
     }
 }
 
-/* What is kept, or with `all` also what only training needs. */
+/* Writes the stored parameters; with `all` also those needed only for training. */
 static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const real *params,
                         const real *made, bool all) {
     for (int i = 0; i < p->tensors; i++) {
@@ -168,7 +168,7 @@ static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const
     }
 }
 
-/* What the metadata says beside the method. */
+/* Writes the metadata other than the method. */
 struct about {
     const struct run_config *config;
     const struct model *model;
@@ -198,7 +198,7 @@ static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, 
                                                                        : gold_name(x->gold) },
         { "origin", x->origin },
     };
-    /* the kinds of several stand with them */
+    /* multi-task: the kinds are part of "tasks" */
     size_t count = COUNT_OF(meta) - (x->origin ? 0 : 1) - (x->single ? 0 : 1);
     int rc = st_save(path, w->tensor, w->count, meta, count, e);
     for (size_t i = 0; i < w->count; i++) free((char *)(uintptr_t)w->tensor[i].name);

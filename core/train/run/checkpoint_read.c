@@ -16,7 +16,7 @@ static const char *meta(const struct checkpoint *c, const char *key, struct err 
 }
 
 static int checkpoint_read_wrong(const struct checkpoint *c, const char *key, struct err *e) {
-    return err_set(e, ERR_INPUT, "%s: the metadata's \"%s\" is damaged", c->path, key);
+    return err_set(e, ERR_INPUT, "%s: invalid metadata: \"%s\" is damaged", c->path, key);
 }
 
 static int read_best(const struct checkpoint *c, const json_t *o, struct best *best, struct err *e) {
@@ -63,13 +63,13 @@ static int checkpoint_read_state(struct checkpoint *c, struct err *e) {
     return rc;
 }
 
-/* What a task's rows were labelled with. */
+/* Returns the kind of the labels of a task. */
 static int read_task(const struct checkpoint *c, struct checkpoint_task *t, const char *kind,
                      const json_t *list, struct err *e) {
     size_t i;
     json_t *item;
     bool episodes = !strcmp(kind, "episodes") ||
-                    !strcmp(kind, "none"); /* whose classes are their own, or without a head */
+                    !strcmp(kind, "none"); /* classes of episodes, or without a head */
     if (episodes || !strcmp(kind, "classes")) t->gold = DATA_CLASSES;
     else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
     else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;
@@ -127,7 +127,8 @@ static int checkpoint_read_meta(struct checkpoint *c, struct err *e) {
     if (!format) return e->code;
     if (strcmp(format, "1")) {
         char *shown = text_visible(format, strlen(format));
-        err_set(e, ERR_INPUT, "%s: of format %s; this program reads 1", c->path, shown);
+        err_set(e, ERR_INPUT, "%s: unsupported checkpoint format: %s; this version of petri reads format 1",
+                c->path, shown);
         free(shown);
         return e->code;
     }
@@ -142,12 +143,12 @@ static int checkpoint_read_meta(struct checkpoint *c, struct err *e) {
 static int check_bytes(const struct st_file *f, const char *path, struct err *e) {
     const char *said = st_meta(f, "tensors_sha256");
     char found[65];
-    if (!said) return 0; /* of a version that did not say */
+    if (!said) return 0; /* an older version that did not record it */
     int rc = st_data_sha256(f, found, e);
     if (rc || !strcmp(said, found)) return rc;
     return err_set(
         e, ERR_INPUT,
-        "%s: is damaged: the SHA-256 of its tensors is %.12s\u2026, and was %.12s\u2026 when it was written",
+        "%s: damaged: the SHA-256 of the tensors is %.12s\u2026 instead of %.12s\u2026",
         path, found, said);
 }
 
@@ -186,7 +187,8 @@ int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct e
     const char *facts = c->config.model_facts;
     if (!sha256 || strcmp(sha256, m->sha256))
         return err_set(e, ERR_INPUT,
-                       "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)", c->path,
+                       "%s: trained on a different backbone: %.64s (SHA-256 %.12s…) instead of %s (%.12s…)",
+                       c->path,
                        backbone ? backbone : "unnamed", sha256 ? sha256 : "not given", m->folder, m->sha256);
     return facts ? facts_check(m, facts, "the run was trained", e) : 0;
 }
@@ -202,7 +204,7 @@ static int read_tensor(const struct checkpoint *c, const char *kind, const char 
     if (!t) rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\" is missing", c->path, full);
     else if (t->rank != (rows == 1 ? 1 : 2) || t->shape[0] != first ||
              (rows != 1 && t->shape[1] != (size_t)cols))
-        rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\" has another shape than the method's %d × %d",
+        rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\": wrong shape; the method has %d × %d",
                      c->path, full, rows, cols);
     else rc = st_read(c->file, t, out, e);
     if (!rc) ++*read;
@@ -214,7 +216,7 @@ static int read_block(const struct checkpoint *c, const struct plan *p, const ch
                       real *out, size_t *read, struct err *e) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        /* Those needed only while training are in one of the two files. */
+        /* tensors needed only for training are only in the last checkpoint */
         char *full = xprintf("%s/%s", kind, t->name);
         bool there = st_find(c->file, full) != NULL;
         free(full);
@@ -225,7 +227,7 @@ static int read_block(const struct checkpoint *c, const struct plan *p, const ch
     return 0;
 }
 
-/* Names a tensor that the method does not have. */
+/* Refuses a tensor that the method does not have. */
 static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, struct err *e) {
     for (size_t i = 0; i < st_count(c->file); i++) {
         const char *name = st_at(c->file, i)->name, *slash = strchr(name, '/');
@@ -239,7 +241,7 @@ static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, s
                  text_starts(name, "adam.v/") || (p->method.budget.on && text_starts(name, "budget.")));
         if (known) continue;
         char *shown = text_visible(name, strlen(name));
-        err_set(e, ERR_INPUT, "%s: tensor \"%s\" is not one of the method's", c->path, shown);
+        err_set(e, ERR_INPUT, "%s: unexpected tensor \"%s\": not part of the method", c->path, shown);
         free(shown);
         return e->code;
     }
@@ -259,9 +261,9 @@ int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool train
     }
     if (training && adam_m && read_block(c, p, "adam.m", true, adam_m, &read, e)) return e->code;
     if (training && adam_v && read_block(c, p, "adam.v", true, adam_v, &read, e)) return e->code;
-    if (p->method.budget.on) read += 2 * (size_t)p->tensors; /* checkpoint_read_budget's */
+    if (p->method.budget.on) read += 2 * (size_t)p->tensors; /* read by checkpoint_read_budget */
     if (training && read != st_count(c->file))
-        return err_set(e, ERR_INPUT, "%s: holds %zu tensors where resuming needs %zu", c->path,
+        return err_set(e, ERR_INPUT, "%s: has %zu tensors; resuming needs %zu", c->path,
                        st_count(c->file), read);
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "core/base/mem.h"
 
-/* Unit vectors, and the lengths they had; a zero vector stays zero. */
+/* Normalizes vectors and writes their norms; a zero vector stays zero. */
 static void normalise(int rows, int width, const real *z, double *unit, double *length) {
     for (int i = 0; i < rows; i++) {
         double sum = 0;
@@ -29,7 +29,7 @@ struct anchor {
     enum instance_loss kind;
     int rows, positives;
     double temperature;
-    const double *similar; /* of the anchor with each row */
+    const double *similar; /* similarity of the anchor with each row */
     const int *task;
     int at;
 };
@@ -38,7 +38,7 @@ static bool in_denominator(const struct anchor *x, int j) {
     return j != x->at && (x->kind == INSTANCE_SUPCON || x->task[j] != x->task[x->at]);
 }
 
-/* log Σ e^{f/τ}; false when nothing is in the sum. */
+/* Computes log Σ e^{f/τ}; returns false for an empty sum. */
 static bool log_sum(const struct anchor *x, double *out) {
     double top = -INFINITY, sum = 0;
     for (int j = 0; j < x->rows; j++)
@@ -51,7 +51,7 @@ static bool log_sum(const struct anchor *x, double *out) {
     return true;
 }
 
-/* The anchor's loss; slope[j]: its derivative by the similarity with row j. */
+/* Returns the loss of an anchor; slope[j]: its derivative with respect to the similarity with row j. */
 static bool anchor_loss(const struct anchor *x, double *loss, double *slope) {
     double all, mean = 0;
     if (!x->positives || !log_sum(x, &all)) return false;
@@ -66,7 +66,7 @@ static bool anchor_loss(const struct anchor *x, double *loss, double *slope) {
     return true;
 }
 
-/* The gradient of unit vectors goes on to those that they were made of. */
+/* Backpropagates the gradient of the unit vectors to the original vectors. */
 static void denormalise(int rows, int width, const double *unit, const double *length, double by,
                         const double *du, real *grad) {
     for (int i = 0; i < rows; i++) {
@@ -108,7 +108,7 @@ double contrast_instances(enum instance_loss kind, double temperature, double we
     return sum / n;
 }
 
-/* A row's loss; slope[m]: its derivative by the similarity with prototype m. */
+/* Returns the loss of a row; slope[m]: its derivative with respect to the similarity with prototype m. */
 static double prototype_loss(enum prototype_loss kind, double temperature, const double *similar, int own,
                              int tasks, double *slope) {
     double top = -INFINITY, sum = 0;

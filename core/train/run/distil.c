@@ -11,7 +11,7 @@
 #include "core/train/config/option.h"
 #include "core/train/run/pool.h"
 
-/* What a worker asks a teacher with. */
+/* The attachment of a worker to a teacher. */
 struct distil_seat {
     bool open;
     struct worker w;
@@ -31,13 +31,13 @@ static int parse_teachers(const char *text, void *value, struct err *e) {
     for (int i = 0; i < t->count; i++) good = good && t->run[i] > 0;
     if (good) return 0;
     return err_set(e, ERR_USAGE,
-                   "--teachers %s: numbers of runs stand there with commas, one for each task, as 3,5", text);
+                   "--teachers %s: must be run ids separated by commas, one per task, for example 3,5", text);
 }
 const struct option_parser teachers_parser = { offsetof(struct teachers, text), parse_teachers };
 
-/* ---- which may teach ---- */
+/* ---- compatibility ---- */
 
-/* The prompt whose rows join the sequences, or NULL. */
+/* Returns the prompt that is prepended to the sequences, or NULL. */
 static const struct module *prompt_of(const struct method *m) {
     for (int i = 0; i < m->count; i++)
         if (m->module[i].fn == FN_PROMPT && m->module[i].source != SOURCE_FUSION) return &m->module[i];
@@ -55,25 +55,28 @@ int distil_fits(const struct predictor *teacher, int64_t run, const struct plan 
     const struct module *own = prompt_of(&p->method), *x = prompt_of(&predictor_plan(teacher)->method);
     long long n = (long long)run;
     if (predictor_plan(teacher)->tasks != 1)
-        return err_set(e, ERR_USAGE, "--teachers: run %lld is of several tasks: a teacher is of one", n);
+        return err_set(e, ERR_USAGE, "--teachers: run %lld is a multi-task run; a teacher must have one task",
+                       n);
     if (!own || !x || x->size != own->size || x->write != own->write || x->place != own->place)
         return err_set(e, ERR_USAGE,
-                       "--teachers: run %lld has no prompt of this method's length (l=%d) at its place: "
+                       "--teachers: run %lld must have a prompt of the same length (l=%d) at the same place: "
                        "hidden states are compared position by position",
                        n, own ? own->size : 0);
     if (t->kind == DATA_TEXT) {
         if (predictor_writes(teacher)) return 0;
-        return err_set(e, ERR_USAGE, "--teachers: run %lld has a head, and this run writes its answers", n);
+        return err_set(e, ERR_USAGE, "--teachers: run %lld has a classification head, and this run is "
+                                     "text-to-text", n);
     }
     if (t->kind != DATA_CLASSES)
         return err_set(e, ERR_USAGE,
-                       "--teachers: task %d is of scores: answers that are compared are of classes or texts",
+                       "--teachers: not supported for regression: task %d has scores; use tasks with classes "
+                       "or texts",
                        task + 1);
     if (predictor_writes(teacher) || predictor_labels(teacher) != p->outputs[task] ||
         !distil_same_labels(teacher, t))
         return err_set(
             e, ERR_USAGE,
-            "--teachers: run %lld has other classes than task %d of this run: teachers stand in the order of "
+            "--teachers: the classes of run %lld differ from those of task %d; give teachers in the order of "
             "the tasks",
             n, task + 1);
     return 0;
@@ -81,7 +84,7 @@ int distil_fits(const struct predictor *teacher, int64_t run, const struct plan 
 
 /* ---- copies ---- */
 
-/* Caller frees. */
+/* Returns the path of a teacher's copy; caller frees. */
 static char *distil_path(const char *folder, int64_t run) {
     char *name = xprintf("teacher.%lld.safetensors", (long long)run), *path = file_join(folder, name);
     free(name);
@@ -106,7 +109,8 @@ static int distil_open_one(struct distil *d, int64_t run, const struct plan *p, 
     free(path);
     if (!there)
         return err_set(e, ERR_USAGE,
-                       "--teachers: run %lld: a teacher is of `petri train` alone, which keeps a copy of it",
+                       "--teachers: run %lld: no copy of the teacher in the folder of the run; teachers need "
+                       "petri train",
                        (long long)run);
     if (!x) return e->code;
     d->teacher[d->count++] = x;
@@ -137,7 +141,7 @@ void distil_free(struct distil *d) {
     free(d);
 }
 
-/* ---- asking ---- */
+/* ---- outputs of a teacher ---- */
 
 static const real *kept_copy(struct arena *keep, struct tape *t, node x, int *rows, int *cols) {
     *rows = tape_rows_of(t, x);
@@ -160,7 +164,7 @@ void distil_say(struct attach *a, struct forward *f, bool text, struct arena *ke
     out->logits = kept_copy(keep, f->tape, answers, &out->answers, &out->outputs);
 }
 
-/* On a tape of its own, which does not train: what a teacher says is what its predictor says. */
+/* Uses a separate tape without training: the outputs are those of the teacher's predictor. */
 void distil_ask(struct distil *d, struct worker *w, struct arena *keep, const struct batch_row *rows, int n,
                 struct distil_said *out) {
     struct distil_seat *s = &d->seat[w->index];

@@ -1,15 +1,12 @@
-/* What a run is taught beside its rows: a run of one task for each of its tasks (MPT, Wang et al. 2023) whose
- * answers and hidden states, made of the same rows without dropout, its own are drawn to.  To the loss of a
- * row, whose weight in the batch is w:
+/* Distillation from one single-task teacher run per task (MPT, Wang et al. 2023), whose outputs and hidden
+ * states are computed on the same examples without dropout. Adds to the loss of an example with weight w in
+ * the batch:
  *
- *   w · distil_logits · KL(teacher's answer ‖ own answer)  +  w · distil_hidden · mean (teacher's hidden -
- * own hidden)²
- *
- * The answer: softmax of the head's outputs, or for each target token that over the vocabulary.  The hidden
- * states: the last layer's of the stack that the answer is read from, all positions and channels, those of a
- * prompt's rows among them. The run's folder has a copy of each teacher's checkpoint, teacher.N.safetensors,
- * so that it does not matter what becomes of the others.  Private to core/train, but for what says which runs
- * they are, keeps them and checks them. */
+ * w · distil_logits · KL(teacher's answer ‖ own answer) + w · distil_hidden · mean (teacher's hidden - own
+ * hidden)² Answers are the softmax of the head's outputs, or for each target token that over the vocabulary.
+ * Hidden states are those of the last layer of the output stack, over all positions and channels, including
+ * prompt vectors. The run's folder has a copy of each teacher's checkpoint, teacher.N.safetensors, so that
+ * the teachers may be deleted. Private to core/train, except for parsing, copying and checking teachers. */
 #ifndef CORE_TRAIN_RUN_DISTIL_H
 #define CORE_TRAIN_RUN_DISTIL_H
 
@@ -20,43 +17,45 @@
 struct attach;
 struct worker;
 
-/* The --teachers of a run, "3,5": numbers of runs, one for each of its tasks; the same one may teach several. */
+/* The --teachers of a run, "3,5": run ids, one per task; a run may be given more than once. */
 struct teachers {
     int count;
     int64_t run[RUN_TASKS];
     char text[];
 };
 extern const struct option_parser teachers_parser;
-/* Whether a predictor can teach task number `task` of a run: it answers the same, and its prompt is as long
- * and stands where the run's does.  p: the run's plan; t: the task; run: the teacher's number. */
+/* Checks that a predictor can be the teacher of task number `task` of a run: it has the same outputs, and a
+ * prompt of the same length at the same place. p: the run's plan; t: the task; run: the teacher's id. */
 int distil_fits(const struct predictor *teacher, int64_t run, const struct plan *p, int task,
                 const struct task *t, struct err *e);
 /* Copies a teacher's checkpoint into the folder of a run. */
 int distil_keep(const char *checkpoint, const char *folder, int64_t run, struct err *e);
 
 struct distil;
-/* The teachers that a run's folder has a copy of; ERR_USAGE without one, as for what does not fit. */
+/* Opens the copies of the teachers in the run's folder; ERR_USAGE for a missing copy or an incompatible
+ * teacher. */
 struct distil *distil_open(const struct run_config *c, const struct plan *p, const struct run_tasks *tasks,
                            struct model *m, const char *folder, struct err *e);
 void distil_free(struct distil *d); /* NULL: nothing */
 
-/* What the terms come to, without their factors. */
+/* Values of the distillation losses, without their weights. */
 struct distil_terms {
     double logits, hidden;
 };
-/* What a teacher says of rows: of each answer its outputs, of each state its channels. */
+/* Outputs of a teacher: answers × outputs, and hidden states × width. */
 struct distil_said {
     const real *logits, *hidden;
     int answers, outputs, states, width;
 };
-/* What comes of a pass that was begun (attach_begin, forward_init) on a tape that does not train; kept on the
- * arena. */
+/* Computes the outputs of a pass started by attach_begin and forward_init on a tape without training;
+ * allocated on `keep`. */
 void distil_say(struct attach *a, struct forward *f, bool text, struct arena *keep, struct distil_said *out);
-/* Asks the teacher of these rows, all of one task; kept on the arena.  Each worker asks for itself. */
+/* Computes the teacher's outputs for examples of one task; allocated on `keep`. Called by each worker on its
+ * own. */
 void distil_ask(struct distil *d, struct worker *w, struct arena *keep, const struct batch_row *rows, int n,
                 struct distil_said *out);
-/* `loss` with both terms.  answers and hidden: the run's own nodes; weight: of each answer, state_weight: of
- * each channel of a state. */
+/* Returns `loss` plus both distillation losses. answers and hidden: the run's own nodes; weight: of each
+ * answer; state_weight: of each channel of a state. */
 node distil_add(struct tape *t, const struct run_config *c, const struct distil_said *said, node loss,
                 node answers, const real *weight, node hidden, const real *state_weight,
                 struct distil_terms *terms);

@@ -40,7 +40,7 @@ void evaluation_release(struct run *r) {
     free(x->split);
 }
 
-/* ---- when, and what it takes ---- */
+/* ---- schedule and units ---- */
 
 bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step) {
     struct metric_value old = { .value = b->value, .defined = b->has, .why = NULL };
@@ -90,9 +90,9 @@ int evaluation_prepare(struct run *r) {
     return units;
 }
 
-/* A unit of a split, of the watched rows, or of the sampled ones. */
+/* A unit of a split, of the embedded examples, or of the sampled ones. */
 struct unit_place {
-    int split; /* SPLIT_TEST; the run's splits: watched, one more: sampled */
+    int split; /* SPLIT_TEST; the number of splits: embedded examples; one more: sampled */
     int unit;
 };
 static struct unit_place evaluate_place_of(const struct run *r, int index) {
@@ -114,7 +114,7 @@ static struct run_split *split_at(const struct run *r, int split) {
 int64_t examples_unit_rows(const struct run *r, int index) {
     const struct run_evaluation *x = &r->evaluation;
     struct unit_place at = evaluate_place_of(r, index);
-    if (at.split >= x->splits && x->on) return 0; /* they come along with the scores */
+    if (at.split >= x->splits && x->on) return 0; /* computed with the scores */
     if (at.split > x->splits) return samples_rows(r, at.unit);
     if (at.split == x->splits) return watch_rows(r, at.unit);
     return r->objective.row->split_rows(split_at(r, at.split), at.unit);
@@ -134,7 +134,7 @@ void examples_unit(struct run *r, int index, struct worker *w) {
     if (at.split == x->splits) watch_chunk(r, at.unit, w);
     else if (at.split > x->splits) samples_unit(r, at.unit, w);
     if (at.split >= x->splits || evaluate_score(r, split_at(r, at.split), at.unit, w, &bad)) return;
-    /* The first unit is named, whichever worker was quicker. */
+    /* Reports the first unit, regardless of the order of workers. */
     run_lock(r);
     if (x->bad_chunk < 0 || index < x->bad_chunk) {
         x->bad_chunk = index;
@@ -148,7 +148,7 @@ void event_add_metric(struct event *e, const char *name, struct metric_value v) 
     e->metric[e->metrics++] = (struct event_metric){ name, v.value, v.defined ? NULL : v.why };
 }
 
-/* The metrics that a task of this kind has, "best"'s own first. */
+/* Appends the metrics for a task of this kind, the primary metric first. */
 static void add_metrics(struct event *e, const struct run *r, const struct run_task *of,
                         const struct metrics *m, const struct metric_value *tokens) {
     event_add_metric(e, metric_name(of->metric), m->value[of->metric]);
@@ -169,7 +169,8 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
     char rows[160];
     if (test)
         snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->rows,
-                 f->kept ? "best checkpoint," : "values of", (long long)(f->kept ? f->kept_step : r->step));
+                 f->kept ? "best checkpoint," : "parameters of",
+                 (long long)(f->kept ? f->kept_step : r->step));
     else if (d->split_rows > d->rows)
         snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows,
                  d->split_rows);
@@ -187,14 +188,14 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
     run_send(r, e);
 }
 
-/* ---- the average of several tasks ---- */
+/* ---- multi-task average ---- */
 
 struct mean {
     double sum;
     int count, undefined;
 };
 
-/* Every metric from 0 to 1; an undefined one counts 0 and is counted. */
+/* Sum of metrics from 0 to 1; an undefined one counts as 0 and is counted. */
 static void add_to_mean(struct mean *x, enum metric_id id, struct metric_value v) {
     double unit = id == METRIC_BLEU ? 100 : 1;
     bool defined = v.defined && isfinite(v.value);
@@ -203,7 +204,7 @@ static void add_to_mean(struct mean *x, enum metric_id id, struct metric_value v
     x->count++;
 }
 
-/* What a task's first split adds to the average: its deciding metric, or all that are no loss. */
+/* Adds a task's first split to the average: its primary metric, or all metrics except losses. */
 static void evaluate_add_task(struct mean *x, const struct run *r, const struct run_task *of,
                               const struct metrics *m) {
     if (r->c.average == AVERAGE_ONE) {
@@ -236,17 +237,17 @@ static void tell_average(struct run *r, const struct mean *x) {
     run_send(r, e);
 }
 
-/* ---- the end of an evaluation ---- */
+/* ---- results of an evaluation ---- */
 
 bool examples_tell(struct run *r) {
     const struct run_evaluation *x = &r->evaluation;
     if (x->bad_chunk < 0) return true;
-    return run_fails(r, "step %lld: evaluation: the logits of %s row %llu%s are not finite", (long long)r->step,
+    return run_fails(r, "step %lld: evaluation: NaN or infinite logits for %s row %llu%s", (long long)r->step,
                      r->final.on ? "test" : "dev", (unsigned long long)x->bad_row + 1,
                      r->objective.row->beside);
 }
 
-/* Whether the deciding metric of the split's task is at its best. */
+/* Returns whether the primary metric of the split's task improved. */
 static bool offer_split(struct run *r, const struct run_split *s, const struct metrics *m) {
     struct run_task *of = &r->of[s->task];
     if (s->dev || !r->step || !stage_decides(r)) return false;
@@ -259,8 +260,8 @@ static bool offer_split(struct run *r, const struct run_split *s, const struct m
     return best;
 }
 
-/* Sends the scores of a split, all of which is scored, and adds to the average of the tasks; `mean` NULL: a
- * test split, which decides nothing. */
+/* Sends the metrics of a completely scored split and adds them to the average; `mean` NULL: a test set, which
+ * does not select a checkpoint. */
 static void tell_scores_of(struct run *r, struct run_split *s, struct mean *mean) {
     const struct run_task *of = &r->of[s->task];
     struct metrics m;

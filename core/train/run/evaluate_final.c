@@ -1,5 +1,5 @@
-/* The test splits: scored once, when all steps are done, with the values that the run keeps; they decide
- * nothing. */
+/* Evaluates test sets once, after the last step, with the parameters of the saved checkpoint; they do not
+ * select a checkpoint. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ void test_done(struct run *r) {
     r->final.tested++;
 }
 
-/* The checkpoint that is kept of the next split's task; NULL: none but the last step's. */
+/* Returns the path of the saved checkpoint for the next split's task; NULL: only the last step. */
 static char *kept_path(const struct run *r) {
     const struct run_task *of = &r->of[r->final.test[r->final.tested].task];
     if (!r->folder || !(r->c.keep & KEEP_BEST)) return NULL;
@@ -47,8 +47,10 @@ static int read_kept(struct run *r, const char *path, struct err *e) {
     size_t trained = r->plan->trained, made = r->plan->made_size;
     f->kept = mem_try(trained + 1, sizeof *f->kept);
     f->kept_made = mem_try(made + 1, sizeof *f->kept_made);
-    if (!f->kept || !f->kept_made) return err_set(e, ERR_SYSTEM, "no memory for the values of %s", path);
-    for (size_t i = 0; i < trained; i++) f->kept[i] = r->values.params[i]; /* what is not kept is not read */
+    if (!f->kept || !f->kept_made) return err_set(e, ERR_SYSTEM,
+                                                  "not enough memory for the parameters of %s", path);
+    for (size_t i = 0; i < trained; i++) f->kept[i] = r->values.params[i]; /* parameters needed only for
+                                                                            * training are not read */
     if (checkpoint_open(&k, path, e)) return e->code;
     int rc = checkpoint_read(&k, r->plan, false, f->kept, f->kept_made, NULL, NULL, e);
     if (!rc) attach_remake(r->plan, r->m, f->kept, f->kept_made);
@@ -65,7 +67,7 @@ bool test_ready(struct run *r) {
         free(path);
         if (r->final.on) break;
         char text[512];
-        snprintf(text, sizeof text, "the test rows were not scored: %.440s", e.text);
+        snprintf(text, sizeof text, "the test set was not evaluated: %.440s", e.text);
         run_say(r, text);
         test_done(r);
     }

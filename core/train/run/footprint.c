@@ -1,4 +1,4 @@
-/* What a run takes of memory. */
+/* Peak memory of a run. */
 #include "core/base/mem.h"
 #include "core/engine/arena.h"
 #include "core/train/run/run.h"
@@ -15,7 +15,7 @@ void footprint_end(struct run *r, const struct worker *w) {
 
 void footprint_values(struct run *r) {
     struct run_values *v = &r->values;
-    size_t trained = 0, made = 2; /* made, sum */
+    size_t trained = 0, made = 2; /* generated weights, gradients */
     const real *const blocks[] = { v->params,      v->sum,           v->adam_m,       v->adam_v,
                                    v->budget_mean, v->budget_spread, v->prologue_grad };
     for (size_t i = 0; i < COUNT_OF(blocks); i++) trained += blocks[i] != NULL;

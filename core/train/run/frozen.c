@@ -11,10 +11,10 @@
 #include "core/engine/blas.h"
 #include "core/train/run/batch.h"
 
-/* Counts up where the forward pass gives other bits of the same weights and rows. */
+/* Version of the forward pass; incremented when its results change in any bit. */
 enum { FROZEN_FORM = 1 };
 
-/* What a row is computed on; as many as threads ask at once. */
+/* Buffers for computing an example; one per concurrent thread. */
 struct frozen_bench {
     struct arena *memory;
     struct tape *tape;
@@ -25,10 +25,10 @@ struct frozen {
     const struct model *m;
     const struct dataset *d;
     int layers, limit;
-    pthread_mutex_t lock;      /* of what follows */
-    bool opened, proven;       /* the shelf was asked for; a record of it was what is computed */
-    struct shelf *shelf;       /* NULL: not opened */
-    bool unused;               /* what is in it is not believed */
+    pthread_mutex_t lock;      /* protects the following members */
+    bool opened, proven;       /* the cache was opened; a record of it was verified */
+    struct shelf *shelf;       /* NULL: not open */
+    bool unused;               /* its records are wrong */
     struct frozen_bench *idle;
     struct err trouble;
     bool told;
@@ -64,7 +64,7 @@ char *frozen_folder(void) {
     return NULL;
 }
 
-/* ---- one row ---- */
+/* ---- one example ---- */
 
 static size_t frozen_bytes(const struct frozen *f, uint32_t row) {
     return (f->d->start[row + 1] - f->d->start[row]) * (size_t)f->m->arch.width * sizeof(real);
@@ -76,7 +76,7 @@ static struct frozen_bench *frozen_take_bench(struct frozen *f) {
     if (b) f->idle = b->next;
     pthread_mutex_unlock(&f->lock);
     if (b) return b;
-    struct mem_guard *guard = mem_guard_pause(); /* small, and of many pieces */
+    struct mem_guard *guard = mem_guard_pause(); /* many small allocations */
     b = xcalloc(1, sizeof *b);
     b->memory = arena_new();
     b->tape = tape_new(b->memory);
@@ -113,7 +113,7 @@ static void frozen_compute(struct frozen *f, uint32_t row, real *out) {
     if (lacks) mem_lack(lacks);
 }
 
-/* ---- what is kept ---- */
+/* ---- cache ---- */
 
 static void hash_rows(const struct dataset *d, char out[65]) {
     struct sha256 *h = sha256_start();
@@ -123,12 +123,12 @@ static void hash_rows(const struct dataset *d, char out[65]) {
     sha256_finish(h, out);
 }
 
-/* All that decides a row's bits. */
+/* Writes everything that determines the bits of an example's output. */
 static void frozen_open(struct frozen *f) {
     const struct blas_facts *blas = blas_facts();
     char rows[65], *folder = frozen_folder();
     if (!folder) {
-        err_set(&f->trouble, ERR_SYSTEM, "neither XDG_CACHE_HOME nor HOME is an absolute path");
+        err_set(&f->trouble, ERR_SYSTEM, "no cache folder: set XDG_CACHE_HOME or HOME to an absolute path");
         return;
     }
     hash_rows(f->d, rows);
@@ -143,7 +143,7 @@ static void frozen_open(struct frozen *f) {
     free(folder);
 }
 
-/* NULL: rows are not kept. */
+/* Returns the cache; NULL: nothing is cached. */
 static struct shelf *frozen_shelf(struct frozen *f, bool *proven) {
     pthread_mutex_lock(&f->lock);
     if (!f->opened && f->limit) frozen_open(f);
@@ -154,7 +154,8 @@ static struct shelf *frozen_shelf(struct frozen *f, bool *proven) {
     return s;
 }
 
-/* Whether a record is what the row comes to.  A shelf where it is not was filled by another program. */
+/* Returns whether a record equals the computed output. If not, the cache was written by an incompatible
+ * program. */
 static bool frozen_prove(struct frozen *f, uint32_t row, const real *kept) {
     real *made = xmalloc(frozen_bytes(f, row));
     frozen_compute(f, row, made);
@@ -164,7 +165,8 @@ static bool frozen_prove(struct frozen *f, uint32_t row, const real *kept) {
     f->proven = same;
     if (!same && !shelf_empty(f->shelf)) {
         f->unused = true;
-        err_set(&f->trouble, ERR_SYSTEM, "what is kept there is another program's, which uses it");
+        err_set(&f->trouble, ERR_SYSTEM, "the cache was written by another version of petri, which is using "
+                                         "it");
     }
     pthread_mutex_unlock(&f->lock);
     return same;

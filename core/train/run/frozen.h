@@ -1,10 +1,9 @@
-/* A split's rows through the lowest layers of a model, which stay as they are: each row by itself, as in
- * evaluation, once for all steps, runs and processes.
- *
- * What a row comes to depends on the row and the model alone, so it is the same whether it was kept or is
- * made anew.  It is kept in a shelf (core/base/shelf.h) in the user's cache, which is keyed by all that
- * decides it; a shelf's first record that is read is made again beside it, and where the two differ the shelf
- * is not believed. */
+/* Shared cache of frozen layers: outputs of the lowest layers of a model, which are not trained, for the
+ * examples of a split. Each example is computed alone and in evaluation mode, once for all steps, runs and
+ * processes. The output depends only on the example and the model, so it is the same whether it is cached or
+ * recomputed. It is stored in a shelf (core/base/shelf.h) in the user's cache folder, keyed by everything
+ * that determines it; the first record read from a shelf is recomputed, and if they differ the shelf is not
+ * used. */
 #ifndef CORE_TRAIN_RUN_FROZEN_H
 #define CORE_TRAIN_RUN_FROZEN_H
 
@@ -13,18 +12,19 @@
 
 struct frozen;
 
-/* Of an encoded split (borrowed, as the model) and so many layers of the encoder (at least 1).  `limit`: MB
- * of everything that is kept, of all splits and runs; 0: nothing is.  Nothing is opened or computed yet. */
+/* Creates the cache for a tokenized split (borrowed, like the model) and the first `layers` layers of the
+ * encoder (at least 1). `limit`: MB on disk over all splits and runs; 0: no cache. Nothing is opened or
+ * computed yet. */
 struct frozen *frozen_new(const struct model *m, int layers, const struct dataset *d, int limit);
 void frozen_free(struct frozen *f); /* NULL: nothing */
 int frozen_layers(const struct frozen *f);
-/* A row's tokens behind these layers, tokens × width, into out.  Any thread. */
+/* Writes the output of these layers for an example, tokens × width, to `out`. Thread-safe. */
 void frozen_row(struct frozen *f, uint32_t row, real *out);
-/* Why rows are not kept, once it is known: true once, with the reason in *out. */
+/* Returns true once if outputs cannot be cached, with the reason in *out. */
 bool frozen_trouble(struct frozen *f, struct err *out);
 
-/* Where it is kept: $XDG_CACHE_HOME/petri/frozen, or ~/.cache/petri/frozen; NULL where neither is an absolute
- * path. Caller frees. */
+/* Returns the cache folder: $XDG_CACHE_HOME/petri/frozen, or ~/.cache/petri/frozen; NULL where neither is an
+ * absolute path. Caller frees. */
 char *frozen_folder(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The head that a model's folder brings, beside the classes of a task. */
+/* The classification head of a model's folder, matched with the classes of a task. */
 #ifndef CORE_TRAIN_RUN_HEAD_H
 #define CORE_TRAIN_RUN_HEAD_H
 
@@ -7,20 +7,20 @@
 #include "core/data/task.h"
 #include "core/model/model.h"
 
-/* The names of the folder's outputs, m->head_rows of them: id2label's, or LABEL_0, LABEL_1, … as where
- * a config gives none.  Caller frees each and the list. */
+/* Returns the names of the m->head_rows outputs of the head: those of id2label, or LABEL_0, LABEL_1, … where
+ * the config has none. Caller frees each and the list. */
 char **head_labels(const struct model *m);
 
-/* Returns why a head of this model with `outputs` of them is neither trained nor evaluated, as its
- * "problem_type" is another than classes or one score; NULL: it is. */
+/* Returns why a head with `outputs` outputs is not supported: its "problem_type" is neither classes nor a
+ * single score. NULL: it is supported. */
 const char *head_other(const struct arch *a, int outputs);
 
-/* Which row of a head with these n classes (0: one score) is the task's output i, in row[i] (run_outputs of
- * them): by labels_match, each of its own.  Adds to `said` a line where the names alone do not tell.  False:
- * its classes are others. */
-bool head_match(char *const *label, int n, const struct task *t, int *row, struct buf *said);
-/* The same of the folder's head.  False: a new head is to be made, as there is none, its classes are others
- * or it is for another kind of problem.  Says which it is (report may be NULL). */
+/* Writes to row[i] the row of a head with these n classes (0: one score) for output i of the task, by
+ * labels_match, without duplicates. Appends a note to `note` where names are not equal. Returns false for a
+ * head with other classes. */
+bool head_match(char *const *label, int n, const struct task *t, int *row, struct buf *note);
+/* Does the same for the head of the folder. Returns false where a new head is needed: the folder has none, or
+ * one with other classes or of another kind. Appends the reason to `report` (may be NULL). */
 bool head_rows(const struct model *m, const struct task *t, int *row, struct buf *report);
 
 #endif

@@ -12,19 +12,19 @@
 
 enum { HASH = 65, NAME = 32 };
 
-/* What a group had in a step. */
+/* Gradients of a group in a step. */
 enum had { NOTHING_TO_MOVE, NO_GRADIENT, A_GRADIENT };
 
-/* Modules come first, then the head, then what makes modules' weights. */
+/* Groups: the modules, then the head, then hypernetworks. */
 struct moved {
-    int64_t from;        /* the step at which it looked first */
+    int64_t from;        /* the first step observed */
     int groups;
-    double *norm;        /* of each group, before */
-    char (*hash)[HASH];  /* of each tensor, before */
-    int64_t *still, *longest; /* of each group: steps without a gradient, now and at most */
-    enum had *had;       /* of each group, in the step in hand */
-    bool *reached;       /* of each tensor: a step gave it a gradient */
-    char (*name)[NAME];  /* of numbers, for as long as they are told */
+    double *norm;        /* per group, before */
+    char (*hash)[HASH];  /* per tensor, before */
+    int64_t *still, *longest; /* per group: consecutive steps without a gradient, current and longest */
+    enum had *had;       /* per group, in the current step */
+    bool *reached;       /* per tensor: it had a gradient in some step */
+    char (*name)[NAME];  /* names of the reported values */
 };
 
 static int moved_group(const struct plan *p, const struct plan_tensor *t) {
@@ -32,7 +32,7 @@ static int moved_group(const struct plan *p, const struct plan_tensor *t) {
     return t->module >= 0 && t->module < modules ? t->module : t->kind == PLAN_HEAD ? modules : modules + 1;
 }
 
-/* Whether the tensor is there to move. */
+/* Returns whether the tensor is trainable. */
 static bool can_move(const struct plan_tensor *t) { return !t->frozen && !t->fixed && !t->cannot_move; }
 
 static double moved_norm(const struct run *r, int group) {
@@ -99,7 +99,7 @@ void moved_step(struct moved *m, const struct run *r) {
     }
 }
 
-/* ---- telling ---- */
+/* ---- report ---- */
 
 struct telling {
     struct run *run;
@@ -115,7 +115,8 @@ static void add(struct telling *t, const char *group, const char *what, double v
         run_send(t->run, t->e);
         t->e.metrics = 0;
     }
-    t->e.metric[t->e.metrics++] = (struct event_metric){ name, value, isfinite(value) ? NULL : "not finite" };
+    t->e.metric[t->e.metrics++] = (struct event_metric){ name, value, isfinite(value) ? NULL :
+        "NaN or infinite" };
 }
 
 static void tell_group(struct telling *t, int g) {

@@ -1,9 +1,7 @@
-/* What a run learns from and what it asks of it, each a row of functions that the run calls for all that
- * differs; private to core/train.
- *
- * Where its steps and evaluations take from: the tasks' examples, in setup.c, step.c, part.c and evaluate.c, or
- * episodes, in core/train/meta/meta_run.c.  What is asked of an example: its class or score by a head, in
- * objective_head.c; a text, in objective_text.c; its masked words, in objective_masked.c. */
+/* Sources of training data and training objectives, each a table of functions that the run calls; private to
+ * core/train. Sources: the tasks' examples, in setup.c, step.c, part.c and evaluate.c, or episodes, in
+ * core/train/meta/meta_run.c. Objectives: class or score by a head, in objective_head.c; text-to-text, in
+ * objective_text.c; masked language modeling, in objective_masked.c. */
 #ifndef CORE_TRAIN_RUN_OBJECTIVE_H
 #define CORE_TRAIN_RUN_OBJECTIVE_H
 
@@ -11,26 +9,27 @@
 #include "core/train/run/state.h"
 
 struct example_source {
-    bool starts; /* it is evaluated before the first step, also without a dev split */
-    /* Takes the tasks, and the objective.  release: what begin made, also where it failed. */
+    bool starts; /* evaluate before the first step, also without a validation set */
+    /* begin: sets up the tasks and the objective. release: frees what begin allocated, also after a
+     * failure. */
     int (*begin)(struct run *r, const struct run_tasks *tasks, struct err *e);
     void (*release)(struct run *r);
 
-    int (*parts)(const struct run *r); /* of a step, at most */
-    void (*prepare)(struct run *r);    /* a step: takes what it learns from, and cuts it into parts */
+    int (*parts)(const struct run *r); /* maximum number per step */
+    void (*prepare)(struct run *r);    /* selects the data of a step and divides it into parts */
     void (*part)(struct run *r, int index, struct worker *w, real *grads);
-    void (*updated)(struct run *r);    /* after the parameters were; or NULL */
+    void (*updated)(struct run *r);    /* after the optimizer step; or NULL */
 
-    /* An evaluation: steps between two, its units, the examples that are done with one, and a unit. */
+    /* Evaluation: interval in steps, number of units, examples completed by a unit, one unit. */
     int64_t (*every)(const struct run *r);
     int (*units)(const struct run *r);
     int64_t (*unit_rows)(const struct run *r, int index);
     void (*unit)(struct run *r, int index, struct worker *w);
-    /* Sends what came of all units but the scores of splits; false when the run failed. */
+    /* Sends the results of all units other than the scores of splits; returns false when the run failed. */
     bool (*tell)(struct run *r);
 };
 extern const struct example_source source_examples, source_episodes;
-/* What source_examples is made of. */
+/* The functions of source_examples. */
 int examples_parts(const struct run *r);
 void examples_prepare(struct run *r);
 void examples_part(struct run *r, int index, struct worker *w, real *grads);
@@ -40,34 +39,35 @@ int64_t examples_unit_rows(const struct run *r, int index);
 void examples_unit(struct run *r, int index, struct worker *w);
 bool examples_tell(struct run *r);
 
-/* What a pass runs on. */
+/* Resources of a pass. */
 struct bench {
     struct tape *tape;
     struct arena *memory;
     struct attach *attach;
-    real *grads; /* NULL: the way back is not gone */
+    real *grads; /* NULL: no backward pass */
     struct worker *worker;
 };
 
 struct objective {
-    const char *loss_op; /* the op of its loss, for messages; NULL: by the kind of the first task */
-    const char *beside;  /* whose else a logit that is not finite may be; "": nobody's */
+    const char *loss_op; /* op of the loss, for messages; NULL: by the kind of the first task */
+    const char *beside;  /* message suffix where NaN or infinite logits may belong to another example; or
+                          * "" */
     int (*begin)(struct run *r, struct err *e); /* or NULL */
     void (*release)(struct run *r);             /* or NULL */
 
-    /* An example of a step.  take (or NULL): notes that it is drawn and returns its tokens, of which its text
-     * has `tokens`; weigh: what it counts in the loss. */
+    /* An example of a step. take (or NULL): counts it and returns its total number of tokens, given those of
+     * its text; weigh: sets its weights in the loss. */
     size_t (*take)(struct run *r, struct run_task *of, uint32_t row, size_t tokens);
     void (*weigh)(const struct run *r, const struct run_task *of, struct batch_row *x);
-    /* Adds to a packed batch what else the loss needs; or NULL. */
+    /* Adds further inputs of the loss to a packed batch; or NULL. */
     void (*pack)(const struct run *r, struct arena *memory, struct batch *b, const struct batch_row *row,
                  int n);
-    /* The weighted losses of a part's examples, 1×1 each, of every task that is in it or of all together; in
-     * part->loss without what teachers add.  Returns how many. */
+    /* Computes the weighted losses of the examples of a part, 1×1 each, per task or for all together;
+     * part->loss is without distillation losses. Returns their number. */
     int (*losses)(struct run *r, const struct bench *on, struct pass *p, node encoded, struct part *part,
                   node *loss);
 
-    /* Splits.  open (or NULL): what those of a task have in common, into *how. */
+    /* Splits. open (or NULL): writes the generation options of a task to *how. */
     int (*open)(struct run *r, int task, struct generate_options *how, struct err *e);
     void (*split_init)(const struct run *r, struct run_split *s, const struct generate_options *how);
     int (*split_units)(const struct run_split *s);
@@ -76,17 +76,17 @@ struct objective {
                         struct attach *a, const real *params, const real *made, uint64_t *bad);
     void (*split_measure)(struct run_split *s, const struct task *t, struct metrics *m,
                           struct metric_value *tokens);
-    /* The metrics that the kind of the task does not name; or NULL. */
+    /* Appends further metrics besides those of the task's kind; or NULL. */
     void (*metrics)(struct event *e, const struct task *t, const struct metrics *m,
                     const struct metric_value *tokens);
 };
 extern const struct objective objective_head, objective_text, objective_masked;
 
-/* What an example weighs where the loss is the mean over examples. */
+/* Sets the weight of an example where the loss is the mean over examples. */
 void weigh_example(const struct run *r, const struct run_task *of, struct batch_row *x);
-/* Which masks are drawn in the step in hand. */
+/* Returns the random stream of the masks of the current step. */
 uint64_t step_masks(const struct run *r);
-/* Appends a metric, while there is room. */
+/* Appends a metric, unless the event is full. */
 void event_add_metric(struct event *e, const char *name, struct metric_value v);
 
 #endif

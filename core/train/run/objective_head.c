@@ -1,4 +1,4 @@
-/* Classes and scores, by a head over the encoder. */
+/* Classes and scores, by a classification head on the encoder. */
 #include "core/train/config/complete.h"
 #include "core/train/run/distil.h"
 #include "core/train/run/objective.h"
@@ -7,7 +7,7 @@ void weigh_example(const struct run *r, const struct run_task *of, struct batch_
     x->weight = (real)(of->weight / r->batch.rows);
 }
 
-/* What each channel of a hidden state weighs, where a row's weight is spread over its positions. */
+/* Returns the weight of each channel of a hidden state: that of its example, divided over the positions. */
 static real *state_weights(struct arena *memory, const struct tape_rows *rows, const real *weight,
                            struct task_range x, int width) {
     int first = rows->start[x.first], n = rows->start[x.end] - first;
@@ -18,7 +18,7 @@ static real *state_weights(struct arena *memory, const struct tape_rows *rows, c
     return out;
 }
 
-/* The loss of a range with what its rows' teacher adds to it: of outputs, and of the encoder's states. */
+/* Adds the distillation losses of the teacher to the loss of a range, on outputs and on encoder states. */
 static node add_teacher(struct run *r, const struct bench *on, const struct pass *p, struct task_range x,
                         node encoded, node out, node loss, struct part *part) {
     const struct forward *f = &p->forward;

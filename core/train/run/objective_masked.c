@@ -1,4 +1,4 @@
-/* Masked words, drawn anew at each step. */
+/* Masked language modeling, with new masks at each step. */
 #include <stdlib.h>
 
 #include "core/base/mem.h"

@@ -1,4 +1,4 @@
-/* Texts from texts, by a model with a decoder: no head. */
+/* Text-to-text, by an encoder–decoder model without a head. */
 #include "core/train/run/distil.h"
 #include "core/train/run/objective.h"
 
@@ -9,7 +9,7 @@ static size_t take(struct run *r, struct run_task *of, uint32_t row, size_t toke
     return tokens + target_length(d, row);
 }
 
-/* The loss is the mean over rows of each task's own loss, times its weight.  A sum stays a sum. */
+/* The loss is the mean over examples of each task's loss, times its weight; a sum remains a sum. */
 static void weigh(const struct run *r, const struct run_task *of, struct batch_row *x) {
     x->token_weight =
         (real)(of->weight * run_task_share(r, of) *
@@ -21,7 +21,7 @@ static void pack(const struct run *r, struct arena *memory, struct batch *b, con
     batch_pack_targets(b, memory, &r->m->arch, row, n);
 }
 
-/* The loss with what teachers add to it: of what follows each target token, and of the decoder's states. */
+/* Adds the distillation losses to the loss, on the outputs at target tokens and on decoder states. */
 static node add_teachers(struct run *r, const struct bench *on, struct pass *p, node decoded, node loss,
                          struct part *part) {
     const struct batch *b = &p->batch;
@@ -40,7 +40,7 @@ static node add_teachers(struct run *r, const struct bench *on, struct pass *p, 
     return loss;
 }
 
-/* The losses of texts, summed over rows of a task. */
+/* Computes the losses of texts, summed over the examples of a task. */
 static void add_by_task(struct part *part, const struct batch *b, const double *token_loss) {
     for (int k = 0; k < b->ranges && part->by_task; k++) {
         const struct task_range *x = &b->range[k];
@@ -102,7 +102,7 @@ static void add_metrics(struct event *e, const struct task *t, const struct metr
 
 const struct objective objective_text = {
     .loss_op = "vocabulary_loss",
-    .beside = " or of one beside it",
+    .beside = " or a row generated together with it",
     .take = take,
     .weigh = weigh,
     .pack = pack,

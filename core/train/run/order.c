@@ -5,7 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 
-enum { SHARDS = 64 }; /* the most that a config allows */
+enum { SHARDS = 64 }; /* maximum of the config */
 
 void order_epoch(uint64_t seed, int64_t epoch, uint32_t *order, size_t rows) {
     rng_permute(rng_key(seed, RNG_ORDER, (uint64_t)epoch, 0), order, rows);
@@ -21,7 +21,7 @@ static void sift(uint64_t *key, size_t root, size_t n) {
     }
 }
 
-/* Heap sort, ascending: qsort may ask for memory, and a step must not. */
+/* Heap sort, ascending: qsort may allocate memory, and a step must not. */
 static void sort_keys(uint64_t *key, size_t n) {
     for (size_t i = n / 2; i-- > 0;) sift(key, i, n);
     for (size_t end = n; end-- > 1;) {
@@ -32,7 +32,7 @@ static void sort_keys(uint64_t *key, size_t n) {
     }
 }
 
-/* Ascending keys are the longest row first, then the earlier place. */
+/* Ascending keys: longest example first, then by position. */
 static uint64_t length_key(size_t tokens, size_t place) {
     return (uint64_t)(UINT32_MAX - (uint32_t)tokens) << 32 | (uint32_t)place;
 }
@@ -42,7 +42,7 @@ static size_t order_tokens_of(const size_t *start_of, const size_t *target_of, u
     return target_of ? tokens + target_of[row + 1] - target_of[row] : tokens;
 }
 
-/* Rows of one micro-batch into at most `shards` parts from part *c->parts on. */
+/* Divides a micro-batch into at most `shards` parts, starting at part c->parts. */
 static void cut_micro(struct row_parts *c, const uint32_t *rows, const uint32_t *tokens, int n, int shards) {
     size_t load[SHARDS] = { 0 };
     int count[SHARDS] = { 0 }, fill[SHARDS];
@@ -50,14 +50,14 @@ static void cut_micro(struct row_parts *c, const uint32_t *rows, const uint32_t 
     for (int i = 0; i < n; i++)
         c->scratch[i] = length_key(tokens[i], (size_t)i);
     sort_keys(c->scratch, (size_t)n);
-    /* The part is kept in the upper half, where the length was. */
+    /* The part is stored in the upper half, in place of the length. */
     for (int i = 0; i < n; i++) {
         uint32_t place = (uint32_t)c->scratch[i];
         size_t length = UINT32_MAX - (uint32_t)(c->scratch[i] >> 32);
         int lightest = 0;
         for (int s = 1; s < shards; s++)
             if (load[s] < load[lightest]) lightest = s;
-        /* Rows without tokens do not exist, so each of the first `shards` rows opens a part. */
+        /* Every example has tokens, so each of the first `shards` examples starts a part. */
         load[lightest] += length ? length : 1;
         count[lightest]++;
         c->scratch[i] = (uint64_t)lightest << 32 | place;

@@ -1,6 +1,6 @@
-/* A part of a step, on one worker: forward, and back.  Where a loss looks across the whole batch all parts go
- * forward first; their rows' vectors meet in the join, whose gradients are seeds of the way back.  Until
- * then a part's tape is held, or thrown away and made again: the same numbers either way. */
+/* Forward and backward pass of a part of a step, on one worker. With a contrastive (whole-batch) loss all
+ * parts run forward first; the join computes the loss on their vectors, and its gradients seed the backward
+ * passes. Until then the activations of a part are stored, or recomputed with the same result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "core/train/run/contrast.h"
 #include "core/train/run/objective.h"
 
-/* Where this part's gradients go: the first part's straight into the sum. */
+/* Returns the gradient buffer of a part; the first part writes directly to the sum. */
 static real *grads_of(struct run *r, int index, struct worker *w) {
     size_t n = r->plan->trained + r->plan->made_size;
     if (!index) return r->values.sum;
@@ -23,7 +23,7 @@ static real *grads_of(struct run *r, int index, struct worker *w) {
     return w->grads;
 }
 
-/* The loss is the mean over rows of each task's own loss, times its weight. */
+/* The loss is the mean over examples of each task's loss, times its weight. */
 static struct batch_row part_row_of(const struct run *r, uint32_t number) {
     uint32_t row;
     int t = run_task_of(r, number, &row);
@@ -58,7 +58,7 @@ static void begin_pass(struct run *r, int index, const struct bench *on, struct 
     p->values = 0;
 }
 
-/* The part's rows' vectors among all rows of the step. */
+/* Copies the vectors of the part's examples to those of the step. */
 static size_t first_vector(const struct run *r, int index) {
     return (size_t)r->batch.cut.start[index] * (size_t)r->join.width;
 }
@@ -72,7 +72,7 @@ static void tell_vectors(struct run *r, int index, const struct pass *p, node ve
         for (int i = b->range[k].first; i < b->range[k].end; i++) task[i] = b->range[k].task;
 }
 
-/* Forward to the losses; where a join is, its seed comes with the vectors. */
+/* Runs forward to the losses; with a join the gradients of the vectors are added as seeds. */
 static void run_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
     struct part *part = &r->batch.part[index];
     begin_pass(r, index, on, p);
@@ -84,7 +84,7 @@ static void run_pass(struct run *r, int index, const struct bench *on, struct pa
     int losses = r->objective.row->losses(r, on, p, encoded, part, p->value + p->values);
     for (int k = 0; k < losses; k++) p->seed[p->values++] = NULL;
     part->tokens = p->batch.tokens + p->batch.target_tokens;
-    /* Looked at before backward, which reuses the memory of values. */
+    /* Read before the backward pass, which reuses the memory of values. */
     if (!isfinite(part->loss + part->taught.logits + part->taught.hidden))
         part->op = tape_first_bad(on->tape, part->site);
 }
@@ -153,13 +153,13 @@ void join_prepare(struct run *r) {
 static struct bench held_bench(struct run *r, int index) {
     struct held *h = &r->join.part[index];
     if (!h->tape) {
-        struct mem_guard *guard = mem_guard_pause(); /* small, and of many pieces */
+        struct mem_guard *guard = mem_guard_pause(); /* many small allocations */
         h->memory = arena_new();
         h->tape = tape_new(h->memory);
         h->attach = attach_new(r->plan, r->m);
         mem_guard_resume(guard);
     }
-    /* the gradients' place is known when the way back begins */
+    /* the gradient buffer is set before the backward pass */
     return (struct bench){ h->tape, h->memory, h->attach, r->values.sum, NULL };
 }
 
@@ -197,7 +197,8 @@ int step_join(struct run *r) {
                                            j->prototype_grad);
         kernel_add_to(values, 1, j->spare, j->grad);
     }
-    if (!j->anchors && !j->said) run_say(r, "a batch without two rows of one task: its instance loss is 0");
+    if (!j->anchors && !j->said) run_say(r, "a batch has no two examples of the same task: its instance loss "
+                                            "is 0");
     j->said |= !j->anchors;
     return r->batch.cut.parts;
 }
@@ -211,7 +212,7 @@ static void note_peak(struct run *r, const struct arena *memory) {
     run_unlock(r);
 }
 
-/* Back from the losses of a part whose tape is held. */
+/* Runs the backward pass of a part with stored activations. */
 static void held_part(struct run *r, int index, real *grads) {
     struct bench on = held_bench(r, index);
     tape_move_grads(on.tape, r->values.sum, r->plan->trained + r->plan->made_size, grads);

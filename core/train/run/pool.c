@@ -10,16 +10,16 @@
 
 struct pool_entry {
     struct run *run;
-    int limit;   /* workers, 0: all */
-    int in_hand; /* units that workers hold */
-    bool started; /* has a place among the runs that train */
+    int limit;   /* maximum number of workers; 0: all */
+    int in_hand; /* units in progress */
+    bool started; /* is one of the runs that train */
     bool over;
 };
 
-/* What a worker has taken. */
+/* The unit of a worker. */
 struct taken {
-    bool tell;           /* the listener is told first */
-    struct pool_entry *entry; /* NULL: nothing else */
+    bool tell;           /* call the listener first */
+    struct pool_entry *entry; /* NULL: none */
     struct unit unit;
 };
 
@@ -32,9 +32,9 @@ struct pool {
     pthread_cond_t over;
     struct pool_entry **entry;
     size_t entries, room;
-    size_t turn; /* where the next worker begins to look */
-    bool freed;  /* a place among the runs that train was left in this search */
-    bool left;   /* a run is over that the listener has not been told of */
+    size_t turn; /* start of the next search */
+    bool freed;  /* a run stopped training during this search */
+    bool left;   /* a finished run has not been reported to the listener */
     void (*tell)(void *self);
     void *self;
 };
@@ -50,7 +50,7 @@ void worker_release(struct worker *w) {
     free(w->grads);
 }
 
-/* ---- choosing work; all under the lock ---- */
+/* ---- scheduling; all under the lock ---- */
 
 static int started_runs(const struct pool *p) {
     int n = 0;
@@ -72,7 +72,7 @@ static void remove_over(struct pool *p) {
     p->entries = kept;
 }
 
-/* Asks one run for a unit. */
+/* Requests a unit from a run. */
 static bool take_from(struct pool *p, struct pool_entry *x, struct unit *u) {
     if (x->over || (x->limit && x->in_hand >= x->limit)) return false;
     if (!x->started && started_runs(p) >= p->width && !run_wants_stop(x->run)) return false;
@@ -95,7 +95,7 @@ static bool take_from(struct pool *p, struct pool_entry *x, struct unit *u) {
     return false;
 }
 
-/* Runs take turns: each search begins behind the run that gave the last unit. */
+/* Round-robin: each search starts after the run of the last unit. */
 static struct pool_entry *search(struct pool *p, struct unit *u) {
     struct pool_entry *found = NULL;
     for (size_t i = 0; i < p->entries && !found; i++) {
@@ -108,7 +108,7 @@ static struct pool_entry *search(struct pool *p, struct unit *u) {
     return found;
 }
 
-/* A place that was left may be taken by a run that the search had passed. */
+/* A run that the search has passed may start in place of one that stopped training. */
 static struct pool_entry *find_work(struct pool *p, struct unit *u) {
     struct pool_entry *found;
     do {
@@ -118,7 +118,7 @@ static struct pool_entry *find_work(struct pool *p, struct unit *u) {
     return found;
 }
 
-/* ---- what the crew asks ---- */
+/* ---- callbacks of the crew ---- */
 
 static bool take_unit(void *self, int worker) {
     struct pool *p = self;
@@ -131,7 +131,7 @@ static bool take_unit(void *self, int worker) {
     return h->entry || h->tell;
 }
 
-/* The listener may ask the pool, so it is called without the lock. */
+/* The listener may call the pool, so it is called without the lock. */
 static void pool_work(void *self, int worker) {
     struct pool *p = self;
     struct taken *h = &p->taken[worker];
@@ -143,7 +143,7 @@ static void pool_work(void *self, int worker) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- from outside ---- */
+/* ---- public functions ---- */
 
 struct pool *pool_new(int workers) {
     struct pool *p = xcalloc(1, sizeof *p);

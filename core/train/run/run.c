@@ -12,8 +12,8 @@
 #include "core/train/run/share.h"
 #include "core/train/run/state.h"
 
-/* The file to resume from is written each half minute, and with an evaluation where some seconds lie
- * between, but takes at most a hundredth of the time, however large it is. */
+/* The last checkpoint is written every half minute, and after an evaluation if some seconds have passed, but
+ * takes at most a hundredth of the time regardless of its size. */
 enum { SAVE_SECONDS = 30, SAVE_APART = 2, SAVE_SHARE = 100 };
 
 double run_seconds(const struct run *r) {
@@ -64,15 +64,14 @@ static void set_phase(struct run *r, enum phase phase, int count) {
 
 /* ---- calls inside the guard ---- */
 
-/* What a worker does for a run: a unit, or what comes after all units of a phase, by the worker that holds the
- * run alone. */
+/* The work of a worker for a run: a unit, or the end of a phase, done by one worker with exclusive access. */
 struct call {
     struct run *run;
     void (*unit)(struct run *r, int index, struct worker *w); /* or NULL */
     int (*alone)(struct run *r);
     int index;
     struct worker *worker;
-    int result; /* of alone */
+    int result; /* result of `alone` */
 };
 
 static void make_call(void *self) {
@@ -81,8 +80,8 @@ static void make_call(void *self) {
     else x->result = x->alone(x->run);
 }
 
-/* Makes the call inside mem_guard().  When a block cannot be allocated, frees the blocks of `memory` (or NULL)
- * and notes what is lacking, with which the run fails when the phase ends; then no further call is made. */
+/* Makes the call inside mem_guard(). When an allocation fails, frees the blocks of `memory` (or NULL) and
+ * records the size, so that the run fails at the end of the phase; no further call is made then. */
 static void guarded(struct call *x, struct arena *memory) {
     struct run *r = x->run;
     run_lock(r);
@@ -95,7 +94,7 @@ static void guarded(struct call *x, struct arena *memory) {
     run_unlock(r);
 }
 
-/* Returns what the call does; 0 when the run fails, as it does where the phase that has just ended ran out of
+/* Returns the result of the call; 0 when the run failed, also because the phase that just ended ran out of
  * memory. */
 static int run_close(struct run *r, int (*alone)(struct run *r)) {
     struct call x = { .run = r, .alone = alone };
@@ -122,13 +121,13 @@ static bool score_begin(struct run *r) {
     return units;
 }
 
-/* ---- what comes next ---- */
+/* ---- phases ---- */
 
 static void pause_here(struct run *r, enum phase resume, const char *why) {
     r->control.resume_phase = resume;
     run_set_state(r, RUN_PAUSED, why);
     run_lock(r);
-    if (resume == PHASE_SCORE) r->control.phase = PHASE_PAUSED; /* chunks done stay done */
+    if (resume == PHASE_SCORE) r->control.phase = PHASE_PAUSED; /* completed chunks are not repeated */
     run_unlock(r);
     if (resume != PHASE_SCORE) set_phase(r, PHASE_PAUSED, 0);
 }
@@ -139,14 +138,13 @@ static void end(struct run *r, enum run_state state, const char *text) {
     set_phase(r, PHASE_OVER, 0);
 }
 
-/* Writes one checkpoint; when it cannot be written the run pauses, and tries again when it
- * is set going. */
+/* Writes a checkpoint; if that fails the run pauses, and tries again when it continues. */
 static bool run_save(struct run *r, int which) {
     struct err e = ERR_INIT;
     if (!r->folder) return true;
     double began = clock_seconds();
     if (which == CHECKPOINT_LAST) run_send(r, (struct event){ .kind = EVENT_SAVING });
-    if (checkpoint_save(r, which, &e)) return run_fails(r, "no checkpoint: %.480s", e.text);
+    if (checkpoint_save(r, which, &e)) return run_fails(r, "cannot save the checkpoint: %.480s", e.text);
     if (which == CHECKPOINT_LAST) {
         r->clock.saved_at = run_seconds(r);
         r->clock.save_seconds = clock_seconds() - began;
@@ -158,8 +156,7 @@ static bool run_save(struct run *r, int which) {
     return true;
 }
 
-/* Whether there is a best state for whoever asks; a task whose metric never had a value has none of its
- * own. */
+/* Returns whether there are best checkpoints to save; a task whose metric was never defined has none. */
 static bool has_best(const struct run *r) {
     bool has = r->evaluation.best.has;
     for (int i = 0; i < r->tasks && run_keeps_each_best(r); i++) has = has && r->of[i].best.has;
@@ -170,7 +167,7 @@ bool run_save_due(double since, double took, bool evaluated) {
     return since > (evaluated ? SAVE_APART : SAVE_SECONDS) && since > SAVE_SHARE * took;
 }
 
-/* The run's best state, or each task's own. */
+/* Saves the best checkpoint of the run, or of each task. */
 static bool save_best(struct run *r) {
     if (!(r->c.keep & KEEP_BEST)) return true;
     if (r->evaluation.best_unsaved && !run_save(r, CHECKPOINT_BEST)) return false;
@@ -179,8 +176,8 @@ static bool save_best(struct run *r) {
     return true;
 }
 
-/* Writes what is due; false when the disk refuses.  `evaluate`: an evaluation comes next, which may take
- * long and, at the end, decides whether the last file is wanted. */
+/* Writes the checkpoints that are due; returns false when that fails. `evaluate`: an evaluation comes next,
+ * which may take long and, at the end, determines whether the last checkpoint is needed. */
 static bool save_due(struct run *r, bool stopping, bool evaluate) {
     if (!save_best(r)) return false;
     const struct run_clock *t = &r->clock;
@@ -191,7 +188,7 @@ static bool save_due(struct run *r, bool stopping, bool evaluate) {
     return !due || run_save(r, CHECKPOINT_LAST);
 }
 
-/* The last checkpoint is for resuming; a finished run needs it only when it was asked for. */
+/* The last checkpoint is for resuming; a finished run needs it only with --keep last. */
 static void run_finish(struct run *r) {
     if (r->folder && !(r->c.keep & KEEP_LAST) && has_best(r)) {
         char *path = checkpoint_path(r->folder, true);
@@ -200,7 +197,7 @@ static void run_finish(struct run *r) {
     }
     if (r->evaluation.early) {
         char text[160];
-        snprintf(text, sizeof text, "stopped early: no better %s for %d evaluations",
+        snprintf(text, sizeof text, "early stopping: no improvement of %s in %d evaluations",
                  r->c.metric, r->c.early_stop);
         run_say(r, text);
     }
@@ -213,7 +210,7 @@ static void keep_running(struct run *r) {
     if (!r->clock.running) run_set_state(r, RUN_RUNNING, NULL);
 }
 
-/* Whether it has come to where it is to stop, and all is done that is due there. */
+/* Returns whether the step at which to stop is reached and everything due there is done. */
 static bool run_is_there(const struct run *r) {
     int64_t at = r->control.stop_at;
     return at && r->step >= at && r->evaluation.evaluated == r->step && !run_is_done(r);
@@ -286,7 +283,7 @@ enum run_take run_take(struct run *r, struct unit *u) {
     return got;
 }
 
-/* Start, end of a pause, or a request that came during an evaluation. */
+/* Start, end of a pause, or a request during an evaluation. */
 static void train_run_begin(struct run *r) {
     run_lock(r);
     enum phase phase = r->control.phase;
@@ -304,7 +301,7 @@ static void train_run_begin(struct run *r) {
     }
 }
 
-/* Waits for the parts before it, then adds this one's gradients; true for the last. */
+/* Waits for the preceding parts, then adds the gradients of this part; returns true for the last part. */
 static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     struct run_control *k = &r->control;
     run_lock(r);
@@ -320,7 +317,7 @@ static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     return last;
 }
 
-/* `scored`: rows of an evaluation. */
+/* `scored`: examples of an evaluation. */
 static bool count_unit(struct run *r, int64_t scored) {
     run_lock(r);
     r->evaluation.scored += scored;
@@ -363,13 +360,13 @@ void run_work(struct unit *u, struct worker *w) {
 
 struct attach *run_attach(struct run *r, struct worker *w) {
     struct attach **a = &r->values.attach[w->index];
-    struct mem_guard *guard = mem_guard_pause(); /* small, and of many pieces */
+    struct mem_guard *guard = mem_guard_pause(); /* many small allocations */
     if (!*a) *a = attach_new(r->plan, r->m);
     mem_guard_resume(guard);
     return *a;
 }
 
-/* ---- requests and answers ---- */
+/* ---- requests and queries ---- */
 
 static void want(struct run *r, bool *which, bool value) {
     run_lock(r);
@@ -390,7 +387,7 @@ bool run_wants_stop(struct run *r) {
 
 void run_stop_at(struct run *r, int64_t step) { r->control.stop_at = step; }
 
-/* What evaluations will still take, from the last one. */
+/* Estimates the seconds of remaining evaluations from the last one. */
 static double evaluation_seconds_left(const struct run *r) {
     int64_t every = evaluation_every(r);
     int64_t left = (r->c.steps - r->step + every - 1) / every;

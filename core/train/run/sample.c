@@ -1,4 +1,4 @@
-/* Texts told while a run trains: what it gives for the same dev rows of each task again and again. */
+/* Generated texts saved during training, for the same validation examples of each task. */
 #include <stdlib.h>
 
 #include "core/base/mem.h"
@@ -7,7 +7,7 @@
 #include "core/data/text_form.h"
 #include "core/train/run/state.h"
 
-/* The rows told are the run's together, but at least one a task. */
+/* The number of samples is for all tasks together, but at least one per task. */
 static int rows_each(const struct run *r) {
     int each = r->c.samples / r->tasks;
     return r->c.samples && !each ? 1 : each;
@@ -32,7 +32,7 @@ void samples_release(struct run *r) {
     }
 }
 
-/* All tasks' at the same steps. */
+/* All tasks are sampled at the same steps. */
 bool samples_due(const struct run *r) {
     const struct samples *s = &r->of[0].samples;
     if (!s->rows.rows || s->step == r->step) return false;
@@ -46,7 +46,7 @@ int samples_units(const struct run *r) {
     return units;
 }
 
-/* Which task's unit it is, and its number there. */
+/* Returns the task of a unit, and sets *index to its number there. */
 static int sample_task_of(const struct run *r, int *index) {
     int t = 0;
     while (*index >= text_scoring_units(&r->of[t].samples.scoring))
@@ -60,7 +60,7 @@ int64_t samples_rows(const struct run *r, int index) {
 }
 
 void samples_unit(struct run *r, int index, struct worker *w) {
-    uint64_t ignored; /* what is not finite the scores say, or the next step */
+    uint64_t ignored; /* NaN or infinity is reported by the evaluation or the next step */
     int t = sample_task_of(r, &index);
     text_scoring_unit(&r->of[t].samples.scoring, index, w->tape, w->arena, run_attach(r, w), r->values.params,
                       r->values.made, &ignored);

@@ -10,7 +10,7 @@
 #include "core/train/run/batch.h"
 #include "core/train/run/order.h"
 
-enum { CHUNK_TOKENS = 1024 }; /* enough for full-speed products, few enough for the cache */
+enum { CHUNK_TOKENS = 1024 }; /* large enough for efficient matrix products, small enough for the cache */
 
 void scoring_init(struct scoring *s, const struct dataset *d, int outputs) {
     *s = (struct scoring){ .data = d, .outputs = outputs };
@@ -63,7 +63,7 @@ double token_loss(const real *logits, int n, int32_t label, bool *right) {
     return (double)top - (double)logits[label] + (double)kernel_log_sum((size_t)n, top, logits);
 }
 
-/* −log softmax(logits)[label], without making the probabilities. */
+/* Returns −log softmax(logits)[label] without computing the probabilities. */
 static double cross_entropy(const double *logits, int n, int32_t label) {
     double top = logits[argmax(logits, n)], sum = 0;
     for (int i = 0; i < n; i++) sum += exp(logits[i] - top);
@@ -76,7 +76,7 @@ static double score_row_loss(const struct scoring *s, const struct dataset_row *
     return (logits[0] - row->target) * (logits[0] - row->target);
 }
 
-/* The vectors of a batch's rows in a layer's output: out[row[i]·width …] gets sequence i's. */
+/* Copies the vectors of a batch from a layer's output: that of sequence i to out[row[i]·width …]. */
 static void score_pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out) {
     size_t d = (size_t)f->model->arch.width;
     const real *v = tape_value(f->tape, output);
@@ -84,7 +84,7 @@ static void score_pool_rows(const struct forward *f, node output, const uint32_t
         real *to = out + (size_t)row[i] * d;
         int count = mean ? joined_tokens(f, i) : 1;
         size_t first = (size_t)(mean ? joined_token(f, i, 0) : joined_read(f, i));
-        size_t rest = (size_t)joined_token(f, i, 1) - 1; /* where the others follow one another */
+        size_t rest = (size_t)joined_token(f, i, 1) - 1; /* where the others are consecutive */
         for (size_t j = 0; j < d; j++) {
             double sum = count ? (double)v[first * d + j] : 0;
             for (int t = 1; t < count; t++) sum += (double)v[(rest + (size_t)t) * d + j];
@@ -93,7 +93,7 @@ static void score_pool_rows(const struct forward *f, node output, const uint32_t
     }
 }
 
-/* A chunk whose layers are kept. */
+/* Scores a chunk and stores the outputs of layers. */
 struct kept {
     const struct forward *f;
     const struct scoring *s;

@@ -1,8 +1,6 @@
-/* Scoring a split: the logits of all its rows, in fixed chunks that any worker may take.
- * What evaluation during training and prediction afterwards share.
- *
- * A row's logits do not depend on who scores its chunk nor on the other chunks.  Dropout is
- * off, no value needs a gradient and nothing is kept between chunks. */
+/* Scoring of a split: the logits of all examples, in fixed chunks that any worker may process. Shared by
+ * evaluation during training and prediction. The logits of an example depend neither on the worker nor on
+ * other chunks. Runs without dropout and gradients, and without state between chunks. */
 #ifndef CORE_TRAIN_RUN_SCORE_H
 #define CORE_TRAIN_RUN_SCORE_H
 
@@ -13,43 +11,41 @@
 
 struct scoring {
     const struct dataset *data;
-    int task;             /* of the run, whose weights and head are used; 0 unless set */
-    struct frozen *frozen; /* of `data`: its lowest layers do not run; NULL unless set */
+    int task;             /* task of the run, for its weights and head; default 0 */
+    struct frozen *frozen; /* shared frozen layers of `data`; default NULL */
     int outputs;          /* classes, 1, or 0 without a head */
     int chunks;
-    uint32_t *order;      /* rows, longest first */
+    uint32_t *order;      /* examples, longest first */
     uint32_t *first;      /* chunks+1: chunk c is order[first[c]] … order[first[c+1]-1] */
     double *logits;       /* rows × outputs, in the split's order; owned */
-    double *loss;         /* rows: of those with a gold label; owned */
-    /* Where vectors are left on the way, NULL: nowhere.  layer[i] (0: embeddings … the last; NULL:
-     * not wanted) is rows × width of the model: a row's first token, or with `mean` the mean over
-     * its tokens.  Not owned. */
+    double *loss;         /* per example with a label; owned */
+    /* Outputs for embeddings, or NULL. layer[i] (0: embeddings … last layer; NULL: skip) is rows × width of
+     * the model: the first token, or with `mean` the mean over tokens. Not owned. */
     real *const *layer;
     bool mean;
-    real *retrieved;      /* likewise, rows × the width of the method's retriever: its vectors */
+    real *retrieved;      /* likewise, rows × width of the method's retriever: its vectors */
 };
 
-/* Cuts the split (encoded, borrowed, at least as long-lived) into chunks; `outputs` as above.
- * Nothing is scored yet. */
+/* Divides a tokenized split (borrowed) into chunks; `outputs` as above. Nothing is scored yet. */
 void scoring_init(struct scoring *s, const struct dataset *d, int outputs);
 void scoring_release(struct scoring *s);
 
-/* Scores one chunk on `tape` (reset first; its arena is `arena`).  params and made as attach_begin
- * takes them; attach NULL: the model as it is, for its vectors alone.  False when a logit is not
- * finite; *bad is then the first such row's number in its file. */
+/* Scores one chunk on `tape` (reset first; its arena is `arena`). params and made as in attach_begin; attach
+ * NULL: the model without a method, for its vectors only. Returns false for NaN or infinite logits; *bad is
+ * then the number of the first such row in its file. */
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
                    struct attach *attach, const struct model *m, const real *params,
                    const real *made, uint64_t *bad);
 
-/* The metrics of all rows, once every chunk was scored; released by metrics_release. */
+/* Computes the metrics of all examples, after every chunk was scored; release with metrics_release. */
 void scoring_metrics(struct scoring *s, int positive, struct metrics *out);
 
-/* −log softmax(logits)[label] of n logits; NaN when one is not finite.  *right: whether the label is the
- * first of the greatest. */
+/* Returns −log softmax(logits)[label] of n logits; NaN where one is NaN or infinite. *right: whether the
+ * label is the argmax. */
 double token_loss(const real *logits, int n, int32_t label, bool *right);
-/* softmax in double of n logits into p; returns log Σ exp. */
+/* Writes the softmax of n logits to p, in double; returns log Σ exp. */
 double softmax(const double *logits, int n, double *p);
-/* The greatest of n values, the first of equals. */
+/* Returns the index of the maximum of n values, the first of equal ones. */
 int argmax(const double *v, int n);
 
 #endif

@@ -24,7 +24,7 @@
 
 /* ---- the tasks' examples ---- */
 
-/* The tasks, their rows' numbers, the order that steps take them in, and what is asked of them. */
+/* Sets up the tasks, the numbering and order of their examples, and the objective. */
 static int examples_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     const struct sampling how = config_sampling(&r->c);
     const enum data_kind kind = tasks->task[0]->kind;
@@ -67,7 +67,7 @@ const struct example_source source_examples = {
     .tell = examples_tell,
 };
 
-/* ---- making and freeing ---- */
+/* ---- creating and freeing ---- */
 
 static struct plan *setup_plan_of(const struct run_config *c, const struct method *m,
                                   const struct run_tasks *tasks, const struct arch *a, struct err *e) {
@@ -79,7 +79,7 @@ static struct plan *setup_plan_of(const struct run_config *c, const struct metho
         name[i] = config_task_name(c, i);
         outputs[i] = run_outputs(tasks->task[i]);
     }
-    if (meta.on) { /* an episode's classes are its own */
+    if (meta.on) { /* classes differ between episodes */
         name[0] = "";
         outputs[0] = 0;
     }
@@ -118,7 +118,7 @@ static void setup_allocate(void *self) {
     if (!(x->rc = evaluation_init(r, x->e))) share_init(r);
 }
 
-/* What the batch and the examples decide of a run's memory. */
+/* Allocates the memory that depends on batch size and examples. */
 static int setup_memory(struct run *r, struct err *e) {
     struct setup_call x = { r, e, 0 };
     size_t lacks = mem_guard(setup_allocate, &x);
@@ -126,7 +126,7 @@ static int setup_memory(struct run *r, struct err *e) {
                  : x.rc;
 }
 
-/* What a run over episodes cannot be made of is known before it begins. */
+/* Refuses a run over episodes that the data do not support, before it starts. */
 static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
                       struct err *e) {
     const struct regime r = config_regime(c);
@@ -135,7 +135,7 @@ static int check_meta(const struct run_config *c, const struct model *m, const s
     return s ? 0 : e->code;
 }
 
-/* Every stage's method on this model, and that it trains something. */
+/* Checks that the method of every stage fits the model and has trainable parameters. */
 static int check_stages(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
                         struct err *e) {
     const struct stages *s = config_stages(c);
@@ -170,8 +170,8 @@ static int setup_begin_source(struct run *r, const struct run_tasks *tasks, stru
     return r->objective.source->begin(r, tasks, e);
 }
 
-/* Everything but the values of the parameters, with the stage of that number in hand.  c is taken over, also
- * on failure. */
+/* Creates everything except the values of parameters, at the given stage. Takes ownership of c, also on
+ * failure. */
 static struct run *setup_build(int64_t id, struct run_config *c, int stage, struct model *m,
                                const struct run_tasks *tasks,
                                const char *folder, struct event_sink sink, struct err *e) {
@@ -183,7 +183,7 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
     r->sink = sink;
     r->evaluation.evaluated = -1;
     r->evaluation.bad_chunk = -1;
-    r->clock.saved_at = -3; /* the first evaluation is saved */
+    r->clock.saved_at = -3; /* the first evaluation saves a checkpoint */
     r->control.state = RUN_QUEUED;
     r->control.phase = PHASE_BEGIN;
     pthread_mutex_init(&r->lock, NULL);
@@ -227,7 +227,7 @@ void run_free(struct run *r) {
 /* ---- resuming ---- */
 
 static int setup_changed(const char *path, const char *since, struct err *e) {
-    return err_set(e, ERR_INPUT, "%s: changed since %s; resume with the file as it was", path, since);
+    return err_set(e, ERR_INPUT, "%s: changed since %s; restore the file to resume", path, since);
 }
 
 static bool setup_same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
@@ -241,8 +241,8 @@ int run_check_model(const struct run_config *was, const struct model *m, const c
     return e->code;
 }
 
-/* Whether model and files are those that the run was begun with.  `was`: its config; `c`: of now, resolved;
- * `since`: where it goes on. */
+/* Checks that model and files are those with which the run was started. `was`: its config; `c`: the current
+ * one, completed; `since`: where it resumes. */
 static int setup_check_files(const struct run_config *was, const char *since, const struct run_config *c,
                              const struct model *m, struct err *e) {
     if (run_check_model(was, m, since, e)) return e->code;
@@ -256,19 +256,19 @@ static int setup_check_files(const struct run_config *was, const char *since, co
             return setup_changed(now->dev_file ? now->dev_file : before->dev_file, since, e);
         if (before->second_dev_sha256 && !setup_same(before->second_dev_sha256, now->second_dev_sha256))
             return err_set(e, ERR_INPUT,
-                           "%s: its second dev file changed since %s; resume with the file as it was",
+                           "%s: the second validation file has changed since %s; restore it to resume",
                            now->task_folder ? now->task_folder : now->task, since);
     }
     return 0;
 }
 
-/* `c`: what is asked for now, resolved; the checkpoint's config is what was begun. */
+/* Checks a requested config `c`, completed, against that of the checkpoint. */
 static int setup_check_resumable(const struct checkpoint *k, const struct run_config *c,
                                  const struct model *m, struct err *e) {
     const struct run_config *was = &k->config;
     if (k->finished)
         return err_set(e, ERR_USAGE,
-                       "%s: the run is finished (%lld steps); there is nothing to resume", k->path,
+                       "%s: the run has finished (%lld steps) and cannot be resumed", k->path,
                        (long long)k->step);
     char since[48];
     snprintf(since, sizeof since, "step %lld of this run", (long long)k->step);
@@ -277,8 +277,7 @@ static int setup_check_resumable(const struct checkpoint *k, const struct run_co
     if (!option) return 0;
     char *before = config_get(was, option), *now = config_get(c, option);
     err_set(e, ERR_USAGE,
-            "--%s: the run was begun with %s, not %s; resume it as it was begun, or "
-            "train a new one",
+            "--%s: the run was started with %s, not %s; omit the option, or train a new run",
             option, before, now);
     free(before);
     free(now);
@@ -290,8 +289,8 @@ static int setup_teachers(struct run *r, const struct run_tasks *tasks, struct e
     return r->c.teachers && !r->objective.distil ? e->code : 0;
 }
 
-/* `again`: c is the config of a run that has been begun before.  copies: the folder that has those of runs it
- * begins with. */
+/* `again`: c is the config of a run that was started before. copies: folder with copies of the runs from
+ * which it is initialized. */
 static struct run *setup_begin(int64_t id, const struct run_config *c, bool again, struct model *m,
                                const struct run_tasks *tasks, const char *folder, const char *copies,
                                struct event_sink sink, struct err *e) {
@@ -300,7 +299,7 @@ static struct run *setup_begin(int64_t id, const struct run_config *c, bool agai
     if (!e) e = &own;
     config_copy(&copy, c);
     if (config_complete(&copy, m, tasks, e) ||
-        (again ? setup_check_files(c, "this run was begun", &copy, m, e) : config_check(&copy, tasks, e))) {
+        (again ? setup_check_files(c, "the run was started", &copy, m, e) : config_check(&copy, tasks, e))) {
         config_release(&copy);
         return NULL;
     }
@@ -330,7 +329,7 @@ static int start_at(struct run *r, const struct run_start *s, struct err *e) {
     if (s->from && s->other) plan_carry_common(r->plan, r->values.params, s->from, s->values, s->task);
     else if (s->from) plan_carry(r->plan, r->values.params, s->from, s->values, s->task);
     if (s->parts && !plan_train_only(r->plan, s->parts))
-        return err_set(e, ERR_USAGE, "nothing would train: the method has no values in the parts to tune");
+        return err_set(e, ERR_USAGE, "no trainable parameters: the method has none in the parts to tune");
     for (int i = 0; i < r->plan->tensors; i++)
         if (r->plan->tensor[i].frozen)
             r->values.group[i].lr_factor = r->values.group[i].weight_decay_factor = 0;
@@ -347,7 +346,7 @@ struct run *run_begin_at(int64_t id, const struct run_config *c, struct model *m
     const struct run_tasks one = { 1, &task };
     struct run *r = setup_begin(id, c, false, m, &one, folder, start->copies ? start->copies : folder, sink,
                                 e);
-    if (r) moved_free(r->moved), r->moved = NULL; /* one draw of many */
+    if (r) moved_free(r->moved), r->moved = NULL; /* one of many support sets */
     if (!r || !start_at(r, start, e)) return r;
     run_free(r);
     return NULL;
@@ -362,7 +361,7 @@ bool run_has_checkpoint(const char *folder) {
 
 bool run_drop_end(const char *folder) {
     struct checkpoint k;
-    struct err unreadable = ERR_INIT; /* told when the run is made of it */
+    struct err unreadable = ERR_INIT; /* reported when the run is created */
     char *path = checkpoint_path(folder, true);
     bool ended = false;
     if (run_has_checkpoint(folder) && !checkpoint_open(&k, path, &unreadable)) {
@@ -374,7 +373,7 @@ bool run_drop_end(const char *folder) {
     return ended;
 }
 
-/* The state that a run goes on from. */
+/* Restores the state from a checkpoint. */
 static int setup_take_up(struct run *r, const struct checkpoint *k, struct err *e) {
     struct run_evaluation *x = &r->evaluation;
     struct run_values *v = &r->values;

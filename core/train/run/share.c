@@ -17,19 +17,18 @@ static void share_split(struct run *r, int layers, struct run_split *s) {
     s->text.frozen = s->scoring.frozen = share_add(r, layers, s->data);
 }
 
-/* Caller frees. */
+/* Returns the message about shared layers; caller frees. */
 static char *share_text(const struct run *r, int layers, const char *why) {
     int all = r->m->arch.encoder_layers;
     const char *stack = r->m->arch.decoder_layers ? " of the encoder" : "";
     if (!layers)
-        return xprintf("--share-frozen on: nothing is shared, as %s; all layers run as without it", why);
+        return xprintf("--share-frozen on: no effect: %s", why);
     char *folder = frozen_folder();
     char *path = folder ? text_visible(folder, strlen(folder)) : NULL;
-    char *where = !r->c.cache_limit || !path ? xstrdup("nothing is kept")
-                                             : xprintf("kept in %s, %d MB at most", path, r->c.cache_limit);
+    char *where = !r->c.cache_limit || !path ? xstrdup("no cache")
+                                             : xprintf("cached in %s, up to %d MB", path, r->c.cache_limit);
     char *text = xprintf(
-        "--share-frozen on: %d of %d layers%s are frozen, each row goes through them by itself, without "
-        "dropout; %s",
+        "--share-frozen on: %d of %d layers%s are frozen and computed once per example, without dropout; %s",
         layers, all, stack, where);
     free(folder);
     free(path);
@@ -59,7 +58,7 @@ void share_tell(struct run *r) {
     struct err e = ERR_INIT;
     for (int i = 0; i < r->share.count; i++) {
         if (!frozen_trouble(r->share.of[i], &e) || r->share.told) continue;
-        char *text = xprintf("--share-frozen on: no further rows are kept, the numbers stay the same: %.400s",
+        char *text = xprintf("--share-frozen on: caching stopped, results are unaffected: %.400s",
                              e.text);
         run_say(r, text);
         free(text);

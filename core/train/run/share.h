@@ -1,14 +1,15 @@
-/* Which of a run's rows go through frozen layers once (frozen.h): with --share-frozen on those of all its
- * splits, through the layers that its method leaves as they are.  Private to core/train. */
+/* Sharing of frozen layers (frozen.h): with --share-frozen on, the examples of all splits of a run go through
+ * the layers below its method only once. Private to core/train. */
 #ifndef CORE_TRAIN_RUN_SHARE_H
 #define CORE_TRAIN_RUN_SHARE_H
 
 #include "core/train/run/state.h"
 
-/* Once the splits are there, before anything is computed; tells what is shared, or why nothing is. */
+/* Sets up sharing after the splits are set up and before anything is computed; reports which layers are
+ * shared, or why none are. */
 void share_init(struct run *r);
 void share_release(struct run *r);
-/* Tells once what keeps rows from being kept.  By the worker that holds the run alone. */
+/* Reports once why outputs cannot be cached. Needs exclusive access to the run. */
 void share_tell(struct run *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* A run's way through its stages. */
+/* Training in stages: transition from one stage to the next. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,25 +32,26 @@ int stage_narrow(const struct stages *s, int k, struct plan *p, struct err *e) {
     enum stage_parts train = s->stage[k].train;
     if (train == STAGE_ALL || plan_train_only(p, parts[train])) return 0;
     return err_set(e, ERR_USAGE,
-                   "--regime stages: stage %d: train=%s: nothing would train: the method has no such values "
-                   "on this model",
+                   "--regime stages: stage %d: train=%s: no trainable parameters: the method has none of "
+                   "these parts on this model",
                    k + 1, stage_parts_name(train));
 }
 
-/* What is worth saying when a stage begins. */
+/* Reports the start of a stage. */
 static void stage_say(struct run *r, size_t taken, size_t left) {
     char *text = stages_text_of(r->stages.of, r->stages.now), number[32], rest[32];
     text_thousands((int64_t)taken, number);
     text_thousands((int64_t)left, rest);
-    char *line = xprintf("stage %d of %d begins: %s; it takes over %s values%s%s%s", r->stages.now + 1,
-                         r->stages.of->count, text, number, left ? ", and has no place for " : "",
-                         left ? rest : "", left ? " others that were trained" : "");
+    char *line = xprintf("stage %d of %d started: %s; %s parameters copied from the previous stage%s%s%s",
+                         r->stages.now + 1,
+                         r->stages.of->count, text, number, left ? ", " : "",
+                         left ? rest : "", left ? " dropped" : "");
     run_say(r, line);
     free(text);
     free(line);
 }
 
-/* The plan of stage k for the run's tasks, narrowed. */
+/* Returns the plan of stage k for the run's tasks, with the other parts frozen. */
 static struct plan *stage_plan(const struct run *r, int k, struct err *e) {
     struct task *task[RUN_TASKS];
     for (int i = 0; i < r->tasks; i++) task[i] = r->of[i].task;
@@ -61,8 +62,8 @@ static struct plan *stage_plan(const struct run *r, int k, struct err *e) {
     return NULL;
 }
 
-/* Of the values that the stage before trained those that are not taken over, heads apart where they are not
- * asked for. */
+/* Returns the number of parameters trained by the previous stage that are not copied, without heads that are
+ * not requested. */
 static size_t left_behind(const struct plan *from, size_t taken, enum stage_parts carry) {
     size_t all = 0;
     for (int i = 0; i < from->tensors; i++) {
@@ -78,7 +79,7 @@ bool stage_next(struct run *r) {
     real *values = r->values.params;
     if (!p) return run_fails(r, "%.500s", e.text);
     if (r->moved) moved_tell(r->moved, r);
-    r->values.params = NULL; /* held until they were taken over */
+    r->values.params = NULL; /* needed until they are copied */
     run_values_release(r);
     r->plan = p;
     stage_span_take(r, r->stages.now + 1);

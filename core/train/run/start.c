@@ -12,7 +12,7 @@
 #include "core/train/run/head.h"
 #include "core/train/run/state.h"
 
-/* Caller frees.  `run`: which of several, 0: the first. */
+/* Returns the path of the copy of a run (0: the first); caller frees. */
 static char *start_path(const char *folder, int run) {
     if (!run) return file_join(folder, "start.safetensors");
     char *name = xprintf("start.%d.safetensors", run), *path = file_join(folder, name);
@@ -20,7 +20,7 @@ static char *start_path(const char *folder, int run) {
     return path;
 }
 
-/* Of modules that say this run's number, or (0) of all that both have. */
+/* Initializes modules with init=run(N) of this run, or (0) all modules that both have. */
 static size_t carry_start(const struct plan *p, real *params, int run, const struct predictor *from,
                           int *lacking) {
     *lacking = -1;
@@ -44,7 +44,8 @@ int start_keep(const struct predictor *from, const struct run_config *c, const c
     return rc;
 }
 
-/* Whether a run's folder has such a copy, of one or more: its config alone does not say what comes of it. */
+/* Returns whether the folder of a run has copies of other runs; then the config alone does not determine the
+ * result. */
 static bool start_is_kept(const char *folder) {
     char *path = start_path(folder, 0);
     bool there = file_exists(path);
@@ -52,7 +53,7 @@ static bool start_is_kept(const char *folder) {
     return there;
 }
 
-/* Which row of the other head is the task's output i; false where one has none. */
+/* Maps the outputs of the task to rows of the other head; returns false where one has none. */
 static bool start_match_head(const struct task *t, const struct predictor *from, int *row, struct buf *said) {
     int n = predictor_labels(from);
     if (!n && predictor_classes(from) != 1) return false;
@@ -63,7 +64,7 @@ static bool start_match_head(const struct task *t, const struct predictor *from,
     return taken;
 }
 
-/* Whether both heads have the same maps. */
+/* Returns whether both heads have the same layers. */
 static bool same_classifier(const struct run *r, const struct predictor *from) {
     const struct classifier *x = classifier_of(&r->plan->method, &r->m->arch),
                             *y = classifier_of(&predictor_plan(from)->method, &r->m->arch);
@@ -85,7 +86,7 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
     }
 }
 
-/* Whether both guess masked words; then the head is taken. */
+/* Copies the head if both are masked language models; returns whether they are. */
 static bool start_take_words(struct run *r, const struct predictor *from) {
     if (!r->plan->words || !predictor_fills(from)) return false;
     for (int slot = SLOT_WORDS_W; slot <= SLOT_WORDS_BIAS; slot++) {
@@ -97,16 +98,16 @@ static bool start_take_words(struct run *r, const struct predictor *from) {
     return true;
 }
 
-/* Says in the run's log what it begins with. */
+/* Reports the initialization in the log of the run. */
 static void start_say(struct run *r, size_t taken, int runs, const char *of_head) {
-    char *others = runs > 1 ? xprintf("%d other runs", runs) : xstrdup("another run");
-    char *text = xprintf("begins with %zu values of %s%s", taken, others, of_head);
+    char *others = runs > 1 ? xprintf("%d runs", runs) : xstrdup("another run");
+    char *text = xprintf("initialized %zu parameters from %s%s", taken, others, of_head);
     run_say(r, text);
     free(others);
     free(text);
 }
 
-/* All that both have, and the head. */
+/* Initializes all modules that both have, and the head. */
 static int take_all(struct run *r, const char *folder, struct err *e) {
     int lacking, outputs = r->plan->outputs[0];
     char *path = start_path(folder, 0);
@@ -119,10 +120,10 @@ static int take_all(struct run *r, const char *folder, struct err *e) {
     bool head = outputs && same_classifier(r, from) && start_match_head(r->of[0].task, from, row, &said);
     if (head) take_head(r, from, row);
     head = head || start_take_words(r, from);
-    if (head) buf_printf(&told, " and its head%s", buf_text(&said));
-    else if (predictor_is_headless(from)) buf_puts(&told, ", which has no head");
+    if (head) buf_printf(&told, " and the head%s", buf_text(&said));
+    else if (predictor_is_headless(from)) buf_puts(&told, " (without a head)");
     else if (outputs || r->plan->words)
-        buf_puts(&told, "; its head is another's, for other classes or of other maps");
+        buf_puts(&told, "; the head is new: the other has different classes or layers");
     start_say(r, taken, 1, buf_text(&told));
     buf_release(&said);
     buf_release(&told);
@@ -136,8 +137,8 @@ int start_take(struct run *r, const char *folder, struct err *e) {
     bool kept = folder && start_is_kept(folder);
     if (n && !kept)
         return err_set(e, ERR_USAGE,
-                       "init=run(%d): another run's values are a start for `petri train` alone, which keeps "
-                       "a copy of them",
+                       "init=run(%d): no copy of that run in the folder of this run; init=run needs petri "
+                       "train",
                        run[0]);
     if (!kept) return 0;
     if (!n) return take_all(r, folder, e);
@@ -151,7 +152,7 @@ int start_take(struct run *r, const char *folder, struct err *e) {
         predictor_free(from);
     }
     start_say(r, taken, n,
-              n > 1 ? ", those of its modules that say so, each its run's"
-                    : ", those of its modules that say so");
+              n > 1 ? ", for its modules with init=run(N)"
+                    : ", for its modules with init=run(N)");
     return 0;
 }

@@ -39,7 +39,7 @@ void step_release(struct run *r) {
 
 /* ---- before the parts ---- */
 
-/* Makes weights on the run's own tape and copies them to r->values.made, where parts read them. */
+/* Computes generated weights on the run's tape and copies them to r->values.made, where parts read them. */
 static void run_prologue(struct run *r, bool training) {
     struct run_values *v = &r->values;
     const struct plan *p = r->plan;
@@ -65,7 +65,7 @@ double run_task_share(const struct run *r, const struct run_task *of) {
 
 uint64_t step_masks(const struct run *r) { return (uint64_t)r->step + 1; }
 
-/* Takes the step's rows, and counts what each task's loss is a mean over. */
+/* Selects the examples of the step, and counts those of each task for its mean loss. */
 static void step_take_rows(struct run *r) {
     struct run_batch *b = &r->batch;
     size_t (*take)(struct run *, struct run_task *, uint32_t, size_t) = r->objective.row->take;
@@ -103,7 +103,7 @@ int step_prepare(struct run *r) {
 
 /* ---- after the parts ---- */
 
-/* The shards' gradients of the made values go on into what made them. */
+/* Backpropagates the gradients of generated weights through the prologue. */
 static void prologue_backward(struct run *r) {
     struct run_values *v = &r->values;
     const struct plan *p = r->plan;
@@ -115,7 +115,7 @@ static void prologue_backward(struct run *r) {
     kernel_add_to(p->trained, 1, v->prologue_grad, v->sum);
 }
 
-/* The rate that the step in hand is made with. */
+/* Returns the learning rate of the current step. */
 static double step_rate(const struct run *r) {
     static const enum rate_shape shape[] = {
         [SCHEDULE_LINEAR] = RATE_LINEAR,
@@ -144,25 +144,27 @@ static void update(struct run *r, double lr) {
         budget_step(r->plan, step, s->steps, v->params, v->sum, v->budget_mean, v->budget_spread);
 }
 
-/* No scale of targets explains a loss beyond this: parameters have run away, though sums may
- * stay finite for long (saturated layers pass no gradient). */
+/* A larger loss means divergence at any scale of targets, though sums may remain finite for long (saturated
+ * layers have no gradient). */
 static const double loss_most = 1e25;
 
 /* Reports why a step diverged, and returns false. */
 static bool diverged(struct run *r, double loss, double norm) {
-    const char *kind = isnan(loss) || (isfinite(loss) && isnan(norm)) ? "not a number" : "infinite";
+    const char *kind = isnan(loss) || (isfinite(loss) && isnan(norm)) ? "NaN" : "infinite";
     const char *op = r->objective.row->loss_op;
     long long step = r->step;
     for (int i = 0; i < r->batch.cut.parts && !isfinite(loss); i++) {
         const struct part *part = &r->batch.part[i];
         if (!isfinite(part->loss))
-            return run_fails(r, "step %lld: the loss is %s; the first op to make such a number is %s%s%s%s", step,
-                             kind, part->op ? part->op : "not known", part->site[0] ? " (" : "", part->site,
+            return run_fails(r, "step %lld: the loss is %s; first produced by op %s%s%s%s", step,
+                             kind, part->op ? part->op : "unknown", part->site[0] ? " (" : "", part->site,
                              part->site[0] ? ")" : "");
     }
-    if (!isfinite(loss)) return run_fails(r, "step %lld: the loss is %s: the sum over its parts", step, kind);
+    if (!isfinite(loss)) return run_fails(r, "step %lld: the loss is %s: overflow of the sum over shards",
+                                          step, kind);
     if (!isfinite(norm))
-        return run_fails(r, "step %lld: the gradient is %s though the loss is finite: in the backward pass", step,
+        return run_fails(r, "step %lld: the gradient is %s and the loss is finite: overflow in the backward "
+                            "pass", step,
                          kind);
     return run_fails(r,
                      "step %lld: the loss is %.4g: the run has diverged (every value is still finite; the op is "
@@ -173,7 +175,7 @@ static bool diverged(struct run *r, double loss, double norm) {
                                                               : "cross_entropy");
 }
 
-/* Each task's own loss in this step, where it has rows in it. */
+/* Appends the loss of each task with examples in this step. */
 static int task_losses(const struct run *r, struct event_term *term) {
     int n = 0;
     for (int t = 0; t < r->tasks && !run_is_single(r); t++) {
@@ -186,7 +188,7 @@ static int task_losses(const struct run *r, struct event_term *term) {
     return n;
 }
 
-/* Whether a pass over the rows has just ended with a mean loss below the one to stop at. */
+/* Returns whether an epoch has just ended with a mean loss below stop_loss. */
 static void watch_loss(struct run *r, double loss) {
     struct run_batch *b = &r->batch;
     b->pass_loss += loss * b->rows;
@@ -197,18 +199,18 @@ static void watch_loss(struct run *r, double loss) {
     b->pass_rows = 0;
 }
 
-/* ---- what is added to the tasks' loss ---- */
+/* ---- loss components ---- */
 
 enum { LOSS_PARTS = 2 };
 
-/* A loss besides that of the examples, of one component or two. */
+/* An additional loss with one or two components. */
 struct added_loss {
     const char *part[LOSS_PARTS]; /* names of the components */
-    bool (*on)(const struct run *r, int part); /* whether the run has the component */
+    bool (*on)(const struct run *r, int part); /* whether the run has each component */
     /* Adds its gradient to r->values.sum where the shards have not, writes the components, without weights, and the
      * metric unless the updated parameters have it, and returns what it adds to the step's loss. */
     double (*add)(struct run *r, double part[LOSS_PARTS], double *metric);
-    const char *metric; /* a count of the step, no component of the loss; NULL: none */
+    const char *metric; /* name of a metric of the step; NULL: none */
     double (*updated)(const struct run *r); /* the metric of the updated parameters; NULL: add writes it */
 };
 

@@ -13,7 +13,7 @@
 
 enum {
     CHUNK_TOKENS = 1024,       /* as in score.c */
-    CHUNK_LOGITS = 8 << 20,    /* target tokens × vocabulary that are made at once */
+    CHUNK_LOGITS = 8 << 20,    /* maximum of target tokens × vocabulary per chunk */
 };
 
 static size_t target_tokens(const struct dataset *d, size_t row) {
@@ -24,7 +24,7 @@ static size_t text_score_tokens_of(const struct dataset *d, size_t row) {
     return d->start[row + 1] - d->start[row] + target_tokens(d, row);
 }
 
-/* Chunks of rows that have targets, longest first. */
+/* Divides the examples with targets into chunks, longest first. */
 static void cut_chunks(struct text_scoring *s) {
     const struct dataset *d = s->data;
     size_t tokens = 0, targets = 0, rows = 0, most = CHUNK_LOGITS / (size_t)s->model->arch.vocabulary;
@@ -114,7 +114,7 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
 
 /* ---- texts ---- */
 
-/* A method begun on a tape. */
+/* A method attached on a tape. */
 struct begun {
     struct attach *attach;
     const real *params, *made;
@@ -132,7 +132,7 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     size_t from = s->generation.first[group], to = s->generation.first[group + 1];
     struct generate_memory memory = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
                                   .begin = text_score_begin, .self = &b };
-    for (size_t i = from; i < to; i++) { /* of an evaluation before */
+    for (size_t i = from; i < to; i++) { /* from the previous evaluation */
         free(s->given[i]);
         s->given[i] = NULL;
     }
@@ -164,7 +164,7 @@ bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, stru
                          : losses(s, unit - groups, tape, arena, attach, params, made, bad);
 }
 
-/* What a decoder begins with whose targets' own last token goes first: that of any text. */
+/* Returns the decoder start token of a model whose targets start with their last token: that of any text. */
 static int32_t last_token(const struct model *m) {
     struct encoded x;
     struct err e = ERR_INIT;
@@ -210,7 +210,7 @@ void text_scoring_metrics(const struct text_scoring *s, const struct task *task,
         right += s->right[i];
         tokens += target_tokens(s->data, i);
     }
-    const struct metric_value undefined = { 0, false, "no row has a target" };
+    const struct metric_value undefined = { 0, false, "no example has a target" };
     out->value[METRIC_LOSS] = *token_accuracy = undefined;
     if (!tokens) return;
     out->value[METRIC_LOSS] = (struct metric_value){ loss / (double)tokens, true, NULL };

@@ -1,4 +1,5 @@
-/* The flat blocks of a run's plan, the groups that the optimizer takes, and what makes its weights. */
+/* The flat blocks of a run's plan, the parameter groups of the optimizer, and the prologue of generated
+ * weights. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,8 @@ int run_values_init(struct run *r, struct err *e) {
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
         if (blocks[i].needed && !(*blocks[i].at = block(blocks[i].size)))
             return err_set(e, ERR_SYSTEM,
-                           "no memory for %zu trained values, their gradients and the optimizer", p->trained);
+                           "not enough memory for %zu trainable parameters, their gradients and the "
+                           "optimizer state", p->trained);
     footprint_values(r);
     v->group = xcalloc((size_t)p->tensors, sizeof *v->group);
     for (int i = 0; i < p->tensors; i++) {

@@ -1,5 +1,5 @@
-/* Vectors kept while a run trains: the same dev rows again and again, so that their map can be
- * played.  They go through the model as an evaluation's rows do and leave nothing behind. */
+/* Embeddings saved during training, for the same validation examples, so that their map can be animated. They
+ * are computed as in an evaluation, without side effects. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ int watch_chunks(const struct run *r) {
     return n;
 }
 
-/* Whose chunk this is; *index becomes its own number. */
+/* Returns the part of a chunk, and sets *index to its number there. */
 static struct watch_part *part_of(const struct run *r, int *index) {
     struct watch_part *p = r->watch.part;
     for (; *index >= p->scoring.chunks; p++) *index -= p->scoring.chunks;
@@ -85,27 +85,27 @@ int64_t watch_rows(const struct run *r, int index) {
 }
 
 void watch_chunk(struct run *r, int index, struct worker *w) {
-    uint64_t ignored; /* a logit that is not finite comes of a vector that is not */
+    uint64_t ignored; /* NaN or infinite logits come from NaN or infinite vectors */
     struct scoring *s = &part_of(r, &index)->scoring;
     scoring_chunk(s, index, w->tape, w->arena, run_attach(r, w), r->m, r->values.params, r->values.made,
                   &ignored);
 }
 
-/* The row whose vectors these are has its number told where one is not finite. */
+/* Fails the run, naming the row, where its vectors are NaN or infinite. */
 static bool watch_all_finite(struct run *r, const real *v, size_t width, const char *whose) {
     const struct watch *w = &r->watch;
     for (size_t i = 0; i < w->rows * width; i++) {
         if (isfinite(v[i])) continue;
         const struct watch_part *p = w->part;
         while (i / width >= p->first + p->rows.rows) p++;
-        return run_fails(r, "step %lld: the %svector of %s%sdev row %llu is not finite", (long long)r->step,
+        return run_fails(r, "step %lld: NaN or infinite %svector for %s%sdev row %llu", (long long)r->step,
                          whose, p->name, *p->name ? " " : "",
                          (unsigned long long)p->rows.row[i / width - p->first].id + 1);
     }
     return true;
 }
 
-/* The classes that are predicted; false: no task has any. */
+/* Writes the predicted classes; returns false where no task has classes. */
 static bool predict(struct run *r) {
     struct watch *w = &r->watch;
     bool any = false;

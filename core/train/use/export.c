@@ -51,7 +51,7 @@ static int copy_tokenizer(const char *from, const char *to, struct err *e) {
 
 /* ---- config.json ---- */
 
-/* A label's bytes as JSON text; those that are not UTF-8 are replaced. */
+/* Writes a label as JSON text; bytes that are not UTF-8 are replaced. */
 static json_t *export_label_text(const char *s) {
     json_t *v = json_string(s);
     if (v) return v;
@@ -84,8 +84,8 @@ static void set_head(json_t *config, const struct predictor *p) {
     set_labels(config, p);
 }
 
-/* Whether the map to the vocabulary is tied is what the weights say; a T5 whose scale the tie does
- * not tell has it written apart. */
+/* Sets tie_word_embeddings from the weights; a T5 whose output scale differs from that of tied embeddings
+ * writes them separately. */
 static void set_tie(json_t *config, const struct arch *a) {
     bool scaled = a->decoded_scale != 1;
     json_object_set_new(config, "tie_word_embeddings", json_boolean(a->tied));
@@ -112,10 +112,10 @@ static int write_config(const struct predictor *p, const char *folder, bool half
         json_object_del(config, "_name_or_path");
         if (p->plan->classes) set_head(config, p);
         else set_tie(config, &p->m->arch);
-        /* 15 digits give back what people write (1e-12), which 17 do not. */
+        /* 15 digits reproduce numbers as written (1e-12), 17 do not. */
         char *text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         rc = text ? file_write(target, text, strlen(text), e)
-                  : err_set(e, ERR_FAILED, "%s: cannot be written as JSON", target);
+                  : err_set(e, ERR_FAILED, "%s: cannot write JSON", target);
         free(text);
         json_decref(config);
     }
@@ -126,7 +126,7 @@ static int write_config(const struct predictor *p, const char *folder, bool half
 
 /* ---- model.safetensors ---- */
 
-/* A tensor of the head; the pooler is one where the model's file lacks it. */
+/* Returns whether a tensor belongs to the head; so does the pooler where the model has none. */
 static const struct plan_tensor *head_tensor(const struct plan *p, const char *name) {
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].kind == PLAN_HEAD && !strcmp(p->tensor[i].name, name))
@@ -141,14 +141,14 @@ static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool 
     t->shape[1] = vector ? 0 : (size_t)cols;
 }
 
-/* The classifier's tensors; RoBERTa's has a dense map of its own. */
+/* Writes the classifier; RoBERTa's has an additional dense layer. */
 static size_t export_add_head(const struct predictor *p, struct st_write *list) {
     static const char *const parts[][2] = { { "head.dense.weight", "classifier.dense.weight" },
                                            { "head.dense.bias", "classifier.dense.bias" },
                                            { "head.weight", "classifier.weight" },
                                            { "head.bias", "classifier.bias" } };
     bool two = head_tensor(p->plan, parts[0][0]) &&
-               !p->m->arch.pooler; /* a BERT's is written as its pooler */
+               !p->m->arch.pooler; /* BERT's is written as the pooler */
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         const struct plan_tensor *t = head_tensor(p->plan, parts[i][0]);
@@ -161,7 +161,7 @@ static size_t export_add_head(const struct predictor *p, struct st_write *list) 
     return n;
 }
 
-/* The tensors of a head of masked words; the map to the words is tied, and not written. */
+/* Writes a masked language modeling head; the output embeddings are tied and not written. */
 static size_t export_add_words(const struct predictor *p, struct st_write *list) {
     static const char *const parts[][2] = {
         { "head.words.weight", "cls.predictions.transform.dense.weight" },
@@ -179,13 +179,13 @@ static size_t export_add_words(const struct predictor *p, struct st_write *list)
     return n;
 }
 
-/* All in F16, where they fit. */
+/* Converts all tensors to F16. */
 static int export_halve(struct st_write *list, size_t n, const char *folder, struct err *e) {
     for (size_t i = 0; i < n; i++) {
         size_t values = list[i].shape[0] * (list[i].rank > 1 ? list[i].shape[1] : 1);
         real bad;
         if (!st_fits_half(list[i].data, values, &bad))
-            return err_set(e, ERR_USAGE, "%s: %s holds %g, which F16 cannot (65504 at most); write it as F32",
+            return err_set(e, ERR_USAGE, "%s: %s: %g exceeds the range of F16 (65504); export as F32",
                            folder, list[i].name, (double)bad);
         list[i].type = ST_F16;
     }
@@ -217,8 +217,8 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
         const char *prefix = t->role == ROLE_LM_HEAD ? "" : family_prefix(m->arch.family);
         const real *data = values_of(p, merged, i);
         bool pooler = tensor_is_pooler(t);
-        if (!data && pooler && p->plan->words) continue; /* nothing of it was learned */
-        if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
+        if (!data && pooler && p->plan->words) continue; /* it has no trained parameters */
+        if (!data) rc = err_set(e, ERR_FAILED, "%s: missing in the model and in the run", t->name);
         else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);
     }
     n += export_add_head(p, list + n);
@@ -256,18 +256,18 @@ int predictor_export(struct predictor *p, const char *folder, bool half, const s
     if (!e) e = &own;
     if (predictor_needs_head(p, e)) return e->code;
     if (!attach_can_merge(p->plan, &why))
-        return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
+        return err_set(e, ERR_USAGE, "cannot export a plain model: %s", why);
     if (!classifier_is_usual(&p->plan->method, &p->m->arch))
         return err_set(
             e, ERR_USAGE,
-            "cannot be exported as a plain model: the classifier is not the one that its family's class has");
+            "cannot export a plain model: the classifier differs from that of the model family");
     if (file_exists(folder) && !file_is_empty_folder(folder))
-        return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
+        return err_set(e, ERR_USAGE, "%s: the folder is not empty; use a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
     int rc = file_make_folder(aside, e);
     if (!rc) rc = fill_folder(p, aside, half, probe, crew, &difference, e);
     if (!rc && rename(aside, folder))
-        rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot create the folder: %s", folder, strerror(errno));
     if (rc) remove_folder(aside);
     free(aside);
     if (worst) *worst = difference;

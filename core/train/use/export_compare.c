@@ -1,4 +1,4 @@
-/* Whether an exported folder, read back, computes what the run does. */
+/* Comparison of an exported folder with the run. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,14 +8,14 @@
 #include "core/train/run/pool.h"
 #include "core/train/run/predictor.h"
 
-enum { PROBE_TOKENS = 16 }; /* of a row, that a decoder is given */
+enum { PROBE_TOKENS = 16 }; /* decoder input tokens per example */
 
 static size_t probe_tokens(const struct dataset *d, size_t row) {
     size_t n = d->start[row + 1] - d->start[row];
     return n < PROBE_TOKENS ? n : PROBE_TOKENS;
 }
 
-/* A decoder reads the row's own first tokens: any text will do for a comparison. */
+/* The decoder reads the first tokens of the source: any text is suitable for a comparison. */
 static void give_target(struct batch *b, struct arena *a, size_t tokens) {
     b->target_tokens = (int)tokens;
     b->target_in = arena_keep(a, tokens * sizeof *b->target_in);
@@ -87,11 +87,11 @@ int export_compare(struct predictor *p, const char *folder, bool half, const str
         *worst = fmax(*worst, fabs(a[i] - b[i]));
         size = fmax(size, fabs(a[i]));
     }
-    /* F16 keeps 11 bits of each weight */
+    /* F16 has 11 significant bits */
     if (!rc && *worst > (half ? 5e-2 : 1e-3) * size)
         rc = err_set(e, ERR_FAILED,
-                     "%s: read back, its logits differ by %.3g from the run's, more than "
-                     "rounding explains",
+                     "%s: the logits of the exported model differ from those of the run by %.3g, more than "
+                     "floating-point noise",
                      folder, *worst);
     predictor_free(q);
     if (m) model_release(m);

@@ -11,7 +11,7 @@
 #include "core/train/run/predictor.h"
 #include "core/train/run/score.h"
 
-/* A text on its way through the model. */
+/* A text and its outputs. */
 struct filling {
     struct predictor *p;
     const struct encoded *text;
@@ -56,7 +56,7 @@ static void fill_text(void *self) {
     worker_release(&w);
 }
 
-/* The likeliest of n logits; the lower id of equals first. */
+/* Writes the most probable of n tokens; the lower id first where equal. */
 static void fill_best(const double *logits, int n, struct filled_word *out, int most, double *room) {
     softmax(logits, n, room);
     for (int k = 0; k < most; k++) {
@@ -73,7 +73,7 @@ static int fill_take(const struct filling *x, int most, struct filled *out, stru
     *out = (struct filled){ .masks = x->masks, .words = most < n ? most : n };
     out->word = xcalloc((size_t)x->masks * (size_t)out->words, sizeof *out->word);
     for (size_t i = 0; i < (size_t)x->masks * (size_t)n && !rc; i++)
-        if (!isfinite(x->logits[i])) rc = err_set(e, ERR_FAILED, "the text's logits are not finite");
+        if (!isfinite(x->logits[i])) rc = err_set(e, ERR_FAILED, "NaN or infinite logits for the text");
     for (int k = 0; k < x->masks && !rc; k++)
         fill_best(x->logits + (size_t)k * (size_t)n, n, out->word + (size_t)k * (size_t)out->words,
                   out->words, room);
@@ -87,21 +87,23 @@ int predictor_fill(struct predictor *p, const char *text, size_t n, int most, st
     struct encoded x;
     *out = (struct filled){ 0 };
     if (!predictor_fills(p))
-        return err_set(e, ERR_USAGE, "it guesses no masked words: it was trained to %s",
+        return err_set(e, ERR_USAGE, "not a masked language model: it was trained to %s",
                        p->text ? "write" : "label");
     struct filling f = { .p = p, .text = &x, .mask = masking_token(p->m->tokenizer) };
-    if (f.mask < 0) return err_set(e, ERR_INPUT, "%s: its tokenizer has no [MASK]", p->m->folder);
+    if (f.mask < 0) return err_set(e, ERR_INPUT, "%s: the tokenizer has no [MASK] token", p->m->folder);
     int rc = tokenizer_encode(p->m->tokenizer, text, n, NULL, 0, (size_t)p->max_len, &x, e);
     if (rc) return rc;
     for (size_t i = 0; i < x.n; i++) f.masks += x.ids[i] == f.mask;
     if (x.greatest >= p->m->arch.vocabulary)
-        rc = err_set(e, ERR_INPUT, "%s: the text has tokens beyond its embedding", p->m->folder);
+        rc = err_set(e, ERR_INPUT, "%s: the text has token ids beyond the vocabulary of the model",
+                     p->m->folder);
     else if (x.cut_a)
-        rc = err_set(e, ERR_USAGE, "the text has %zu tokens, and %s takes %d; give a shorter one",
+        rc = err_set(e, ERR_USAGE, "the text is too long: %zu tokens; the maximum of %s is %d",
                      x.n + x.cut_a, p->m->name, p->max_len);
-    else if (!f.masks) rc = err_set(e, ERR_USAGE, "the text has no [MASK] to fill in");
+    else if (!f.masks) rc = err_set(e, ERR_USAGE, "the text has no [MASK] token");
     f.logits = rc ? NULL : mem_try((size_t)f.masks * (size_t)p->m->arch.vocabulary, sizeof *f.logits);
-    if (!rc && !f.logits) rc = err_set(e, ERR_SYSTEM, "no memory for the logits of %d masks", f.masks);
+    if (!rc && !f.logits) rc = err_set(e, ERR_SYSTEM, "not enough memory for the logits of %d masks",
+                                       f.masks);
     if (!rc) crew_call(crew, fill_text, &f);
     if (!rc) rc = fill_take(&f, most, out, e);
     free(f.logits);

@@ -20,7 +20,7 @@ static int predict_allocate(struct predictor *p, struct err *e) {
     p->params = mem_try(p->plan->trained ? p->plan->trained : 1, sizeof *p->params);
     p->made = mem_try(made ? made : 1, sizeof *p->made);
     if (!p->params || !p->made)
-        return err_set(e, ERR_SYSTEM, "no memory for %zu trained values", p->plan->trained);
+        return err_set(e, ERR_SYSTEM, "not enough memory for %zu trainable parameters", p->plan->trained);
     memset(p->params, 0, p->plan->trained * sizeof *p->params);
     return 0;
 }
@@ -40,7 +40,7 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
     return plan_new_tasks(&k->method, &p->m->arch, &all, e);
 }
 
-/* Keeps what one task of several uses: from here on the predictor knows of no other. */
+/* Reduces a multi-task predictor to one task. */
 static int predict_narrow(struct predictor *p, int task, struct err *e) {
     real *params, *made;
     struct plan *own = plan_of_task(p->plan, &p->m->arch, task, p->params, p->made, &params, &made, e);
@@ -62,7 +62,7 @@ static void set_description(struct predictor *p, const struct run_config *c) {
     p->max_target = run_max_target(c, p->m);
 }
 
-/* The task of that name, or the only one. */
+/* Returns the index of the task of that name, or of the only one. */
 static int predict_find_task(const struct checkpoint *k, const char *name, struct err *e) {
     if (!name && k->tasks == 1) return 0;
     return config_task_find(&k->config, name, e);
@@ -82,14 +82,14 @@ static void predict_take_tasks(struct predictor *p, const struct checkpoint_task
 
 enum { ALL_TASKS = -1 };
 
-/* task: its number, or ALL_TASKS. */
+/* task: its index, or ALL_TASKS. */
 static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int task, struct err *e) {
     if (checkpoint_is_of(k, p->m, e)) return e->code;
     if (config_is_meta(&k->config))
         return err_set(
             e, ERR_USAGE,
-            "%s: was learned over episodes, so it has no classes of its own: it must be adapted to a task "
-            "before it predicts (petri adapt RUN --task NEW)",
+            "%s: trained over episodes, without fixed classes; adapt it to a task first (petri adapt RUN "
+            "--task NEW)",
             k->path);
     p->facts_known = k->config.model_facts != NULL;
     set_description(p, &k->config);
@@ -102,7 +102,8 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
     if (!rc) attach_remake(p->plan, p->m, p->params, p->made);
     bool alone = k->tasks == 1 &&
-                 !method_has_generator(&p->plan->method); /* what is made for the only task is narrowed too */
+                 !method_has_generator(&p->plan->method); /* generated weights are reduced to the task as
+                                                           * well */
     return rc || alone || task == ALL_TASKS ? rc : predict_narrow(p, task, e);
 }
 
@@ -145,13 +146,13 @@ void predictor_set_origin(struct predictor *p, const char *text) { xreplace(&p->
 
 int predictor_name_classes(struct predictor *p, const char *const *name, int n, struct err *e) {
     struct predictor_task *t = &p->of[p->at];
-    if (!t->labels || p->text) return err_set(e, ERR_USAGE, "the run has no head of classes to be named");
+    if (!t->labels || p->text) return err_set(e, ERR_USAGE, "the run has no classification head");
     if (n != t->labels)
-        return err_set(e, ERR_USAGE, "%d names of classes, where the head has %d outputs", n, t->labels);
+        return err_set(e, ERR_USAGE, "%d class names for a head with %d outputs", n, t->labels);
     for (int i = 0; i < n; i++)
         for (int k = 0; k <= i; k++)
             if (!*name[i] || (k < i && !strcmp(name[i], name[k])))
-                return err_set(e, ERR_USAGE, "the class names must be different and not empty: \"%.60s\"",
+                return err_set(e, ERR_USAGE, "class names must be unique and not empty: \"%.60s\"",
                                name[i]);
     for (int i = 0; i < n; i++) xreplace(&t->label[i], name[i]);
     return 0;
@@ -179,7 +180,7 @@ struct predictor *predictor_open_all(const char *checkpoint, struct model *m, st
     return predict_open_run(checkpoint, true, NULL, m, e);
 }
 
-/* A model that writes, by a method that changes nothing. */
+/* Opens an encoder–decoder model, with an empty method. */
 static int predict_open_writer(struct predictor *p, struct err *e) {
     struct run_config usual;
     config_init(&usual);
@@ -191,21 +192,20 @@ static int predict_open_writer(struct predictor *p, struct err *e) {
     return p->plan ? predict_allocate(p, e) : e->code;
 }
 
-/* The folder's head as a method that changes nothing else. */
+/* Opens the model's classification head as a method without other modules. */
 static int open_model(struct predictor *p, struct err *e) {
     const struct preset *head = preset_find("head");
     struct model *m = p->m;
     if (arch_generates(&m->arch)) return predict_open_writer(p, e);
     if (!m->head_w)
         return err_set(e, ERR_INPUT,
-                       "%s: has no classifier of its own; give a run that was trained on it",
+                       "%s: the model has no classification head; use a run that was trained on it",
                        m->folder);
     if (m->arch.pooler_absent)
         return err_set(
             e, ERR_INPUT,
-            "%s: has a classifier, but the weights lack the pooler that it reads (pooler.dense.weight and "
-            ".bias): its answers would come of a pooler made up here; train on it, and a pooler is made, "
-            "trained and kept with the run",
+            "%s: the model has a classifier, but its pooler is missing (pooler.dense.weight and .bias); use "
+            "a run that was trained on it, which stores a trained pooler",
             m->folder);
     BUG_IF(!head);
     p->several = m->arch.problem == PROBLEM_LABELS;
@@ -236,13 +236,13 @@ struct predictor *predictor_of_model(struct model *m, struct err *e) {
     return NULL;
 }
 
-/* The folder's head of masked words, likewise. */
+/* Opens the model's masked language modeling head in the same way. */
 static int predict_open_words(struct predictor *p, struct err *e) {
     struct model *m = p->m;
     if (!m->words.w)
         return err_set(e, ERR_INPUT,
-                       "%s: has no head of masked words (cls.predictions.\u2026), so it can fill in none; "
-                       "petri pretrain makes a model with one, and train --form masked trains one",
+                       "%s: the model has no masked language modeling head (cls.predictions.\u2026); use "
+                       "petri pretrain or petri train --form masked to train one",
                        m->folder);
     p->max_len = arch_longest(&m->arch);
     predict_take_tasks(p, &(struct checkpoint_task){ .gold = DATA_MASKED }, 1);
@@ -269,8 +269,8 @@ int predictor_needs_head(const struct predictor *p, struct err *e) {
     if (!predictor_is_headless(p)) return 0;
     return err_set(
         e, ERR_USAGE,
-        "the run has no head: it was imported for vectors (embed, map, similarity); petri train --from RUN "
-        "--task T trains one");
+        "the run has no head: it was imported for embeddings (embed, map, similarity); use petri train "
+        "--from RUN --task T to train one");
 }
 
 bool predictor_fills(const struct predictor *p) { return p->plan->words; }
@@ -327,7 +327,7 @@ int predictor_in_use(const struct predictor *p) { return p->at; }
 
 /* ---- scoring by a crew ---- */
 
-/* A worker's own things, made with its first unit. */
+/* Resources of a worker, created with its first unit. */
 struct predict_seat {
     bool open;
     struct worker w;
@@ -339,9 +339,9 @@ struct scorer {
     const struct predictor *p;
     const struct predictor_work *work;
     struct predict_seat *seat;   /* by worker */
-    atomic_int bad_unit; /* the first whose logits are not finite; units when none is */
+    atomic_int bad_unit; /* the first with NaN or infinite logits; `units`: none */
     uint64_t *bad_row;   /* by unit */
-    atomic_size_t lacks; /* bytes that could not be allocated; 0: none */
+    atomic_size_t lacks; /* size of a failed allocation in bytes; 0: none */
 };
 
 struct unit_call {
@@ -392,7 +392,7 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
     atomic_init(&j.lacks, 0);
     if (!crew_do(crew,
                  &(struct crew_work){ &j, work->units, do_unit, NULL, work->watch ? watch_units : NULL }))
-        rc = err_set(e, ERR_INTERRUPTED, "given up");
+        rc = err_set(e, ERR_INTERRUPTED, "canceled");
     for (int i = 0; i < workers; i++) {
         if (!j.seat[i].open) continue;
         if (j.seat[i].a) attach_free(j.seat[i].a);
@@ -405,20 +405,20 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
         rc = err_prefix(e, "%s", work->path ? work->path : "text");
     }
     if (!rc && bad < work->units)
-        rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite",
+        rc = err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite logits",
                      work->path ? work->path : "text", (unsigned long long)j.bad_row[bad] + 1);
     free(j.seat);
     free(j.bad_row);
     return rc;
 }
 
-/* A split under a head. */
+/* Scoring of a split. */
 struct headed {
     const struct model *m;
     const struct predictor *p;
     struct scoring *s;
-    const struct embed_how *how; /* NULL: scores alone */
-    atomic_size_t rows;          /* done */
+    const struct embed_how *how; /* NULL: only scores */
+    atomic_size_t rows;          /* completed */
 };
 
 static bool score_unit(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad) {
@@ -477,21 +477,21 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew
                        double *probabilities, double *logits, struct metrics *out, struct err *e) {
     struct scoring s;
     if (d->kind != predictor_gold(p))
-        return err_set(e, ERR_USAGE, "%s: holds %s, the predictor gives %s", d->path, task_kind_name(d->kind),
-                       task_kind_name(predictor_gold(p)));
+        return err_set(e, ERR_USAGE, "%s: incompatible labels: the data have %s, the predictor %s", d->path,
+                       task_kind_name(d->kind), task_kind_name(predictor_gold(p)));
     int rc = run_scoring(p, d, crew, probabilities, logits, &s, e);
     if (!rc) scoring_metrics(&s, positive, out);
     scoring_release(&s);
     return rc;
 }
 
-/* ---- vectors ---- */
+/* ---- embeddings ---- */
 
-/* layer -1: the retriever's. */
+/* layer -1: that of the retriever. */
 static int bad_vector(const struct scoring *s, size_t row, int layer, struct err *e) {
     char where[32] = "of the retriever";
     if (layer >= 0) snprintf(where, sizeof where, "at layer %d", layer);
-    return err_set(e, ERR_FAILED, "%s: row %llu: its vector %s is not finite",
+    return err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite vector %s",
                    s->data->path ? s->data->path : "text", (unsigned long long)s->data->row[row].id + 1,
                    where);
 }
@@ -522,7 +522,7 @@ static int predict_embed(const struct model *m, const struct predictor *p, const
     bool given_up = scored == ERR_INTERRUPTED;
     if (!given_up)
         rc = check_vectors(&s, m, p ? (size_t)predictor_retrieved(p) : 0,
-                           e); /* names the row where it began */
+                           e); /* reports the first row */
     if (!rc && scored && (probabilities || given_up)) {
         rc = scored;
         *e = logits;

@@ -1,4 +1,4 @@
-/* Predictors that write: their texts, and the scores of these. */
+/* Predictors that generate text: texts and their metrics. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ int predictor_task_form(const struct predictor *p, const struct model *m, struct
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e) {
     if (t->gold == DATA_TEXT && !p->text)
         return err_set(e, ERR_USAGE,
-                       "%s: has source and target texts, and %s is an encoder, which writes none", t->name,
-                       p->m->name);
+                       "%s: a text-to-text task needs an encoder\u2013decoder model, and %s is an encoder",
+                       t->name, p->m->name);
     int rc = predictor_task_form(p, p->m, t, e);
     if (!rc)
         rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
@@ -29,7 +29,7 @@ int predictor_prepare_task(const struct predictor *p, struct task *t, int max_le
     return rc;
 }
 
-/* The run's task without its rows. */
+/* Returns the task of the run without examples. */
 static struct task bare_task(const struct predictor *p) {
     const struct predictor_task *of = &p->of[p->at];
     return (struct task){ .kind = of->gold, .gold = of->gold, .classes = of->labels, .class_name = of->label,
@@ -84,7 +84,7 @@ static int run_units(struct writing *x, struct crew *crew, struct err *e) {
     return predictor_units(x->p->m, x->p, &work, crew, e);
 }
 
-/* The scoring's texts become the caller's. */
+/* Moves the texts of the scoring to the caller. */
 static void predict_text_take_texts(struct text_scoring *s, struct written *out) {
     *out = (struct written){ s->data->rows, s->given, s->given_size };
     s->given = xcalloc(s->data->rows + 1, sizeof *s->given);

@@ -9,9 +9,9 @@
 #include "core/train/run/pool.h"
 #include "core/train/run/predictor.h"
 
-static const double temperature = 0.1; /* of cosines, as the retriever's usual one */
+static const double temperature = 0.1; /* of cosines; the default of the retriever */
 
-/* What passes over a few rows run on. */
+/* Resources of passes over a few examples. */
 struct retrieving {
     const struct predictor *p;
     struct worker w;
@@ -28,8 +28,8 @@ static void passes_close(struct retrieving *x) {
     worker_release(&x->w);
 }
 
-/* One row's vector with the weights of a task: the retriever's, or what a head would read.  Into
- * out[0…width-1]. */
+/* Writes the vector of an example with the weights of a task to out[0…width-1]: that of the retriever, or the
+ * input of the head. */
 static void retrieve_row_vector(struct retrieving *x, const struct dataset *d, uint32_t row, int task,
                                 bool retrieved, int width, double *out) {
     struct batch b;
@@ -57,7 +57,7 @@ static double cosine_of(const double *a, const double *b, int n) {
 }
 
 static int not_finite(const struct dataset *d, size_t row, struct err *e) {
-    return err_set(e, ERR_FAILED, "%s: row %llu: its vector is not finite", d->path,
+    return err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite vector", d->path,
                    (unsigned long long)d->row[row].id + 1);
 }
 
@@ -70,7 +70,7 @@ bool retrieve_has_prototypes(const struct predictor *p) {
 
 int retrieve_cosines(const struct predictor *p, const struct dataset *rows, double *cosine, struct err *e) {
     const struct plan_tensor *k = plan_prototypes(p->plan);
-    bool by_task = plan_retrieves_by_task(p->plan); /* else one pass is every task's */
+    bool by_task = plan_retrieves_by_task(p->plan); /* else one pass serves all tasks */
     int tasks = p->plan->tasks, rc = 0;
     struct retrieving x;
     BUG_IF(!retrieve_has_prototypes(p));
@@ -109,11 +109,12 @@ static int text_loss(struct retrieving *x, const struct task *t, int task, doubl
     *loss = tokens ? sum / (double)tokens : 0;
     text_scoring_release(&s);
     return finite ? 0
-                  : err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", d->path,
+                  : err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite logits", d->path,
                             (unsigned long long)bad + 1);
 }
 
-/* −log softmax over the classes' means of the others of the cosine over the temperature. */
+/* Returns −log softmax of the cosines with the class means of the other examples, divided by the
+ * temperature. */
 static double class_loss(const struct dataset *d, const double *v, int width, size_t row, double *mean) {
     double top = -INFINITY, sum = 0, own = 0, *logit = mean + width;
     int32_t label = d->row[row].label;
@@ -158,7 +159,7 @@ static int label_loss(struct retrieving *x, const struct task *t, int task, doub
         sum += d->kind == DATA_CLASSES ? class_loss(d, v, width, i, room) : score_loss(d, v, width, i);
     free(v);
     *loss = sum / (double)d->rows;
-    return isfinite(*loss) ? 0 : err_set(e, ERR_FAILED, "%s: vectors of its rows are not finite", d->path);
+    return isfinite(*loss) ? 0 : err_set(e, ERR_FAILED, "%s: NaN or infinite vectors", d->path);
 }
 
 int retrieve_losses(const struct predictor *p, const struct task *t, double *loss, struct err *e) {

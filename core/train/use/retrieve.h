@@ -1,20 +1,23 @@
-/* Which task of a run a new one is like, told from a few rows of it: what adapting begins from. */
+/* Similarity of a new task to the tasks of a run, from a few examples, to select the initialization of
+ * adaptation. */
 #ifndef CORE_TRAIN_USE_RETRIEVE_H
 #define CORE_TRAIN_USE_RETRIEVE_H
 
 #include "core/data/task.h"
 #include "core/train/use/predict.h"
 
-/* Whether the run has prototypes that rows can be compared with: task embeddings of the retriever's width,
- * drawn to it by a prototype loss. */
+/* Returns whether the run has prototypes: task embeddings of the retriever's width, trained with a prototype
+ * loss. */
 bool retrieve_has_prototypes(const struct predictor *p);
-/* cosine[i·tasks + t]: of row i's retriever vector, made with the weights of task t, with t's prototype
- * (PHA eq. 10).  `rows` are encoded.  ERR_FAILED where one is not finite. */
+/* Writes to cosine[i·tasks + t] the cosine similarity of example i's retriever vector, computed with the
+ * weights of task t, with the prototype of t (PHA eq. 10). `rows` are tokenized. ERR_FAILED for NaN or
+ * infinite vectors. */
 int retrieve_cosines(const struct predictor *p, const struct dataset *rows, double *cosine, struct err *e);
-/* loss[t]: of the task's train rows with the weights of the run's task t.  Of texts the mean over target
- * tokens. Rows with labels have no head yet that could tell: each is told from the others of the draw by the
- * cosine of pooled vectors over 0.1, a class by the mean of its rows, a score by the mean of all, weighted
- * so; squared error and cross-entropy, the row itself left out (one alone in its class is kept). */
+/* Writes to loss[t] the loss of the task's training set with the weights of task t of the run. Texts: mean
+ * over target tokens. Labeled examples, which have no trained head: each is predicted from the others
+ * by cosine similarities of pooled vectors at temperature 0.1, a class by the mean of its examples, a score
+ * by the weighted mean of all; cross-entropy or squared error. The example itself is excluded, unless it is
+ * the only one of its class. */
 int retrieve_losses(const struct predictor *p, const struct task *t, double *loss, struct err *e);
 
 #endif

@@ -146,12 +146,12 @@ static void a_heads_rows_go_to_classes_by_name(void **state) {
         double accuracy;
     } cases[] = {
         { "rev", { .outputs = 2, .labels = reversed, .head_bias = two }, spam,
-          "rows by name: \"ham\" is its row 1, \"ham\", \"spam\" is its row 0", 2.0 / 3 },
-        { "ent", { .outputs = 3, .labels = nli, .head_bias = three }, entail, "\"contradiction\" is its row 2", 0.5 },
+          "matched by name: \"ham\" is output 1, \"ham\", \"spam\" is output 0", 2.0 / 3 },
+        { "ent", { .outputs = 3, .labels = nli, .head_bias = three }, entail, "\"contradiction\" is output 2", 0.5 },
         { "up", { .outputs = 3, .labels = upper, .head_bias = three }, entail,
-          "\"contradiction\" is its row 2, \"CONTRADICTION\"", 0.5 },
+          "\"contradiction\" is output 2, \"CONTRADICTION\"", 0.5 },
         { "number", { .outputs = 3, .labels = nli, .head_bias = three }, numbers,
-          "the classes are numbers and are taken as its rows': \"0\" is its row 0, \"entailment\"", 0.5 },
+          "numeric classes are matched to output indices: \"0\" is output 0, \"entailment\"", 0.5 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *model = tiny_bert(stage.folder, cases[i].name, &cases[i].tiny);
@@ -184,9 +184,9 @@ static void other_names_mean_a_new_head(void **state) {
     char *c = tiny_bert(stage.folder, "none", &(struct tiny){ .outputs = 2, .head_bias = bias });
     const char *const model[] = { a, b, c };
     static const char *const said[] = {
-        "head: newly made: the folder's classes are \"left\", \"right\", this task's \"neg\", \"pos\"",
-        "head: newly made: the folder's classes are \"neg\", \"pos\", \"none\", this task's \"neg\", \"pos\"",
-        "the folder's, which names no classes: taken in this task's order",
+        "head: new: the classification head of the checkpoint has the classes \"left\", \"right\"; the task has \"neg\", \"pos\"",
+        "head: new: the classification head of the checkpoint has the classes \"neg\", \"pos\", \"none\"; the task has \"neg\", \"pos\"",
+        "from the checkpoint, which has no class names; matched in the order of the task's classes",
     };
     for (int i = 0; i < 3; i++) {
         line[i] = xprintf("train --model '%s' --train '%s' --text text --label label --method head --steps 1 --lr 1e-30 "
@@ -210,8 +210,8 @@ static void a_missing_pooler_is_not_invented(void **state) {
     (void)state;
     static const char *const labels[] = { "neg", "pos" };
     char *model = tiny_bert(stage.folder, "np", &(struct tiny){ .no_pooler = true, .outputs = 2, .labels = labels });
-    stage_refused(5, "the weights lack the pooler that it reads", "predict --model '%s' --text 'good film'", model);
-    stage_refused(5, "the weights lack the pooler that it reads",
+    stage_refused(5, "its pooler is missing (pooler.dense.weight", "predict --model '%s' --text 'good film'", model);
+    stage_refused(5, "its pooler is missing (pooler.dense.weight",
                   "eval --model '%s' --file '%s' --text text --label label", model, stage.toy);
     /* a run's own is trained and kept with it */
     char *line = xprintf("train --model '%s' --train '%s' --dev '%s' --text text --label label --method head --lr 0.05 "

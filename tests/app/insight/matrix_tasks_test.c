@@ -298,7 +298,7 @@ static void what_a_run_has_not_is_said(void **state) {
         { "similarity 1 2 --of weights", "--of weights: requires exactly one run" },
         { "similarity 3 --of classes --layer retriever", "has no retriever" },
         { "similarity 1 --of layers --layer retriever", "--layer retriever: requires --of classes or rows" },
-        { "similarity 1 --of prototypes --task gamma", "no task of this run; it has alpha, beta" },
+        { "similarity 1 --of prototypes --task gamma", "unknown task; the run has alpha, beta" },
         { "embed --run 1 --rows 1", "--rows 1: must be at least the number of tasks, 2" },
         { "embed --run 4 --unseen x", "--unseen: requires a multi-task run" },
     };
@@ -466,7 +466,7 @@ static void pictures_are_of_what_was_asked(void **state) {
     shows("--screen train --run 1 --loss beta", "loss of beta ");
     stage_refused(2, "--loss x: not recorded by the run, which has parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
                   stage.db);
-    stage_refused(2, "no task of this run; it has alpha, beta", "render --screen map --run 1 --task x --db '%s'", stage.db);
+    stage_refused(2, "unknown task; the run has alpha, beta", "render --screen map --run 1 --task x --db '%s'", stage.db);
     stage_refused(2, "--loss: requires --screen train", "render --screen runs --loss parts --db '%s'", stage.db);
 }
 

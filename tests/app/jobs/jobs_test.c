@@ -242,7 +242,7 @@ static void what_was_looked_at_is_trained(void **state) {
     pthread_mutex_unlock(&j->lock);
     test_ok(jobs_stop(j, first, &e), &e);
     assert_true(jobs_wait(j, id, 30) && jobs_wait(j, last, 30));
-    test_refused(jobs_failure(j, id, &e), ERR_INPUT, &e, "changing.tsv: changed since this run was begun");
+    test_refused(jobs_failure(j, id, &e), ERR_INPUT, &e, "changing.tsv: changed since the run was started");
     assert_int_equal(jobs_failure(j, last, &e), 0);
     expect_stored(id, STORE_FAILED, 0);
     jobs_free(j, true);

@@ -41,7 +41,7 @@ static void another_model_is_not_gone_on_with(void **state) {
     int64_t id = make_row(store, model);
     free(tiny_bert(stage.folder, "changing", &(struct tiny){ .mul = 103 }));
     test_refused(shots_resume(store, id, NULL, (struct shots_hook){ 0 }, &x, &e), ERR_INPUT, &e,
-                 "changing/model.safetensors: changed since this run was begun");
+                 "changing/model.safetensors: changed since the run was started");
     assert_null(x);
     free(tiny_bert(stage.folder, "changing", NULL));
     test_ok(shots_resume(store, id, NULL, (struct shots_hook){ 0 }, &x, &e), &e);

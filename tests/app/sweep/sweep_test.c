@@ -214,7 +214,7 @@ static void a_full_disk_pauses_it(void **state) {
         struct buf text = BUF_INIT;
         struct err e = ERR_INIT;
         test_ok(file_read(said, 1 << 20, &text, &e), &e);
-        told = strstr(buf_text(&text), " paused: no checkpoint: ") && strstr(buf_text(&text), "retrying");
+        told = strstr(buf_text(&text), " paused: cannot save the checkpoint: ") && strstr(buf_text(&text), "retrying");
         buf_release(&text);
         usleep(50000);
     }
@@ -449,7 +449,7 @@ static void a_budget_ends_it(void **state) {
     assert_int_equal(runs(), 3);
     free(stage_out(0, "sweep resume 1 --budget steps=16 --db '%s'", stage.db));
     assert_int_equal(runs(), 4);
-    stage_refused(2, "--budget takes runs", "sweep --lr 1e-3 --budget hours=3 --db '%s'", stage.db);
+    stage_refused(2, "--budget hours=3: must be runs, steps", "sweep --lr 1e-3 --budget hours=3 --db '%s'", stage.db);
 }
 
 static int cells_in(json_t *v, const char *state) {
@@ -646,7 +646,7 @@ static void a_run_killed_at_its_end_begins_anew(void **state) {
 
 static void slips_are_named(void **state) {
     (void)state;
-    stage_refused(2, "has no }", "sweep --lr '{1e-3' --db '%s'", stage.db);
+    stage_refused(2, "unmatched { at {1e-3", "sweep --lr '{1e-3' --db '%s'", stage.db);
     stage_refused(2, "--cells N", "sweep --lr '{1e-3,1e-2}' --draw latin --db '%s'", stage.db);
     stage_refused(3, "no sweep 9", "sweep 9 --db '%s'", stage.db);
     stage_refused(2, "--margin: must be a number above 0", "sweep --lr 1e-3 --margin wide --db '%s'", stage.db);

@@ -464,9 +464,9 @@ static void paths_that_are_not_utf8(void **state) {
     static const char table[] = "caf\xe9\tlabel\na\tx\nb\ty\n";
     char *latin = test_file(stage.folder, "latin.tsv", table, sizeof table - 1);
 #define TRAIN "train --model '%s' --train '%s' --text %s --label label --steps 1 --batch 2 --db '%s'"
-    stage_refused(2, "path is not UTF-8", TRAIN, model, stage.toy, "text", db);
-    stage_refused(2, "path is not UTF-8", TRAIN, stage.model, toy, "text", db);
-    stage_refused(2, "position, as #2", TRAIN, stage.model, latin, "caf\xe9", db);
+    stage_refused(2, "path is not valid UTF-8", TRAIN, model, stage.toy, "text", db);
+    stage_refused(2, "path is not valid UTF-8", TRAIN, stage.model, toy, "text", db);
+    stage_refused(2, "position, for example #2", TRAIN, stage.model, latin, "caf\xe9", db);
 #undef TRAIN
     char *list = stage_out(0, "runs --db '%s' --json", db);
     assert_string_equal(list, "[]\n");

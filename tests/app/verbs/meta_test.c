@@ -56,8 +56,8 @@ static void a_corpus_is_trained_on_and_kept(void **state) {
     free(shown);
     free(stage_out(0, "runs 'regime=meta*' 'after>=0' --db %s", stage.db));
     /* it has no classes of its own */
-    stage_refused(2, "it must be adapted to a task", "predict last --text good --db %s", stage.db);
-    stage_refused(2, "it must be adapted to a task", "eval last --db %s", stage.db);
+    stage_refused(2, "adapt it to a task first", "predict last --text good --db %s", stage.db);
+    stage_refused(2, "adapt it to a task first", "eval last --db %s", stage.db);
     free(file);
 }
 
@@ -65,9 +65,9 @@ static void what_cannot_be_is_refused_before_anything_is_stored(void **state) {
     (void)state;
     char *file = corpus(), *db = xprintf("%s/none.db", stage.folder);
     stage_refused(3, "/nowhere", "train --model %s %s --episodes smlmt:/nowhere --db %s", stage.model, small, db);
-    stage_refused(2, "is of a run over episodes", "train --model %s --train %s --dev %s --method 'lora(r=2)' --episodes smlmt:%s --db %s",
+    stage_refused(2, "applies only to runs over episodes", "train --model %s --train %s --dev %s --method 'lora(r=2)' --episodes smlmt:%s --db %s",
                   stage.model, stage.toy, stage.toy, file, db);
-    stage_refused(2, "say --steps", "train --model %s %s --episodes smlmt:%s --epochs 7 --db %s", stage.model, small, file, db);
+    stage_refused(2, "use --steps", "train --model %s %s --episodes smlmt:%s --epochs 7 --db %s", stage.model, small, file, db);
     stage_refused(2, "stage 1", "train --model %s --regime 'stages(a, b)' --db %s", stage.model, db);
     stage_refused(2, "leave --method out", "train --model %s --train %s --dev %s --method ia3 --regime 'stages(lora; head)' --db %s",
                   stage.model, stage.toy, stage.toy, db);

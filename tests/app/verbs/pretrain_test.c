@@ -57,8 +57,8 @@ static void texts_become_a_model(void **state) {
     free(said);
     stage_refused(2, "petri predict 1 --fill", "predict 1 --text editor --db '%s'", stage.db);
     stage_refused(2, "petri predict 1 --fill", "eval 1 --db '%s'", stage.db);
-    stage_refused(2, "has no [MASK]", "predict 1 --fill 'a word' --db '%s'", stage.db);
-    stage_refused(5, "has no head of masked words", "predict --model '%s' --fill 'a [MASK]'", stage.model);
+    stage_refused(2, "has no [MASK] token", "predict 1 --fill 'a word' --db '%s'", stage.db);
+    stage_refused(5, "has no masked language modeling head", "predict --model '%s' --fill 'a [MASK]'", stage.model);
 }
 
 /* The folder, and the run's values, for a task with labels; the run's for other texts, with its head. */
@@ -72,7 +72,7 @@ static void a_task_goes_on_from_it(void **state) {
     struct command c;
     command_run(&c, NULL, "train --from 1 --steps 2 --batch 4 --db '%s'", stage.db);
     command_expect(&c, 0);
-    assert_non_null(strstr(buf_text(&c.err), "of another run and its head"));
+    assert_non_null(strstr(buf_text(&c.err), "from another run and the head"));
     command_release(&c);
 }
 
@@ -119,7 +119,7 @@ static void what_cannot_be_is_refused_and_leaves_nothing(void **state) {
     stage_refused(2, "is not empty", "%s --out '%s'", out, stage.folder);
     stage_refused(2, "is not empty", "%s --out '%s'", out, text);
     stage_refused(2, "--dtype: must be f32 or f16, found \"f8\"", "%s --out '%s/new' --dtype f8", out, stage.folder);
-    stage_refused(2, "leave one out", "%s --out '%s/new' --dev '%s' --split 10%%", out, stage.folder, text);
+    stage_refused(2, "omit one of them", "%s --out '%s/new' --dev '%s' --split 10%%", out, stage.folder, text);
     stage_refused(5, "the text contains no words", "pretrain --text '%s' --out '%s/new' --db '%s'", blank, stage.folder, stage.db);
     stage_refused(2, "requires --text", "pretrain --out '%s/new'", stage.folder);
     stage_refused(2, "must divide the width", "pretrain --text '%s' --out '%s/new' --heads 3", text, stage.folder);

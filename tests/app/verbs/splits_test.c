@@ -129,7 +129,7 @@ static void a_changed_second_dev_file_is_noticed(void **state) {
     for (size_t i = 0; i < COUNT_OF(name); i++) {
         char *was = test_text(folder, name[i]);
         mnli_file(folder, name[i], 8, "entailment");
-        stage_refused(5, i ? "its second dev file changed since" : "dev_matched.tsv: changed since", "resume 1 --db '%s'", db);
+        stage_refused(5, i ? "the second validation file has changed since" : "dev_matched.tsv: changed since", "resume 1 --db '%s'", db);
         test_put(folder, name[i], was);
         free(was);
     }
@@ -242,8 +242,8 @@ static void tasks_tells_what_a_batch_holds(void **state) {
     char *table = stage_out(0, "tasks '%s/few,%s/many' --sampling stratified", parent, parent);
     assert_non_null(strstr(table, "expected examples in a batch of 32, --sampling stratified(10)"));
     stage_refused(2, "--batch: requires A,B,C", "tasks --batch 8");
-    stage_refused(2, "needs two tasks or more", "tasks '%s/few'", parent);
-    stage_refused(2, "--sampling some: known are", "tasks '%s/few,%s/many' --sampling some", parent, parent);
+    stage_refused(2, "must name at least two tasks", "tasks '%s/few'", parent);
+    stage_refused(2, "--sampling some: must be proportional", "tasks '%s/few,%s/many' --sampling some", parent, parent);
     stage_refused(3, "task none", "tasks '%s/few,%s/none'", parent, parent);
     stage_refused(2, "--limit 0.1%: selects none", "tasks '%s/few,%s/many' --limit 0.1%%", parent, parent);
     free(table);

@@ -73,25 +73,25 @@ static void tasks_refused(int status, const char *part, const char *tasks, const
 static void what_is_no_list_of_tasks_is_refused(void **state) {
     (void)state;
     char *twice = xprintf("%s,%s/sub/alpha", alpha, stage.folder);
-    tasks_refused(2, "two tasks are called alpha; a list file gives them names of their own", twice, "");
-    tasks_refused(2, "needs two tasks or more; --task trains one", alpha, "");
+    tasks_refused(2, "duplicate task name alpha; set", twice, "");
+    tasks_refused(2, "must name at least two tasks; use --task for one", alpha, "");
     char *empty = xprintf("%s,,%s", alpha, beta);
-    tasks_refused(2, "a name is empty", empty, "");
+    tasks_refused(2, "empty name", empty, "");
     char *unknown = xprintf("%s,no-such-task", alpha);
     tasks_refused(3, "no-such-task", unknown, "");
     free(twice);
     free(empty);
     free(unknown);
-    refused(2, "--weights gamma=2: no task is called gamma; there are alpha, beta", "--steps 2 --weights gamma=2");
-    refused(2, "--weights beta: must be like rte=2,cola=0.5", "--steps 2 --weights beta");
-    refused(2, "beta is given twice", "--steps 2 --weights beta=2,beta=3");
-    refused(2, "each above 0", "--steps 2 --weights beta=0");
+    refused(2, "--weights gamma=2: unknown task gamma; the run has alpha, beta", "--steps 2 --weights gamma=2");
+    refused(2, "--weights beta: must be TASK=NUMBER pairs", "--steps 2 --weights beta");
+    refused(2, "duplicate task beta", "--steps 2 --weights beta=2,beta=3");
+    refused(2, "with numbers above 0", "--steps 2 --weights beta=0");
     refused(2, "--sampling", "--steps 2 --sampling always");
     refused(2, "not both", "--steps 2 --task reviews");
-    /* what is of one task is said in a list file */
-    refused(2, "--metric: is of one task", "--steps 2 --metric f1");
-    refused(2, "--label: is of one task", "--steps 2 --label y");
-    stage_refused(2, "--weights: is of several tasks", "train --model '%s' --task '%s' --db '%s/refused.db' --weights a=2",
+    /* options of one task are set in a list file */
+    refused(2, "--metric: applies to a single task", "--steps 2 --metric f1");
+    refused(2, "--label: applies to a single task", "--steps 2 --label y");
+    stage_refused(2, "--weights: applies only to multi-task runs", "train --model '%s' --task '%s' --db '%s/refused.db' --weights a=2",
                   stage.model, alpha, stage.folder);
 }
 
@@ -112,20 +112,20 @@ static void forms_that_do_not_go_together_are_refused(void **state) {
     char *mixed = xprintf("[{\"task\":\"../alpha\"},{\"name\":\"texts\",\"train\":\"%s\",\"dev\":\"%s\","
                           "\"source\":\"source\",\"target\":\"target\"}]", pairs, pairs);
     list_refused(2, "task texts", mixed, stage.model); /* an encoder writes nothing */
-    list_refused(2, "labelled tasks and source/target texts are not trained in one run", mixed, t5);
+    list_refused(2, "labeled and text-to-text tasks cannot be trained in one run", mixed, t5);
     free(mixed);
 }
 
 static void a_broken_list_is_refused_by_its_place(void **state) {
     (void)state;
     list_refused(5, "bad.json", "[", stage.model);
-    list_refused(5, "must be a list", "{}", stage.model);
-    list_refused(5, "task 2: unknown key \"fil\" (known: name, task, train,", "[{\"task\":\"../alpha\"},{\"fil\":\"x\"}]",
+    list_refused(5, "must be a JSON array of tasks", "{}", stage.model);
+    list_refused(5, "task 2: unknown key \"fil\"; valid keys: name, task, train,", "[{\"task\":\"../alpha\"},{\"fil\":\"x\"}]",
                  stage.model);
-    list_refused(5, "task 1: \"name\" is no string", "[{\"name\":1}]", stage.model);
-    list_refused(5, "task 1: needs \"task\", or \"train\" with \"dev\", and not both", "[{\"name\":\"a\"}]", stage.model);
-    list_refused(5, "task 1: needs a \"name\"", "[{\"train\":\"a.tsv\"}]", stage.model);
-    list_refused(2, "is no name for a task", "[{\"name\":\"a b\",\"task\":\"../alpha\"},{\"task\":\"../beta\"}]", stage.model);
+    list_refused(5, "task 1: \"name\": must be a string", "[{\"name\":1}]", stage.model);
+    list_refused(5, "task 1: must have either \"task\", or \"train\" and \"dev\"", "[{\"name\":\"a\"}]", stage.model);
+    list_refused(5, "task 1: missing \"name\"", "[{\"train\":\"a.tsv\"}]", stage.model);
+    list_refused(2, "invalid task name", "[{\"name\":\"a b\",\"task\":\"../alpha\"},{\"task\":\"../beta\"}]", stage.model);
 }
 
 /* Counts the events of each task, and expects the further values of each step. */
@@ -225,9 +225,9 @@ static void results_stand_by_task_everywhere(void **state) {
 static void a_task_of_the_run_is_used(void **state) {
     (void)state;
     const char *in = stage.folder;
-    stage_refused(2, "say which with --task (alpha, beta)", "predict 1 --db '%s/use.db' --text 'good film'", in);
-    stage_refused(2, "--task gamma: no task of this run; it has alpha, beta", "eval 1 --db '%s/use.db' --task gamma", in);
-    stage_refused(2, "no task of this run", "export 1 --db '%s/use.db' --task gamma --to hf '%s/none'", in, in);
+    stage_refused(2, "--task: required for a multi-task run; choose one of alpha, beta", "predict 1 --db '%s/use.db' --text 'good film'", in);
+    stage_refused(2, "--task gamma: unknown task; the run has alpha, beta", "eval 1 --db '%s/use.db' --task gamma", in);
+    stage_refused(2, "unknown task; the run has", "export 1 --db '%s/use.db' --task gamma --to hf '%s/none'", in, in);
     json_t *v = stage_json("eval 1 --db '%s/use.db' --task beta --json", in);
     json_t *run = stage_json("show 1 --db '%s/use.db' --json", in);
     double kept = json_number_value(stage_at(json_array_get(stage_at(run, "tasks"), 1), "value"));

@@ -104,13 +104,13 @@ static void refused(const char *format, const char *part) {
 static void refusals_say_what_would_work(void **state) {
     (void)state;
     char *words = xprintf("train --model %s --train %s --source source --target target", bert, pairs);
-    refused(words, "give a T5, BART or mBART");
+    refused(words, "use a T5, BART or mBART");
     free(words);
     words = xprintf("train --model %s --train %s --text text --label label --form classes", t5, labels);
     refused(words, "--form text");
     free(words);
     words = xprintf("train --model %s --train %s --text text --label label --smoothing 0.1", bert, labels);
-    refused(words, "--smoothing: is of text to text");
+    refused(words, "--smoothing: applies only to text-to-text runs");
     free(words);
     words = xprintf("train --model %s --train %s --source source --target target --metric accuracy", t5, pairs);
     refused(words, "target texts");
