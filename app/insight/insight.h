@@ -54,7 +54,7 @@ void insight_moment(struct insight *in, int by);
 void insight_matrices(struct insight *in, int chosen);
 void insight_attention(struct insight *in, int row, int layer, int head);
 
-/* Takes a picture: `data` points into its own memory.  NULL when there is no new one; the caller frees it. */
+/* Takes a picture: `data` points into its own memory.  NULL without a new one; the caller frees it. */
 struct insight_map {
     struct map_data data;
     void *memory;

@@ -1,11 +1,11 @@
-/* The starter: jobs that were asked for are looked at and queued, those whose turn comes are built. */
+/* The starter: requested jobs are prepared and queued, and built when their turn comes. */
 #include <stdlib.h>
 
 #include "app/history/opened.h"
 #include "app/jobs/jobs_private.h"
 #include "core/base/mem.h"
 
-/* Ends a job that the pool never had: its run's row says so, its lock is let go. */
+/* Ends a job that never reached the pool: its record gets the reason, its lock is released. */
 static void end_unbuilt(struct job_record *job, enum store_state state, const char *reason, int64_t step) {
     struct jobs *j = job->jobs;
     struct err e = ERR_INIT;
@@ -25,7 +25,7 @@ static void end_unbuilt(struct job_record *job, enum store_state state, const ch
 
 void job_take_back(struct job_record *job) {
     job_let_go(job);
-    end_unbuilt(job, STORE_STOPPED, "taken back before its turn came", job->resumed ? -1 : 0);
+    end_unbuilt(job, STORE_STOPPED, "canceled while queued", job->resumed ? -1 : 0);
 }
 
 static void job_build_refuse(struct job_record *job, const struct err *why) {
@@ -33,12 +33,12 @@ static void job_build_refuse(struct job_record *job, const struct err *why) {
     job->failure = *why;
     pthread_mutex_unlock(&job->jobs->lock);
     if (!job->quiet) jobs__say(job->jobs, why->text);
-    /* nothing of a resumed run has changed */
+    /* a resumed run is unchanged */
     if (job->resumed) end_unbuilt(job, job->was, job->why, -1);
     else end_unbuilt(job, STORE_FAILED, why->text, 0);
 }
 
-/* Into the pool.  Events come from then on. */
+/* Adds the run to the pool; its events arrive from then on. */
 static void set_to_work(struct job_record *job, struct run *run) {
     struct jobs *j = job->jobs;
     pthread_mutex_lock(&j->lock);
@@ -48,13 +48,13 @@ static void set_to_work(struct job_record *job, struct run *run) {
     pool_add(j->pool, run, job->workers);
     pthread_mutex_lock(&j->lock);
     job->stage = JOB_IN_WORK;
-    jobs__apply(job); /* what was asked meanwhile */
+    jobs__apply(job); /* requests made in the meantime */
     jobs__changed(j);
     pthread_mutex_unlock(&j->lock);
     pool_wake(j->pool);
 }
 
-/* Begins the curves of a run as its record has them. */
+/* Starts the curves of a run from its record. */
 static void begin_series(struct job_record *job) {
     struct jobs *j = job->jobs;
     struct run_series *s = series_new(job->id);
@@ -68,12 +68,13 @@ static void begin_series(struct job_record *job) {
     pthread_mutex_unlock(&j->lock);
 }
 
-/* What is worth knowing of a run that goes on. */
+/* Adds the notes of a resumed run. */
 static void say_how(const struct job_record *job, bool anew, bool ended, bool unknown) {
     char *facts = unknown ? opened_facts_unknown(job->id) : NULL;
-    const char *why = ended ? "the run was ended before its record knew of its end"
-                            : "the run was ended before its first checkpoint";
-    char *text = xprintf("%s%s%s%s", anew ? why : "", anew ? ": it begins anew, with the same numbers" : "",
+    const char *why = ended ? "the run ended before its end was recorded"
+                            : "the run ended before its first checkpoint";
+    char *text = xprintf("%s%s%s%s", anew ? why : "",
+                         anew ? ": it restarts from the beginning, with the same results" : "",
                          anew && unknown ? "; " : "", unknown ? facts : "");
     jobs__say(job->jobs, text);
     free(text);
@@ -94,7 +95,7 @@ static struct run *job_build_make_run(struct job_record *job, struct err *e) {
     struct event_sink sink = { job, jobs__event };
     bool ended = job->resumed && run_drop_end(folder);
     bool anew = job->resumed && !run_has_checkpoint(folder), unknown = job->resumed && !c->model_facts;
-    /* for a new run too: what was looked at is what is trained */
+    /* also for a new run: what was checked is what is trained */
     const struct run_tasks tasks = job_tasks_of(&job->tasks);
     struct run *run = run_go_on(job->id, c, job->model, &tasks, folder, sink, e);
     free(folder);
@@ -150,13 +151,13 @@ static void job_build_look(struct job_record *job) {
     }
 }
 
-/* Whether a run has a place among those that train: one that is paused leaves it to others. */
+/* Returns whether a run counts among those that train: a paused one does not. */
 static bool takes_place(const struct job_record *job) {
     return job->stage == JOB_BUILDING || (job->stage == JOB_IN_WORK && !job->paused && !job->retry);
 }
 
-/* What the starter does next, with the lock: what was asked first, so that it is refused early; then the
- * queue.  *waiting: some jobs are not built yet. */
+/* Chooses the next job of the starter, with the lock: requests first, so that errors are reported early;
+ * then the queue.  *waiting: some jobs are not built yet. */
 static struct job_record *next_to_start(struct jobs *j, bool *waiting) {
     struct job_record *asked = NULL, *queued = NULL;
     int places = pool_width(j->pool);

@@ -1,4 +1,4 @@
-/* From a run's events to the store's rows and the screen's numbers. */
+/* Converts the events of a run to database records and the screen's data. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
-/* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; of a stage before the last
- * under its own name, "stage1/SPLIT", so that "best" is the last one's.  Caller frees. */
+/* Returns "TASK/SPLIT", the split of a run with one task, or the name for all tasks; for a stage before the
+ * last, its own name "stage1/SPLIT", so that "best" refers to the last stage.  Caller frees. */
 static char *split_name(const struct event *e) {
     const char *split = e->split ? e->split : ALL_TASKS_SPLIT, *task = e->split && e->task ? e->task : "";
     char stage[24] = "";
@@ -22,10 +22,10 @@ static char *split_name(const struct event *e) {
     return xprintf("%s%s%s%s", stage, task, *task ? "/" : "", split);
 }
 
-/* A step's further values: "TASK/loss", "loss.instance", "ranks". */
+/* Further values of a step: "TASK/loss", "loss.instance", "ranks". */
 static void keep_terms(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
-    struct err ignored = ERR_INIT; /* a name without a number is asked for again at the next step */
+    struct err ignored = ERR_INIT; /* a name without a key is retried at the next step */
     for (int i = 0; i < e->terms;) {
         struct store_step step = { .run = job->id, .step = e->step, .seconds = e->seconds };
         for (; i < e->terms && step.count < STORE_STEP_VALUES; i++) {
@@ -60,7 +60,7 @@ static void on_point(struct job_record *job, const struct event *e) {
     keep_terms(job, e);
 }
 
-/* The rows that the history will have of an evaluation, for the curves. */
+/* Adds the evaluation to the curves, in the form of its database records. */
 static void show_evaluation(struct job_record *job, const struct event *e, const char *split) {
     struct store_eval_row row[EVENT_METRICS];
     for (int i = 0; i < e->metrics; i++) {
@@ -109,14 +109,14 @@ static void on_checkpoint(struct job_record *job, const struct event *e) {
     free(kind);
 }
 
-/* Tasks' names with commas, as rows drawn of a finished run have them; caller frees. */
+/* Returns the tasks' names joined by commas, as for examples sampled from a finished run; caller frees. */
 static char *job_events_joined(const char *const *name, int n) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < n; i++) buf_printf(&b, "%s%s", i ? "," : "", name[i]);
     return buf_take(&b);
 }
 
-/* A row's prediction is a class of its own task; among all rows' classes that is another number. */
+/* Maps a prediction, a class of the example's task, to the classes of all examples. */
 static int32_t *predictions_of(const struct event_embedding *v, const struct rowset *rows) {
     if (!v->prediction) return NULL;
     int32_t *out = xcalloc(v->rows + 1, sizeof *out);
@@ -211,7 +211,7 @@ static void on_state(struct job_record *job, const struct event *e) {
     pthread_mutex_lock(&job->jobs->lock);
     free(job->reason);
     job->reason = xstrdup(e->text);
-    /* paused by itself: its checkpoint could not be written */
+    /* paused automatically: its checkpoint could not be written */
     if (e->state == RUN_PAUSED) job->retry = clock_ms() + RETRY_MS;
     jobs__changed(job->jobs);
     pthread_mutex_unlock(&job->jobs->lock);
@@ -229,7 +229,7 @@ void jobs__event(void *self, const struct event *e) {
     case EVENT_MESSAGE: store_message(job->jobs->store, job->id, e->step, e->text); break;
     case EVENT_SAVING:
         store_flush(job->jobs->store, NULL);
-        return; /* a full disk is told elsewhere, and lets none be written */
+        return; /* a full disk is reported elsewhere */
     }
     struct jobs_hook *hook = &job->jobs->hook;
     if (hook->event) hook->event(hook->self, e);

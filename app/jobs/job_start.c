@@ -1,6 +1,5 @@
-/* Starting a run: model, task, method and options are checked and frozen, the row is
- * made, then it is queued, and built when its turn comes.  Nothing is left behind when any of it is
- * refused. */
+/* Starting a run: model, task, method and options are checked and fixed, the record is created, then the
+ * run is queued, and built when its turn comes.  An error leaves nothing behind. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,14 +44,14 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-/* Runs that teach a new one, one for each of its tasks; none where count is 0. */
+/* Teachers of a new run, one per task; count 0: none. */
 struct job_teachers {
     int count;
     int64_t run[RUN_TASKS];
-    char *path[RUN_TASKS]; /* of their checkpoints */
+    char *path[RUN_TASKS]; /* paths of their checkpoints */
 };
 
-/* Who teaches it, as a member of its description. */
+/* Appends the teachers, as a member of the run's config. */
 static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, struct buf *b,
                                   struct err *e) {
     int rc = 0;
@@ -65,8 +64,8 @@ static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, 
     return rc;
 }
 
-/* What the run is likely to take, for its row.  The speed of the machine is measured only for a run that
- * would take a second or more at a common one. */
+/* Estimates time and memory of the run for its record.  The speed of the machine is measured only if the
+ * run would take a second or more at a typical one. */
 static void estimate_costs(struct jobs *j, const struct run_config *c, const struct plan *p,
                            const struct model *m, const struct job_tasks *t, int workers,
                            struct history_row *row) {
@@ -76,7 +75,7 @@ static void estimate_costs(struct jobs *j, const struct run_config *c, const str
     struct estimate cost;
     for (int i = 0; i < t->count; i++) {
         const struct dataset *d = &t->task[i]->train;
-        if (!d->start) return; /* not read as tokens of its own: episodes */
+        if (!d->start) return; /* no examples of its own: episodes */
         x.tokens += (double)d->start[d->rows];
         x.targets += d->max_target ? (double)d->target_start[d->rows] : 0;
         x.train_rows += d->rows;
@@ -114,7 +113,7 @@ static int job_start_create_row(struct jobs *j, const struct job_request *r, con
     return rc;
 }
 
-/* ---- looking at what was asked ---- */
+/* ---- preparing a request ---- */
 
 struct job_record *job_new(struct jobs *j) {
     struct job_record *job = xcalloc(1, sizeof *job);
@@ -140,7 +139,7 @@ void job_describe(struct job_record *job, const struct run_config *c) {
     job->last.steps = c->steps;
 }
 
-/* What was read and, where the folder has a head, what becomes of it: that is said on the screen too. */
+/* Writes the import report, and what happens to the classification head of the model's folder. */
 static void tell_report(struct jobs *j, const struct model *m, const struct run_config *c,
                         const struct job_tasks *t) {
     struct buf report = BUF_INIT, head = BUF_INIT;
@@ -162,9 +161,9 @@ static void tell_report(struct jobs *j, const struct model *m, const struct run_
     }
     if (!job_tasks_split(t))
         buf_puts(&head,
-                 "no dev rows: nothing measures this run while it trains; the option split holds some out\n");
+                 "no validation set: the run is not evaluated while it trains; use --split to hold out examples\n");
     if (head.size) {
-        head.data[head.size - 1] = '\0'; /* its line end */
+        head.data[head.size - 1] = '\0'; /* its newline */
         jobs__say(j, head.data);
     }
     buf_release(&report);
@@ -190,7 +189,7 @@ void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t) {
     model_release(old);
 }
 
-/* Completes and checks a new run's config; what it trains: plan_free, NULL with *e where it cannot be. */
+/* Completes and checks a new run's config; returns its plan (plan_free), or NULL with *e. */
 static struct plan *job_start_settle(struct run_config *c, const struct model *m,
                                      const struct run_tasks *tasks, struct err *e) {
     if (config_complete(c, m, tasks, e) || run_check(c, m, tasks, e)) return NULL;
@@ -216,7 +215,7 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
     return e->code;
 }
 
-/* A teacher is of the same task, so far as names say, and answers the same. */
+/* Checks that a teacher has the same task, as far as the names tell, and the same labels. */
 static int check_teacher(struct job_record *job, int64_t run, const char *path, const struct run_config *c,
                          int task, struct model *m, const struct plan *p, const struct job_tasks *t,
                          struct err *e) {
@@ -230,7 +229,7 @@ static int check_teacher(struct job_record *job, int64_t run, const char *path, 
     const char *own = config_rows_of(c, task)->task;
     if (record.task && own && strcmp(record.task, own))
         rc = err_set(e, ERR_USAGE,
-                     "--teachers: run %lld was trained on %s, and task %d of this run is %s: teachers stand "
+                     "--teachers: run %lld was trained on %s, but task %d of this run is %s; give the teachers "
                      "in the order of the tasks",
                      (long long)run, record.task, task + 1, own);
     store_run_release(&record);
@@ -250,7 +249,7 @@ static int open_teachers(struct job_record *job, struct job_teachers *s, const s
     return rc;
 }
 
-/* Copies of all that the run uses of others, in its folder. */
+/* Copies all files that the run uses of other runs into its folder. */
 static int keep_starts(struct job_record *job, const struct job_starts *s, const struct job_teachers *h,
                        const struct run_config *c, int64_t id, struct err *e) {
     char *folder = store_run_folder(job->jobs->store, id);
@@ -264,12 +263,13 @@ static int keep_starts(struct job_record *job, const struct job_starts *s, const
     return rc;
 }
 
-/* The runs that the method's modules begin with, of which the first is then the parent, or the parent that
- * was asked for. */
+/* Finds the runs from which the method's modules are initialized, the first of which becomes the parent, or
+ * the requested parent. */
 static int take_starts(struct job_request *r, struct job_starts *s, struct err *e) {
     job_starts_of(&r->config.method, s);
     if (s->said && r->from_parent && (s->count > 1 || r->parent != s->run[0]))
-        return err_set(e, ERR_USAGE, "--from %lld: the method says init=run(%lld)", (long long)r->parent,
+        return err_set(e, ERR_USAGE, "--from %lld: the method has init=run(%lld); give the same run",
+                       (long long)r->parent,
                        (long long)(r->parent != s->run[0] ? s->run[0] : s->run[1]));
     if (s->said) {
         r->parent = s->run[0];
@@ -281,7 +281,7 @@ static int take_starts(struct job_request *r, struct job_starts *s, struct err *
     return 0;
 }
 
-/* A new run, with model and rows read. */
+/* Creates a new run; model and data have been read. */
 static int freeze(struct job_record *job, struct model *m, const struct job_tasks *t, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
@@ -295,7 +295,7 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     int rc = job_starts_open(&starts, job->jobs->store, m, p, e);
     if (!rc) rc = open_teachers(job, &teachers, c, m, p, t, e);
     if (!rc && job_taken_back(job))
-        rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
+        rc = err_set(e, ERR_INTERRUPTED, "canceled before the run was created");
     else if (!rc) rc = job_start_create_row(j, job->request, &starts, &teachers, c, p, m, t, &id, e);
     plan_free(p);
     if (!rc && (starts.count || teachers.count)) rc = keep_starts(job, &starts, &teachers, c, id, e);
@@ -310,7 +310,7 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     return 0;
 }
 
-/* The model and rows of a stored run, wherever they lie now: from here on the config says so. */
+/* Finds the model and data of a stored run, and updates the paths in the config. */
 static struct model *find_model(struct job_record *job, struct err *e) {
     struct run_config *c = &job->request->config;
     struct buf said = BUF_INIT;
@@ -332,7 +332,7 @@ static struct model *find_model(struct job_record *job, struct err *e) {
     return m;
 }
 
-/* Reads what was asked for; model and rows are kept for the building. */
+/* Prepares a request; model and data are cached for building the run. */
 static int job_start_look(struct job_record *job, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
@@ -356,15 +356,16 @@ static int job_start_check_resumable(const struct store_run *stored, struct err 
     if (stored->state != STORE_FINISHED) return 0;
     if (stored->imported)
         return err_set(e, ERR_USAGE,
-                       "run %lld was %s: there is no training of it to go on with; petri train --from %lld "
-                       "begins a run with its values",
+                       "run %lld was %s and has no training to resume; use petri train --from %lld "
+                       "to start a run from its parameters",
                        (long long)stored->id,
-                       strstr(stored->imported, "\"format\":\"joined\"") ? "joined of others" : "imported",
+                       strstr(stored->imported, "\"format\":\"joined\"") ? "merged from other runs"
+                                                                         : "imported",
                        (long long)stored->id);
-    return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
+    return err_set(e, ERR_USAGE, "run %lld is finished and cannot be resumed", (long long)stored->id);
 }
 
-/* The request that a stored run was. */
+/* Restores the request of a stored run. */
 static int job_start_recall(struct job_record *job, struct err *e) {
     struct store_run stored;
     int rc = store_run(job->jobs->store, job->id, &stored, e);
@@ -374,8 +375,8 @@ static int job_start_recall(struct job_record *job, struct err *e) {
     if (!rc) rc = job_start_check_resumable(&stored, e);
     bool whole = run_row_is_fewshot(&stored);
     if (!rc && (whole || run_row_is_draw(&stored)))
-        rc = err_set(e, ERR_USAGE, "run %lld is %s: `petri resume %lld` goes on with %s", (long long)job->id,
-                     whole ? "of few shots" : "a draw of few shots", (long long)job->id,
+        rc = err_set(e, ERR_USAGE, "run %lld is %s; use `petri resume %lld` to resume %s", (long long)job->id,
+                     whole ? "a few-shot run" : "a draw of a few-shot run", (long long)job->id,
                      whole ? "its draws" : "it");
     job->was = stored.state;
     job->why = xcopy(stored.reason);
@@ -392,7 +393,7 @@ int job_look(struct job_record *job, struct err *e) {
 void job_queue(struct job_record *job) {
     struct jobs *j = job->jobs;
     pthread_mutex_lock(&j->lock);
-    struct job_record **end = &j->first; /* one that was asked for is listed already */
+    struct job_record **end = &j->first; /* a requested job is already listed */
     while (*end && *end != job) end = &(*end)->next;
     *end = job;
     job->stage = JOB_QUEUED;

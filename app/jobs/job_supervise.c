@@ -1,4 +1,4 @@
-/* The supervisor: obeys other processes, minds the disk, and puts away what is over. */
+/* The supervisor: handles requests of other processes, watches the disk, and cleans up ended runs. */
 #include <stdlib.h>
 
 #include "app/jobs/jobs_private.h"
@@ -42,10 +42,10 @@ static void mind_the_disk(struct jobs *j) {
     if (status.left_out > j->left_out) jobs__say(j, status.left_out_why);
     j->left_out = status.left_out;
     bool full = status.condition == STORE_DISK_FULL || status.condition == STORE_BROKEN;
-    jobs__hold(j, full, full ? status.text : "writing works again: the runs go on");
+    jobs__hold(j, full, full ? status.text : "the database is writable again: the runs continue");
 }
 
-/* A run that could not write its checkpoint tries again after a while. */
+/* A run that could not write its checkpoint retries after a while. */
 static void retry_paused(struct jobs *j) {
     bool any = false;
     pthread_mutex_lock(&j->lock);
@@ -76,7 +76,7 @@ static void job_supervise_put_away(struct jobs *j, struct job_record *job) {
     if (j->hook.notify) j->hook.notify(j->hook.self);
 }
 
-/* One that ends: a run that the pool has left, or one that was taken back before it began. */
+/* Returns a job that ends: one that left the pool, or was canceled before it started. */
 static struct job_record *next_ended(struct jobs *j) {
     pthread_mutex_lock(&j->lock);
     struct job_record *job = j->first;

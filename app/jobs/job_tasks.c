@@ -1,4 +1,4 @@
-/* The tasks of jobs: rows that are read and encoded once for all runs that want the same. */
+/* The tasks of jobs: examples are read and encoded once for all runs that share them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "core/train/config/complete.h"
 #include "core/train/config/regime.h"
 
-/* Which rows, read and encoded how. */
+/* The key: data files and the settings with which they are read and encoded. */
 static char *rows_key(const struct model *m, const struct run_config *c) {
     char *rows = config_rows_key(c), *key = xprintf("%s\n%s", m->fingerprint, rows);
     free(rows);
@@ -20,11 +20,11 @@ static void job_tasks_add_state(struct buf *b, const struct shared_task *t, cons
     char *folder = xstrdup(d->path), *slash = strrchr(folder, '/');
     file_stamp(d->path, b);
     if (slash) *slash = '\0';
-    if (t->of_folder) file_stamp(slash ? folder : ".", b); /* a split that comes or goes */
+    if (t->of_folder) file_stamp(slash ? folder : ".", b); /* an added or removed split */
     free(folder);
 }
 
-/* What changes when a file of the task is written, or its folder gets or loses one. */
+/* Describes the state of a task's files, so that a change of a file or of its folder is detected. */
 static char *files_state(const struct shared_task *t) {
     struct buf b = BUF_INIT;
     struct dataset *split[TASK_SPLITS];
@@ -34,7 +34,7 @@ static char *files_state(const struct shared_task *t) {
     return buf_take(&b);
 }
 
-/* Whether it is what the key asks for, with its files as they were read. */
+/* Returns whether the task has the key, with unchanged files. */
 static bool is_right(const struct shared_task *t, const char *key) {
     if (strcmp(t->key, key) && (!t->frozen_key || strcmp(t->frozen_key, key))) return false;
     char *now = files_state(t);
@@ -57,7 +57,7 @@ static struct shared_task *take_task(struct jobs *j, struct model *m, const stru
         return t;
     }
     if (!m->tokenizer) {
-        err_set(e, ERR_INPUT, "%s: has no tokenizer (tokenizer.json or vocab.txt), so no text can be read",
+        err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
                 m->folder);
         free(key);
         return NULL;
@@ -75,7 +75,7 @@ static struct shared_task *take_task(struct jobs *j, struct model *m, const stru
     t->of_folder = s.where != NULL;
     t->state = files_state(t);
     pthread_mutex_lock(&j->lock);
-    struct shared_task *before = j->tasks && !j->tasks->users ? j->tasks : NULL; /* stayed as the latest */
+    struct shared_task *before = j->tasks && !j->tasks->users ? j->tasks : NULL; /* cached as the latest */
     t->next = before ? before->next : j->tasks;
     j->tasks = t;
     pthread_mutex_unlock(&j->lock);
@@ -93,7 +93,7 @@ void jobs__task_free(struct shared_task *t) {
 
 static void jobs_job_tasks_done(struct jobs *j, struct shared_task *t) {
     pthread_mutex_lock(&j->lock);
-    /* the latest task stays for the next run */
+    /* the latest task is cached for the next run */
     bool unused = --t->users == 0 && t != j->tasks;
     if (unused) {
         struct shared_task **at = &j->tasks;
@@ -105,7 +105,7 @@ static void jobs_job_tasks_done(struct jobs *j, struct shared_task *t) {
     jobs__task_free(t);
 }
 
-/* Rows that were asked for by a name are found again by what the name stood for. */
+/* Registers a task that was requested by name under the files that the name resolved to. */
 static void know(struct jobs *j, struct shared_task *t, const struct model *m, const struct run_config *c) {
     char *key = rows_key(m, c);
     pthread_mutex_lock(&j->lock);

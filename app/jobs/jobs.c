@@ -28,7 +28,7 @@ char *jobs_message(struct jobs *j) {
 struct job_record *jobs__find(struct jobs *j, int64_t id) {
     struct job_record *found = NULL;
     for (struct job_record *job = j->first; job; job = job->next)
-        if (job->id == id) found = job; /* the latest: a run may be resumed */
+        if (job->id == id) found = job; /* the latest one: a run may be resumed */
     return found;
 }
 
@@ -51,7 +51,7 @@ void jobs__apply(struct job_record *job) {
     else run_unpause(job->run);
 }
 
-/* ---- making and ending ---- */
+/* ---- creating and freeing ---- */
 
 static void on_left(void *self) {
     struct jobs *j = self;
@@ -127,7 +127,7 @@ double jobs_rate(struct jobs *j, bool measure) {
     return rate;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void ask_for(struct jobs *j, struct job_record *job) {
     pthread_mutex_lock(&j->lock);
@@ -165,7 +165,7 @@ static void looking(struct jobs *j, int more) {
     pthread_mutex_unlock(&j->lock);
 }
 
-/* Looked at on the caller's thread; *id: its number. */
+/* Prepares the request in the caller's thread; *id: its id. */
 static int look_now(struct job_record *job, int64_t *id, struct err *e) {
     struct jobs *j = job->jobs;
     job->quiet = true;
@@ -216,7 +216,7 @@ void jobs_add(struct jobs *j, const struct job_built *b) {
     job_queue(job);
 }
 
-/* ---- requests ---- */
+/* ---- control ---- */
 
 static int jobs_change(struct jobs *j, int64_t id, bool stop, bool pause, struct err *e) {
     pthread_mutex_lock(&j->lock);
@@ -225,13 +225,13 @@ static int jobs_change(struct jobs *j, int64_t id, bool stop, bool pause, struct
     if (found) {
         job->stop = job->stop || stop;
         if (!stop) job->paused = pause;
-        if (!stop && !pause) job->retry = 0; /* now, not after a while */
+        if (!stop && !pause) job->retry = 0; /* retry now */
         if (job->stage == JOB_IN_WORK) jobs__apply(job);
         jobs__changed(j);
     }
     pthread_mutex_unlock(&j->lock);
     if (!found)
-        return err_set(e, ERR_NOT_FOUND, "run %lld is not trained by this process", (long long)id);
+        return err_set(e, ERR_NOT_FOUND, "run %lld is not training in this process", (long long)id);
     pool_wake(j->pool);
     return 0;
 }
@@ -240,7 +240,7 @@ int jobs_pause(struct jobs *j, int64_t id, struct err *e) { return jobs_change(j
 int jobs_unpause(struct jobs *j, int64_t id, struct err *e) { return jobs_change(j, id, false, false, e); }
 int jobs_stop(struct jobs *j, int64_t id, struct err *e) { return jobs_change(j, id, true, false, e); }
 
-/* The job that waits next before (or behind) one; NULL at the end. */
+/* Returns the job that waits next before (or after) one; NULL at the end. */
 static struct job_record *neighbour(struct jobs *j, const struct job_record *of, bool before) {
     struct job_record *found = NULL;
     for (struct job_record *x = j->first; x; x = x->next) {
@@ -266,7 +266,7 @@ bool jobs_wait(struct jobs *j, int64_t id, double seconds) {
     double until = clock_seconds() + seconds;
     pthread_mutex_lock(&j->lock);
     bool over;
-    for (;;) { /* looked for anew: one that was dropped is no longer there */
+    for (;;) { /* searched again, as a dropped job is no longer listed */
         const struct job_record *job = jobs__find(j, id);
         over = !job || job->stage == JOB_OVER;
         double left = until - clock_seconds();
@@ -294,9 +294,9 @@ int jobs_live(struct jobs *j) {
     return n;
 }
 
-/* ---- what a screen shows ---- */
+/* ---- data for the screen ---- */
 
-/* The latest of a number that has more than that. */
+/* Returns the latest job with the id. */
 static struct job_record *jobs_shown(struct jobs *j, int64_t id) {
     struct job_record *found = NULL;
     for (struct job_record *job = j->first; job; job = job->next)

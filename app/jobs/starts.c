@@ -35,7 +35,7 @@ int job_starts_say(const struct job_starts *s, struct store *store, struct buf *
     return rc;
 }
 
-/* The values of one of them; NULL with *e where they are none for it. */
+/* Opens the parameters of one of them; NULL with *e if they do not fit the method. */
 static struct predictor *open_start(struct store *store, int64_t run, bool said, struct model *m,
                                     const struct plan *p, struct err *e) {
     int lacking = -1;
@@ -43,16 +43,16 @@ static struct predictor *open_start(struct store *store, int64_t run, bool said,
     if (!path && said && e->code == ERR_NOT_FOUND) {
         char *why = xstrdup(e->text);
         err_set(e, ERR_NOT_FOUND,
-                "%s; a run that began with its values keeps a copy: petri train --from that one", why);
+                "%s; a run that was initialized from it stores a copy: use petri train --from that run", why);
         free(why);
     }
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
     free(path);
     if (from && p->tasks > 1)
-        err_set(e, ERR_USAGE, "--from: a run of several tasks cannot begin with another's values");
+        err_set(e, ERR_USAGE, "--from: a run of several tasks cannot be initialized from another run");
     else if (from && !predictor_make_plain(from, e) && !start_values(p, said ? (int)run : 0, from, &lacking))
         err_set(e, ERR_USAGE,
-                "%s: run %lld has no values for module %d of this method: no module of it is the same",
+                "%s: run %lld has no parameters for module %d of this method: none of its modules matches",
                 lacking >= 0 ? "init" : "--from", (long long)run, lacking >= 0 ? lacking + 1 : 1);
     if (!from || !e->code) return from;
     predictor_free(from);
@@ -66,11 +66,11 @@ int job_starts_open(struct job_starts *s, struct store *store, struct model *m, 
     if (!s->count && p->method.fusion.on)
         return err_set(
             e, ERR_USAGE,
-            "V75: fused adapters are other runs': say fusion(runs=3|5), or init=run(N) of each of them");
+            "V75: fused adapters come from other runs: use fusion(runs=3|5), or init=run(N) for each of them");
     if (!s->count && p->method.attempt.on)
         return err_set(e, ERR_USAGE,
-                       "V78: the prompts that attempt joins are other runs': say attempt(runs=3|5), or "
-                       "init=run(N) of each");
+                       "V78: the prompts of attempt come from other runs: use attempt(runs=3|5), or "
+                       "init=run(N) for each");
     return 0;
 }
 

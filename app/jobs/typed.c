@@ -13,20 +13,20 @@ static bool is_given(const struct typed_option *o, int n, const char *name) {
     return false;
 }
 
-/* What stages say of the run is taken before what was said beside them. */
+/* Settings of stages are applied before the other options. */
 static bool typed_is_first(const struct typed_option *o) {
     const char *name = config_option_name(o->spelling);
     return name && !strcmp(name, "regime");
 }
 
-/* The run's method is its last stage's: a method beside them must be that. */
+/* The run's method is that of its last stage: a given method must be equal. */
 static int check_stages_method(const struct typed_option *o, int n, const struct run_config *c,
                                struct err *e) {
     const struct stages *s = is_given(o, n, "method") ? config_stages(c) : NULL;
     int rc = 0;
     if (s && !stages_has_method(s, &c->method)) {
         char *text = method_text(&s->stage[s->count - 1].method);
-        rc = err_set(e, ERR_USAGE, "--method: the last of the stages says %s; leave --method out", text);
+        rc = err_set(e, ERR_USAGE, "--method: the last stage has method %s; omit --method", text);
         free(text);
     }
     return rc;
@@ -43,7 +43,7 @@ static int check_spellings(const struct typed_option *o, int n, struct err *e) {
     return 0;
 }
 
-/* What takes the place of all that hangs on it. */
+/* Options that reset dependent options. */
 static bool typed_takes_place(const char *name) {
     return name && (!strcmp(name, "model") || !strcmp(name, "task") || !strcmp(name, "tasks"));
 }
@@ -55,8 +55,8 @@ static int put_in_place(const char *name, const char *value, struct run_config *
     return 0;
 }
 
-/* `onto` what another run was made with: what takes the place of something first, then what stages say of the
- * run, then the rest. */
+/* Applies the options onto the config of another run: first those that reset others, then stages, then the
+ * rest. */
 static int set_all(const struct typed_option *o, int n, bool onto, struct run_config *c, struct err *e) {
     if (check_spellings(o, n, e)) return e->code;
     for (int turn = 0; turn < 3; turn++)
@@ -70,7 +70,7 @@ static int set_all(const struct typed_option *o, int n, bool onto, struct run_co
     return check_stages_method(o, n, c, e);
 }
 
-/* Options of which one makes the other pointless. */
+/* Options that exclude each other. */
 static int check_pairs(const struct typed_option *o, int n, struct err *e) {
     static const char *const pair[][2] = { { "steps", "epochs" },
                                            { "header", "no-header" },
@@ -86,14 +86,14 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
     if (config_is_fewshot(c))
         return err_set(
             e, ERR_USAGE,
-            "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are its "
-            "regimes",
+            "--regime %s: petri train uses all examples of its tasks; its regimes are single, multi, meta "
+            "and stages",
             c->regime->text);
     if (!c->model) config_take_model(c, paths_model());
     if (check_pairs(o, n, e)) return e->code;
     if (c->train_file && c->task)
         return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
-    if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
+    if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev requires --train");
     if (c->tasks_given && (c->train_file || c->task))
         return err_set(e, ERR_USAGE, "give --tasks, or %s, not both",
                        c->task ? "--task" : "--train with --dev");
@@ -106,7 +106,7 @@ int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct
     int rows = is_given(o, n, "task") + is_given(o, n, "train") + is_given(o, n, "tasks");
     if (check_spellings(o, n, e)) return e->code;
     if (rows > 1)
-        return err_set(e, ERR_USAGE, "give --task, --tasks, or --train with --dev, not two of them");
+        return err_set(e, ERR_USAGE, "give only one of --task, --tasks, and --train with --dev");
     if (check_pairs(o, n, e)) return e->code;
     if (is_given(o, n, "train")) {
         config_take_task(c, "");

@@ -1,19 +1,19 @@
-/* A run's description from options as somebody typed them: one run's, or a sweep's cell. */
+/* The config of a run from typed options: of one run, or of a sweep's cell. */
 #ifndef APP_JOBS_TYPED_H
 #define APP_JOBS_TYPED_H
 
 #include "core/train/config/config.h"
 
 struct typed_option {
-    const char *spelling; /* any that config_set knows */
+    const char *spelling; /* as for config_set */
     const char *value;    /* "on" for a switch */
 };
-/* Sets the n options in their order on *c, which has its defaults or what another run gave it, then the
- * default model and task where there are none.  ERR_USAGE for an option given under two spellings and for
- * those that exclude one another. */
+/* Sets the n options in order on *c, which has its defaults or the config of another run, then the default
+ * model and task if there are none.  ERR_USAGE for an option given under two spellings, and for options
+ * that exclude each other. */
 int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e);
-/* The same on what another run was made with (config_reuse): the n options replace its own.  Other rows
- * (task, train, tasks) take the place of its rows with all that said how those are read. */
+/* Sets them on the config of another run (config_reuse): the n options replace its own.  Other data (task,
+ * train, tasks) replaces its data with all settings of reading it. */
 int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct err *e);
 
 #endif

@@ -22,7 +22,7 @@ static int take_uid(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-/* The lacking runs, seed by seed, in as few tasks as the array's length asks for. */
+/* Distributes the missing runs, seed by seed, to as few tasks as the array size requires. */
 static void cluster_share_out(const struct sweep_plan *p, int longest, struct cluster *c) {
     int runs = sweep_plan_lacking(p), each = (runs + longest - 1) / longest;
     c->task = xcalloc((size_t)runs + 1, sizeof *c->task);
@@ -53,7 +53,7 @@ static void spec_text(const struct sweep_plan *p, const struct cluster *c, struc
     buf_puts(b, "]}\n");
 }
 
-/* The head that both scripts share; what the user asks of Slurm comes first. */
+/* Writes the common header of both scripts; the user's Slurm options come first. */
 static void begin_script(const struct cluster_request *r, const char *name, struct buf *b) {
     buf_printf(b, "#!/bin/sh\n#SBATCH --job-name=petri-%s\n", name);
     if (r->sbatch && *r->sbatch) buf_printf(b, "#SBATCH %s\n", r->sbatch);
@@ -72,7 +72,7 @@ static void job_script(const struct cluster *c, const struct cluster_request *r,
     buf_printf(b, "#SBATCH --output=\"%s/logs/%%a.log\"\n#SBATCH --open-mode=append\n", c->folder);
     buf_puts(
         b, "#SBATCH --signal=B:TERM@60\n#SBATCH --requeue\n\n"
-           "# `sh job.sh` submits the tasks, and the merge for when all are over.  By hand, without Slurm:\n"
+           "# `sh job.sh` submits the tasks, and a merge that runs after all of them.  Without Slurm, run\n"
            "# petri sweep task FOLDER INDEX\n");
     set_word(b, "folder", c->folder);
     set_word(b, "petri", r->program);
@@ -83,7 +83,7 @@ static void job_script(const struct cluster *c, const struct cluster_request *r,
         "  echo \"tasks: job ${job%%%%;*}\"\n"
         "  exec sbatch --dependency=\"afterany:${job%%%%;*}\" \"$folder/merge.sh\"\n"
         "fi\n\n"
-        "# Slurm tells this shell, which tells petri: it keeps a checkpoint, and the task goes on from there "
+        "# Slurm signals this shell, which signals petri: it saves a checkpoint, from which the task continues "
         "later.\n"
         "task=\n"
         "trap '[ -z \"$task\" ] || kill -TERM \"$task\"' TERM\n"
@@ -139,15 +139,15 @@ static int cluster_write_folder(const struct sweep_plan *p, const struct cluster
     return rc;
 }
 
-/* Slurm reads the folder in a line of its own, where these would be something else. */
+/* Slurm parses the folder in a line where these characters have a special meaning. */
 static int check_request(const struct cluster_request *r, const char *folder, struct err *e) {
-    if (!*folder) return err_set(e, ERR_USAGE, "--slurm: names no folder");
+    if (!*folder) return err_set(e, ERR_USAGE, "--slurm: the folder is missing");
     if (strpbrk(folder, "%\"\\\n"))
         return err_set(
             e, ERR_USAGE,
-            "--slurm %s: a folder whose path has %%, \", \\ or a line end cannot be named to Slurm", folder);
+            "--slurm %s: the path must not contain %%, \", \\ or a newline", folder);
     if (r->sbatch && strpbrk(r->sbatch, "\n\r"))
-        return err_set(e, ERR_USAGE, "--sbatch takes options in one line");
+        return err_set(e, ERR_USAGE, "--sbatch: the options must be on one line");
     return 0;
 }
 
@@ -157,24 +157,24 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
     struct uid_row row = { NULL };
     *runs = sweep_plan_lacking(p);
     int rc = *runs ? 0
-                   : err_set(e, ERR_USAGE, "--slurm: nothing is left to do; `petri sweep %lld` shows it",
+                   : err_set(e, ERR_USAGE, "--slurm: no runs are missing; `petri sweep %lld` shows the sweep",
                              (long long)p->id);
     if (!rc) rc = check_request(r, r->folder, e);
     bool there = file_exists(r->folder);
     if (!rc && there && !file_is_empty_folder(r->folder))
-        rc = err_set(e, ERR_USAGE, "--slurm %s: is there already; name a folder that is not, or is empty",
+        rc = err_set(e, ERR_USAGE, "--slurm %s: already exists; give a new or empty folder",
                      r->folder);
     for (int i = 0; !rc && i < p->cells.count; i++)
         if (p->entry[i].tune && p->entry[i].valid)
             rc = err_set(e, ERR_USAGE,
-                         "--slurm: tasks know nothing of one another, so a rate cannot be found by them; "
-                         "find it here with --lr auto, and name it");
+                         "--slurm: a learning rate cannot be tuned by independent tasks; "
+                         "find it first with --lr auto, and give it");
     if (!rc) rc = file_make_folder(r->folder, e);
     if (!rc && !(c.folder = realpath(r->folder, NULL)))
-        rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", r->folder);
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be resolved: %m", r->folder);
     if (!rc) rc = check_request(r, c.folder, e);
     if (!rc && !(c.working = getcwd(NULL, 0)))
-        rc = err_set(e, ERR_SYSTEM, "the working folder is not known: %m");
+        rc = err_set(e, ERR_SYSTEM, "the working folder is unknown: %m");
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     char *sql = xprintf("SELECT uid FROM sweep WHERE id = %lld", (long long)p->id);
     if (!rc) rc = store_sql(s, sql, (struct store_rows){ .self = &row, .row = take_uid }, e);
@@ -184,7 +184,7 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
         cluster_share_out(p, r->longest, &c);
         rc = cluster_write_folder(p, &c, r, e);
     }
-    if (rc && !there) rmdir(r->folder); /* made here and empty so far, else it stays */
+    if (rc && !there) rmdir(r->folder); /* created here and still empty */
     *tasks = c.tasks;
     cluster_release(&c);
     return rc;
@@ -208,7 +208,7 @@ static int cluster_read_task(const struct cluster *c, const char *path, const js
                    seed = json_integer_value(json_array_get(pair, 1));
         if (json_array_size(pair) != 2 || cell < 0 || cell >= c->plan.cells.count || seed < 0 ||
             seed >= c->plan.spec.seeds || !c->plan.entry[cell].valid)
-            return err_set(e, ERR_INPUT, "%s: a task names a run that the sweep does not have", path);
+            return err_set(e, ERR_INPUT, "%s: a task refers to a run that is not in the sweep", path);
         t->run[t->runs++] = (struct cluster_run){ (int)cell, (int)seed };
     }
     return 0;
@@ -226,7 +226,7 @@ static int cluster_read_spec(struct cluster *c, const char *path, const json_t *
     if (e->code) return e->code;
     if (version != VERSION || !uid || !database || !working || !json_is_array(tasks))
         return err_set(e, ERR_INPUT,
-                       "%s: is no sweep's folder of version %d, as `petri sweep … --slurm DIR` writes it",
+                       "%s: not a sweep folder of version %d, written by `petri sweep … --slurm DIR`",
                        path, VERSION);
     c->uid = xstrdup(uid), c->database = xstrdup(database), c->working = xstrdup(working);
     c->workers = workers < 1 ? 1 : workers > 64 ? 64 : (int)workers;
@@ -243,10 +243,10 @@ int cluster_read(const char *folder, struct cluster *c, struct err *e) {
     int rc = file_exists(path)
                  ? 0
                  : err_set(e, ERR_NOT_FOUND,
-                           "%s: there is no such file; `petri sweep … --slurm DIR` makes it", path);
+                           "%s: file not found; `petri sweep … --slurm DIR` creates it", path);
     json_t *root = rc ? NULL : json_read(path, SPEC_MOST, e);
     if (!rc && !(c->folder = realpath(folder, NULL)))
-        rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", folder);
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be resolved: %m", folder);
     if (!rc) rc = root ? cluster_read_spec(c, path, root, e) : e->code;
     json_decref(root);
     free(path);
@@ -257,7 +257,7 @@ char *cluster_database(const struct cluster *c, int task) {
     return xprintf("%s/tasks/%d.db", c->folder, task);
 }
 
-/* ---- how it stands ---- */
+/* ---- status ---- */
 
 struct standing {
     const char *state; /* static text */
@@ -268,7 +268,7 @@ struct standing {
 struct task_look {
     struct cluster *c;
     const struct cluster_task *task;
-    struct standing *at; /* of each of its runs */
+    struct standing *at; /* one per run */
 };
 
 static int take_failure(void *self, int count, const struct store_cell *cells) {
@@ -289,7 +289,7 @@ static int cluster_look_at(struct task_look *l, const char *path, struct err *e)
     int rc = store_open(&s, path, STORE_READ, e);
     if (rc) return rc;
     struct sweep_plan *p = &l->c->plan;
-    p->id = 1; /* a task's database has this one alone */
+    p->id = 1; /* a task's database has only this one */
     p->known_count = 0;
     rc = sweep_plan_find(p, s, e);
     for (int i = 0; !rc && i < l->task->runs; i++) {

@@ -1,20 +1,20 @@
-/* A sweep on a cluster: a folder with its description (spec.json) and scripts for Slurm (job.sh, merge.sh),
- * whose tasks have each a database of their own in tasks/, merged when all are over. */
+/* A sweep on a cluster: a folder with its description (spec.json) and Slurm scripts (job.sh, merge.sh);
+ * each task has its own database in tasks/, and all are merged at the end. */
 #ifndef APP_SWEEP_CLUSTER_H
 #define APP_SWEEP_CLUSTER_H
 
 #include "app/sweep/sweep_runs.h"
 
 struct cluster_request {
-    const char *folder;   /* made; must be absent or empty */
-    const char *database; /* what is merged into; absolute */
+    const char *folder;   /* created; must be absent or empty */
+    const char *database; /* target of the merge; absolute */
     const char *program;  /* petri's; absolute */
     const char *sbatch;   /* options for Slurm, or NULL */
     int workers;          /* of a task */
-    int at_once;          /* tasks that run at once; 0: all */
-    int longest;          /* tasks of an array at most (MaxArraySize); of more runs each task has several */
+    int at_once;          /* tasks that run concurrently; 0: all */
+    int longest;          /* maximum number of tasks of an array (MaxArraySize); with more runs, a task has several */
 };
-/* Writes the folder for the plan's runs that lack (sweep_plan_find) in the store, where it is kept.  *tasks
+/* Writes the folder for the plan's missing runs (sweep_plan_find) in the store that contains it.  *tasks
  * and *runs: how many. */
 int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_request *r, int *tasks,
                   int *runs, struct err *e);
@@ -27,17 +27,17 @@ struct cluster_task {
     struct cluster_run *run;
 };
 struct cluster {
-    char *folder, *database, *working, *uid; /* working: the folder in which paths of the options are meant */
+    char *folder, *database, *working, *uid; /* working: the folder to which paths of the options are relative */
     int workers, tasks;
     struct cluster_task *task;
     struct sweep_plan plan;
 };
-/* ERR_INPUT, ERR_NOT_FOUND; cluster_release, also after a failure. */
+/* Reads the folder; ERR_INPUT, ERR_NOT_FOUND; release with cluster_release, also after a failure. */
 int cluster_read(const char *folder, struct cluster *c, struct err *e);
 void cluster_release(struct cluster *c);
-/* Where the task's database is; caller frees. */
+/* Returns the path of the task's database; caller frees. */
 char *cluster_database(const struct cluster *c, int task);
-/* What has come of all tasks, as JSON:
+/* Writes the status of all tasks as JSON:
  * {"sweep","database","tasks":[{"index","state","runs":[…]}],"runs":{STATE:N}}. */
 int cluster_status(struct cluster *c, struct buf *out, struct err *e);
 

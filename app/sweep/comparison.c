@@ -60,24 +60,24 @@ struct compared_group *comparison_add(struct side_by_side *c, const char *name) 
 
 /* ---- kinds ---- */
 
-/* "dev" of "dev.accuracy". */
+/* Returns "dev" for "dev.accuracy". */
 static char *split_of(const char *decides) {
     const char *dot = strrchr(decides, '.');
     return dot ? xstrndup(decides, (size_t)(dot - decides)) : xstrdup(decides);
 }
 
 static char *comparison_rows_of(const struct store_run *r, const char *split, const char *metric) {
-    return xprintf("%s.%s of %s (sha256 %.8s\u2026), %lld rows", split, metric, r->task,
-                   r->dev_sha256 ? r->dev_sha256 : "not known", (long long)r->rows);
+    return xprintf("%s.%s of %s (sha256 %.8s\u2026), %lld examples", split, metric, r->task,
+                   r->dev_sha256 ? r->dev_sha256 : "unknown", (long long)r->rows);
 }
 
-/* In a line what differs between the first kind and another. */
+/* Returns in one line the difference between the first kind and another. */
 static char *why_mixed(const struct compared_kind *a, const struct compared_kind *b) {
-    return xprintf("no rank, difference or mean over these: run %lld is measured by %s, run %lld by %s",
+    return xprintf("ranks, differences and means are not computed: run %lld is measured by %s, run %lld by %s",
                    (long long)b->first, b->rows, (long long)a->first, a->rows);
 }
 
-/* The kind of that metric of the run; a new one where there is none. */
+/* Returns the kind of the run's metric; adds it if it is new. */
 static int comparison_kind_of(struct side_by_side *c, const struct store_run *r, const char *metric,
                               int direction, bool *other) {
     char *split = split_of(r->decides), *rows = comparison_rows_of(r, split, metric);
@@ -123,7 +123,7 @@ static int last_value(struct store *s, const struct store_run *r, const char *na
     return 0;
 }
 
-/* The metric asked for, of the run's deciding split. */
+/* Reads the requested metric on the run's primary split. */
 static int asked_value(const struct side_by_side *c, const struct store_run *r, const char *name,
                        double *best, struct err *e) {
     struct buf has = BUF_INIT;
@@ -137,8 +137,8 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
         if (v->best.measured && !v->best.undefined) *best = v->best.v;
     }
     int rc = found ? 0
-                   : err_set(e, ERR_NOT_FOUND, "--metric %s: run %lld has no %s; it has %s", c->asked,
-                             (long long)r->id, name, has.size ? buf_text(&has) : "no evaluation");
+                   : err_set(e, ERR_NOT_FOUND, "--metric %s: run %lld has no %s; its metrics: %s", c->asked,
+                             (long long)r->id, name, has.size ? buf_text(&has) : "none (not evaluated)");
     buf_release(&has);
     return rc;
 }
@@ -156,7 +156,7 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
                                   .ended = run->ended };
     *kind = KIND_NONE;
     bool evaluated = *run->decides && run->best.measured && !tune_is_tagged(run->tags);
-    if (!evaluated) { /* an import, or one that has not come so far: no value */
+    if (!evaluated) { /* an import, or not evaluated yet: no value */
         out->kernel = xcopy(run->kernel);
         return 0;
     }
@@ -195,7 +195,7 @@ bool comparison_counts(const struct side_by_side *c, const struct compared_run *
     return is_evidence(c, r) && r->counted == r->id;
 }
 
-/* Settles which run counts of those with the evidence of the last one. */
+/* Decides which of the runs with the evidence of the last one counts. */
 static void comparison_settle(const struct side_by_side *c, struct compared_group *g) {
     const struct compared_run *last = &g->run[g->runs - 1];
     struct evidence *of = xcalloc((size_t)g->runs, sizeof *of);
@@ -255,7 +255,7 @@ const char *comparison_state(const struct compared_group *g) {
 
 bool comparison_repeated(const struct compared_run *r) { return r->counted && r->counted != r->id; }
 
-/* The mean over the finished runs, where there are any: others are cut short. */
+/* Means over finished runs, if there are any: others are incomplete. */
 static double mean_cost(const struct compared_group *g, double (*of)(const struct compared_run *r)) {
     double sum = 0;
     int finished = 0, n = 0;
@@ -279,7 +279,7 @@ bool comparison_in_points(const struct side_by_side *c, int kind) {
 
 /* ---- pairs ---- */
 
-/* The mean over the group's runs of that seed that count; NaN without one. */
+/* Returns the mean over the group's counted runs of that seed; NaN if there are none. */
 static double value_of_seed(const struct side_by_side *c, const struct compared_group *g, uint64_t seed) {
     double sum = 0;
     int n = 0;
@@ -297,7 +297,7 @@ bool comparison_counts_seed(const struct side_by_side *c, const struct compared_
     return comparison_counts(c, &g->run[run]);
 }
 
-/* Over the seeds that both have. */
+/* Collects the differences over the common seeds. */
 static struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a,
                                      const struct compared_group *b) {
     double *of_a = xmalloc(((size_t)a->runs + 1) * sizeof *of_a),
@@ -318,12 +318,12 @@ static bool is_better(const struct side_by_side *c, const struct compared_group 
     return c->kind[a->kind].direction * value_order(a->value.mean, b->value.mean) > 0;
 }
 
-/* Whether the two have values that may be compared. */
+/* Returns whether both have comparable values. */
 static bool are_alike(const struct compared_group *a, const struct compared_group *b) {
     return a->kind >= 0 && a->kind == b->kind && a->value.n && b->value.n;
 }
 
-/* The best of the group's kind. */
+/* Returns the best group of the group's kind. */
 static bool is_best(const struct side_by_side *c, int at) {
     const struct compared_group *g = &c->group[at];
     for (int i = 0; i < c->groups; i++) {
@@ -359,16 +359,16 @@ size_t comparison_pairs(const struct side_by_side *c, double margin, struct comp
     return n;
 }
 
-/* "adjusted p 0.012 (Holm, 3 comparisons)", or why there is none. */
+/* Returns "adjusted p 0.012 (Holm, 3 comparisons)", or the reason for a missing test. */
 static char *adjusted_p(const struct compared_pair *p, size_t k, bool of_equality) {
     double value = of_equality ? p->p_equal : p->p;
     if (isnan(value))
-        return xprintf("no test, as %s",
-                       p->s.n < 2 ? "there is one difference" : "the differences are equal");
+        return xprintf("no test: %s",
+                       p->s.n < 2 ? "only one difference" : "all differences are equal");
     char *text = value < 0.0001 ? xstrdup("below 0.0001") : xprintf("%.2g", value);
     char *out = xprintf("adjusted p %s (Holm, %zu %s%s%s)", text, k,
                         of_equality ? "equality test" : "comparison", k == 1 ? "" : "s",
-                        of_equality ? " as a family of their own" : "");
+                        of_equality ? " as a separate family" : "");
     free(text);
     return out;
 }
@@ -398,12 +398,12 @@ char *comparison_claim(const struct side_by_side *c, const struct compared_pair 
 char *comparison_unpaired(const struct side_by_side *c, int a, int b) {
     const struct compared_group *x = &c->group[a], *y = &c->group[b];
     if (!are_alike(x, y) || comparison_pair(c, x, y).n) return NULL;
-    return xprintf("%s and %s: no seed in common, so their difference is not tested", x->name, y->name);
+    return xprintf("%s and %s: no common seeds, so their difference is not tested", x->name, y->name);
 }
 
-/* ---- fronts and ranks ---- */
+/* ---- Pareto fronts and ranks ---- */
 
-/* Of all its runs but repeats; "" where they differ. */
+/* Returns the machine of all its runs except repeats; "" if they differ. */
 static const char *kernel_of(const struct compared_group *g) {
     const char *first = NULL;
     for (int i = 0; i < g->runs; i++) {
@@ -421,13 +421,13 @@ char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) 
         const struct compared_group *g = &c->group[i];
         if (!g->value.n) continue;
         if (!*kernel_of(g))
-            return xprintf("the runs of %s were not all made on one known machine and kernel", g->name);
+            return xprintf("the runs of %s were not all trained on the same known machine and kernel", g->name);
         if (!first) first = g;
         if (strcmp(kernel_of(g), kernel_of(first)))
-            return xprintf("%s ran on \"%s\", %s on \"%s\": their %s is not compared", first->name,
+            return xprintf("%s ran on \"%s\", %s on \"%s\": their %s cannot be compared", first->name,
                            kernel_of(first), g->name, kernel_of(g), cost == COST_MEMORY ? "memory" : "time");
         if (cost == COST_MEMORY && isnan(comparison_memory(g)))
-            return xprintf("the peak memory of the runs of %s is not known", g->name);
+            return xprintf("the peak memory of the runs of %s is unknown", g->name);
     }
     return NULL;
 }
@@ -462,7 +462,7 @@ double comparison_rank(const struct side_by_side *c, int at) {
     return same > 0 ? before + (same + 1) / 2 : NAN;
 }
 
-/* Whether they agree in every axis but the task. */
+/* Returns whether they agree in every axis except the task. */
 static bool same_treatment(const struct side_by_side *c, const struct compared_group *a,
                            const struct compared_group *b) {
     for (int i = 0; i < c->axes; i++) {
@@ -486,7 +486,7 @@ double comparison_rank_of_tasks(const struct side_by_side *c, int at, bool *firs
             if (!found++) sum += comparison_rank(c, i);
             if (i < at) *first = false;
         }
-        met += found == 1; /* two of a task: the axes do not tell them apart */
+        met += found == 1; /* two of the same task: the axes do not distinguish them */
     }
     free(why);
     return met && met == c->kinds ? sum / met : NAN;

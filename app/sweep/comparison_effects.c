@@ -1,10 +1,10 @@
-/* What each axis of a comparison is worth: its runs as the rows of a linear model (comparison.h,
+/* Main effects of the axes of a comparison: its runs are the rows of a linear model (comparison.h,
  * core/analysis/axis_effects.h).
  *
  * Rows are finished runs.  Tasks are blocks, and so is each seed with a run in every group that has one;
- * seeds that lack a group share a level.  An axis with more than five values, all numbers, is a line, in its
- * log where its values are even in the log.  One that is a part of another's values (lora(r={r}) of method)
- * is told by that. */
+ * incomplete seeds share a level.  An axis with more than five values, all numbers, is a linear term, in
+ * its log if its values are evenly spaced in the log.  An axis that is part of another one (lora(r={r}) of
+ * method) is represented by it. */
 #include "app/sweep/comparison.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static bool is_complete(const struct side_by_side *c, uint64_t seed) {
     return true;
 }
 
-/* The complete seeds, in the order in which they are met; those that are not are one level behind them. */
+/* Lists the complete seeds in order of occurrence; incomplete ones share one level after them. */
 static int complete_seeds(const struct side_by_side *c, uint64_t *seed, bool *others) {
     int n = 0;
     *others = false;
@@ -95,7 +95,7 @@ static void comparison_effects_add_factor(const struct side_by_side *c, struct e
         text_to_double(r->name[axis][r->level[from + k]], &r->x[from + k]);
         if (c->log[axis] && r->x[from + k] > 0) r->x[from + k] = log(r->x[from + k]);
     }
-    if (!line && r->levels[axis] < 2) return; /* all runs have the same */
+    if (!line && r->levels[axis] < 2) return; /* constant over all runs */
     r->axis[r->factors] = axis;
     r->factor[r->factors++] = (struct effects_factor){ c->axis[axis], line ? 0 : r->levels[axis],
                                                        r->level + from, r->x + from };
@@ -126,10 +126,10 @@ static void comparison_effects_gather(const struct side_by_side *c, struct effec
     }
     if (seeds + others > 1)
         r->block[r->blocks++] = (struct effects_factor){ "seed", seeds + others, r->seed, NULL };
-    const char *before = seeds + others > 1 ? "; as blocks seeds " : "; seed ";
+    const char *before = seeds + others > 1 ? "; blocked by seed " : "; seed ";
     for (int i = 0; i < seeds; i++)
         buf_printf(about, "%s%llu", i ? ", " : before, (unsigned long long)seed[i]);
-    if (others) buf_puts(about, seeds ? " and the incomplete ones together" : "; no seed is complete");
+    if (others) buf_puts(about, seeds ? " and the incomplete seeds together" : "; all seeds are incomplete");
 }
 
 static void sweep_comparison_effects_release(const struct side_by_side *c, struct effect_rows *r) {
@@ -163,7 +163,7 @@ static void comparison_effects_tell(const struct side_by_side *c, const struct e
 void comparison_effects(const struct side_by_side *c, struct compared_effects *out) {
     *out = (struct compared_effects){ .why = comparison_no_blocks(c) };
     if (!out->why && c->axes > EFFECT_AXES)
-        out->why = xprintf("there are %d axes; %d are the most", c->axes, EFFECT_AXES);
+        out->why = xprintf("%d axes; at most %d are supported", c->axes, EFFECT_AXES);
     if (out->why) return;
     struct effect_rows *r = xcalloc(1, sizeof *r);
     struct axis_effects f = { 0 };
@@ -172,7 +172,7 @@ void comparison_effects(const struct side_by_side *c, struct compared_effects *o
     comparison_effects_gather(c, r, &about);
     const struct effects_model m = { .rows = r->rows, .y = r->y, .factors = r->factors, .factor = r->factor,
                                      .blocks = r->blocks, .block = r->block };
-    if (!r->factors) out->why = xstrdup("no axis has two values among the finished runs");
+    if (!r->factors) out->why = xstrdup("the finished runs do not vary in any axis");
     else if (axis_effects_fit(&m, &f, &e)) out->why = xstrdup(e.text);
     else comparison_effects_tell(c, r, &f, out);
     out->about = buf_take(&about);

@@ -1,5 +1,4 @@
-/* A comparison as JSON, CSV and Markdown: cells, pairs, effects, the front of the cheap and good
- * (comparison.h). */
+/* A comparison as JSON, CSV and Markdown: cells, pairs, effects, Pareto front (comparison.h). */
 #include "app/sweep/comparison.h"
 
 #include <math.h>
@@ -20,14 +19,14 @@ static void interval_json(struct buf *b, struct spread s) {
     json_put(b, "low:%g,high:%g", i.low, i.high);
 }
 
-/* Whether no run before it has its seed. */
+/* Returns whether no run before it has its seed. */
 static bool is_new_seed(const struct compared_group *g, int run) {
     for (int i = 0; i < run; i++)
         if (g->run[i].seed == g->run[run].seed) return false;
     return true;
 }
 
-/* "runs 1, 3 repeat run 4 (…)" of a run that others repeat; nothing of another. */
+/* Appends "runs 1, 3 repeat run 4 (…)" for a run that others repeat. */
 static void repeats_of(const struct compared_group *g, const struct compared_run *counted, struct buf *b) {
     int n = 0;
     for (int i = 0; i < g->runs; i++)
@@ -37,7 +36,7 @@ static void repeats_of(const struct compared_group *g, const struct compared_run
     for (int i = 0, k = 0; i < g->runs; i++)
         if (comparison_repeated(&g->run[i]) && g->run[i].counted == counted->id)
             buf_printf(b, "%s %lld", k++ ? "," : "", (long long)g->run[i].id);
-    buf_printf(b, " repeat%s run %lld (same description, seed and data; %s)", n > 1 ? "" : "s",
+    buf_printf(b, " repeat%s run %lld (same configuration, seed and data; %s)", n > 1 ? "" : "s",
                (long long)counted->id,
                counted->differs ? "different weights, so only the newest counts" : "counted once");
 }
@@ -226,18 +225,18 @@ static void comparison_output_number(char out[32], double v, bool points) {
     else strcpy(out, "");
 }
 
-/* What the values of a kind are: "Best accuracy (×100), chosen on the same rows: dev.accuracy of …". */
+/* Describes the values of a kind: "Best accuracy (×100), selected on the same set: dev.accuracy of …". */
 static void about_kind(const struct side_by_side *c, int kind, struct buf *out) {
     const struct compared_kind *k = &c->kind[kind];
     buf_printf(out, "%s %s%s%s: %s.\n\n", c->final ? "Last" : "Best", k->metric,
                comparison_in_points(c, kind) ? " (\u00D7100)" : "",
-               c->final ? "" : ", chosen on the same rows", k->rows);
+               c->final ? "" : ", selected on the same set", k->rows);
 }
 
 static void comparison_output_head(const struct side_by_side *c, const char *cost, struct buf *out) {
     buf_puts(out, "| |");
     for (int i = 0; i < c->axes; i++) buf_printf(out, " %s |", c->axis[i]);
-    buf_printf(out, " state | n | seeds | mean | sd | 95 %% | trained |%s\n|---|", cost);
+    buf_printf(out, " state | n | seeds | mean | sd | 95%% CI | trained |%s\n|---|", cost);
     for (int i = 0; i < c->axes; i++) buf_puts(out, "---|");
     buf_printf(out, "---|---|---|---|---|---|---|%s\n", *cost ? "---|" : "");
 }
@@ -265,7 +264,7 @@ static void comparison_output_line(const struct side_by_side *c, int at, const s
     buf_putc(out, '\n');
 }
 
-/* The groups of a kind; of KIND_NONE those without a value. */
+/* Writes the groups of a kind; of KIND_NONE, those without a value. */
 static void comparison_output_table(const struct side_by_side *c, int kind,
                                     const struct compared_options *o, bool costs, struct buf *out) {
     int n = 0;
@@ -283,7 +282,7 @@ static void comparison_output_table(const struct side_by_side *c, int kind,
         rows |= c->group[i].other_rows;
     }
     buf_putc(out, '\n');
-    if (rows) buf_puts(out, "\u2260: measured on other rows of the task.\n\n");
+    if (rows) buf_puts(out, "\u2260: evaluated on other examples of the task.\n\n");
     for (int i = 0; i < c->groups; i++) {
         char *repeats = c->group[i].kind == kind ? comparison_repeats(&c->group[i]) : NULL;
         if (repeats) buf_printf(out, "%s: %s.\n\n", c->group[i].name, repeats);
@@ -321,9 +320,9 @@ static void effects(const struct side_by_side *c, struct buf *out) {
     comparison_effects(c, &f);
     bool points = c->kinds && comparison_in_points(c, 0);
     if (f.count)
-        buf_printf(out, "\nWhat each axis is worth (%s; %.0f degrees of freedom left):\n\n", f.about, f.df);
+        buf_printf(out, "\nMain effect of each axis (%s; %.0f residual degrees of freedom):\n\n", f.about, f.df);
     const char *unit = points ? " (\u00D7100)" : "";
-    if (f.count) buf_printf(out, "| axis | level | n | mean%s | 95 %% |\n|---|---|---|---|---|\n", unit);
+    if (f.count) buf_printf(out, "| axis | level | n | mean%s | 95%% CI |\n|---|---|---|---|---|\n", unit);
     for (int i = 0; i < f.count; i++) {
         const struct compared_effect *x = &f.effect[i];
         char value[32], low[32], high[32];
@@ -331,7 +330,7 @@ static void effects(const struct side_by_side *c, struct buf *out) {
         comparison_output_number(value, x->value, points);
         comparison_output_number(low, x->low, points);
         comparison_output_number(high, x->high, points);
-        const char *level = x->level ? x->level : x->log ? "slope, of its log" : "slope";
+        const char *level = x->level ? x->level : x->log ? "slope of its log" : "slope";
         buf_printf(out, "| %s |", c->axis[x->axis]);
         text_markdown_cell(out, level);
         buf_printf(out, " %zu | %s%s | %s%s%s |\n", x->n, x->open ? "aliased with " : value,
@@ -352,9 +351,11 @@ void comparison_markdown(const struct side_by_side *c, const struct compared_opt
         if (c->group[i].runged) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].runged);
     for (int i = 0; i < c->groups; i++)
         if (c->group[i].tuned) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].tuned);
-    static const char *const cheaper[] = { "has fewer trained values", "took less time", "took less memory" };
-    if (why) buf_printf(out, "No front of cheap and good: %s.\n\n", why);
-    else if (c->kinds) buf_printf(out, "`*`: nothing as good %s.\n\n", cheaper[o->cost]);
+    static const char *const cheaper[] = { "has fewer trainable parameters", "took less time",
+                                            "took less memory" };
+    if (why) buf_printf(out, "No Pareto front: %s.\n\n", why);
+    else if (c->kinds)
+        buf_printf(out, "`*`: Pareto front: no cell that is as good %s.\n\n", cheaper[o->cost]);
     claims(c, o->margin, out);
     effects(c, out);
     free(why);

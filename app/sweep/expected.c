@@ -11,7 +11,7 @@
 #include "core/base/mem.h"
 #include "core/train/config/regime.h"
 
-/* What the time of a step depends on, but for the method. */
+/* The factors of the time of a step, except the method. */
 static char *conditions_of(const struct run_config *c) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "%s %s %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
@@ -31,7 +31,7 @@ void expected_note(struct sweep_entry *x, const struct run_config *c) {
     x->steps = c->steps;
 }
 
-/* Of a cell: sums of seconds a step, of its own method and of any. */
+/* Per cell: sums of the seconds per step, of its own method and of any. */
 struct step_rate {
     double own, any;
     int owns, anys;
@@ -66,12 +66,12 @@ static int expected_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-/* Seconds a step of the cell; NaN: not known. */
+/* Returns the seconds per step of the cell; NaN: unknown. */
 static double expected_rate(const struct step_rate *r) {
     return r->owns ? r->own / r->owns : r->anys ? r->any / r->anys : NAN;
 }
 
-/* Runs of a cell that are to be made, those that look for its rate included. */
+/* Counts the runs of a cell that are to be trained, including those that tune its learning rate. */
 static int runs_of(const struct sweep_plan *p, int cell) {
     const struct sweep_entry *x = &p->entry[cell];
     int n = 0;
@@ -80,7 +80,7 @@ static int runs_of(const struct sweep_plan *p, int cell) {
     return n;
 }
 
-/* Steps of a cell's runs; with rungs, its even share of those of all. */
+/* Returns the steps of a cell's runs; with rungs, its equal share of all steps. */
 static double expected_steps(const struct sweep_plan *p, int cell, double share) {
     return (double)p->entry[cell].steps * runs_of(p, cell) * share;
 }
@@ -98,8 +98,8 @@ int expected_time(const struct sweep_plan *p, struct store *s, struct expected_t
         double rate = expected_rate(&r.of[i]);
         out->seconds += rate * expected_steps(p, i, share);
         if (isnan(rate) && !out->why)
-            out->why = xprintf("cell %d: the history has no finished run on its model and rows with its "
-                               "batch, lengths and evaluations, made on this machine",
+            out->why = xprintf("cell %d: the database has no finished run on its model and data with its "
+                               "batch size, lengths and evaluations, trained on this machine",
                                i + 1);
     }
     out->runs = r.runs;
@@ -118,9 +118,9 @@ void expected_json(const struct expected_time *t, struct buf *out) {
 }
 
 void expected_line(const struct expected_time *t, struct buf *out) {
-    if (t->why) buf_printf(out, "how long they take is not known: %s\n", t->why);
+    if (t->why) buf_printf(out, "their time cannot be estimated: %s\n", t->why);
     else if (t->seconds > 0)
         buf_printf(out,
-                   "about %.0f s of training, all runs together, by what %d finished run%s took a step\n",
+                   "about %.0f s of training in total, estimated from the time per step of %d finished run%s\n",
                    ceil(t->seconds), t->runs, t->runs == 1 ? "" : "s");
 }

@@ -1,21 +1,22 @@
-/* How long the runs that a sweep lacks are likely to take, by what runs of the history took a step. */
+/* Estimated training time of a sweep's missing runs, from the time per step of stored runs. */
 #ifndef APP_SWEEP_EXPECTED_H
 #define APP_SWEEP_EXPECTED_H
 
 #include "app/sweep/sweep_runs.h"
 
 struct expected_time {
-    double seconds; /* of training, all runs together, each as the history counts it; NaN: not known */
-    int runs;       /* of the history, by which that is told */
-    char *why;      /* why it is not known, else NULL; expected_release */
+    double seconds; /* total training time of the runs; NaN: unknown */
+    int runs;       /* number of stored runs that it is estimated from */
+    char *why;      /* why it is unknown, else NULL; expected_release */
 };
-/* Notes of a completed cell what a step of it costs by. */
+/* Records for a completed cell the factors of its time per step. */
 void expected_note(struct sweep_entry *x, const struct run_config *c);
-/* After sweep_plan_make and sweep_plan_find.  Rates are those of finished runs of the same model, rows,
- * batch, lengths and evaluations on this machine and kernel: of the cell's method, else of all methods. */
+/* Estimates the time; call it after sweep_plan_make and sweep_plan_find.  The time per step is that of
+ * finished runs of the same model, data, batch size, lengths and evaluations on this machine and kernel: of
+ * the cell's method, else of all methods. */
 int expected_time(const struct sweep_plan *p, struct store *s, struct expected_time *out, struct err *e);
 void expected_release(struct expected_time *t);
-/* As members "seconds", and "seconds_of" or "no_seconds"; as a line. */
+/* Writes the members "seconds", and "seconds_of" or "no_seconds"; or a line. */
 void expected_json(const struct expected_time *t, struct buf *out);
 void expected_line(const struct expected_time *t, struct buf *out);
 

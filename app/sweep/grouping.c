@@ -35,7 +35,7 @@ static void module_value(const struct store_module *m, int column, char out[64])
     else *out = 0;
 }
 
-/* Of a run's modules, each value once for all where they agree: "linear", "bottleneck+linear". */
+/* Joins the values of a run's modules, each once: "linear", "bottleneck+linear". */
 static char *modules_value(const struct store_run *r, int column) {
     struct buf b = BUF_INIT;
     char first[64] = "", one[64];
@@ -53,7 +53,7 @@ static char *modules_value(const struct store_run *r, int column) {
     return buf_take(&b);
 }
 
-/* Caller frees; NULL: the run has none. */
+/* Caller frees; NULL: the run has no value. */
 static char *column_value(const struct store_run *r, const char *column) {
     const char *const text[] = { r->method, r->task, r->model, r->preset, r->regime, r->tags };
     int at = place_in(run_columns, COUNT_OF(run_columns), column);
@@ -88,7 +88,8 @@ static int grouping_add_axes(struct side_by_side *c, const char *by, struct err 
         rc = check_column(by, part, e);
         const char *option = config_option_name(part), *axis = option ? option : part;
         for (int k = 0; k < c->axes && !rc; k++)
-            if (!strcmp(c->axis[k], axis)) rc = err_set(e, ERR_USAGE, "--by %s: %s stands twice", by, part);
+            if (!strcmp(c->axis[k], axis))
+                rc = err_set(e, ERR_USAGE, "--by %s: duplicate column %s", by, part);
         if (!rc) comparison_axis(c, axis, false);
     }
     free(copy);
@@ -128,7 +129,7 @@ void grouping_release(struct grouping *g) {
     comparison_release(&g->of);
 }
 
-/* What makes a run one of its group; NULL with *e where its record cannot be read. */
+/* Returns the key of a run's group; NULL with *e if its record cannot be read. */
 static char *grouping_key_of(const struct grouping *g, const struct store_run *r, struct err *e) {
     struct buf b = BUF_INIT;
     char key[65];
@@ -141,7 +142,7 @@ static char *grouping_key_of(const struct grouping *g, const struct store_run *r
     return buf_take(&b);
 }
 
-/* ---- what runs were made with ---- */
+/* ---- settings of the runs ---- */
 
 static void put_text(json_t *all, const char *key, const char *text) {
     const char *now = json_string_value(json_object_get(all, key));
@@ -157,9 +158,9 @@ static void put_value(json_t *all, const char *key, const json_t *v) {
     free(text);
 }
 
-/* Members of the frozen config, of several tasks each one's, and the method's axes. */
+/* Adds the members of the config, for several tasks those of each, and the method's axes. */
 static int put_options(json_t *all, const struct store_run *r, struct err *e) {
-    json_t *o = json_parse("the run's config", r->config, strlen(r->config), e), *v, *task;
+    json_t *o = json_parse("the config of the run", r->config, strlen(r->config), e), *v, *task;
     const char *key, *inner;
     size_t i;
     if (!o) return e->code;
@@ -193,7 +194,7 @@ static int put_options(json_t *all, const struct store_run *r, struct err *e) {
     return 0;
 }
 
-/* Keeps of the metrics those that the run has too. */
+/* Keeps the metrics that the run also has. */
 static void keep_metrics(struct grouping *g, const struct store_run *r) {
     const char *dot = strrchr(r->decides, '.');
     json_t *mine = json_object();
@@ -214,7 +215,7 @@ static void keep_metrics(struct grouping *g, const struct store_run *r) {
 
 /* ---- adding ---- */
 
-/* The group of the key in which the run's kind has a place, or -1. */
+/* Returns the group of the key that fits the run's kind, or -1. */
 static int find_group(const struct grouping *g, const char *key, int kind) {
     for (int i = 0; i < g->of.groups; i++) {
         int has = g->of.group[i].kind;
@@ -223,12 +224,12 @@ static int find_group(const struct grouping *g, const char *key, int kind) {
     return -1;
 }
 
-/* "lora #3"; of a run that is called something "the best: lora #3". */
+/* Returns "lora #3"; for a named run "the best: lora #3". */
 static char *group_name(const struct store_run *r) {
     return xprintf("%s%s%s #%lld", r->name ? r->name : "", r->name ? ": " : "", r->method, (long long)r->id);
 }
 
-/* Takes the key over. */
+/* Takes ownership of the key. */
 static int new_group(struct grouping *g, char *key, const struct store_run *r) {
     char *name = g->asked ? xstrdup(key) : group_name(r);
     struct compared_group *x = comparison_add(&g->of, name);
@@ -254,7 +255,7 @@ int grouping_add(struct grouping *g, struct store *s, int64_t id, struct err *e)
     if (!rc) {
         int at = find_group(g, key, kind);
         if (at < 0) at = new_group(g, xstrdup(key), &r);
-        if (!g->called[at] && r.name) { /* it stands for those that have no name */
+        if (!g->called[at] && r.name) { /* it represents those without a name */
             free(g->of.group[at].name);
             g->of.group[at].name = group_name(&r);
             g->called[at] = true;
@@ -277,7 +278,7 @@ int grouping_filter(struct grouping *g, struct store *s, const char *filter, int
     *left = 0;
     if (rc) return rc;
     for (size_t i = 0; !rc && i < runs.count; i++) rc = grouping_add(g, s, runs.run[i].id, e);
-    if (!rc && !runs.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes %s", filter);
+    if (!rc && !runs.count) rc = err_set(e, ERR_NOT_FOUND, "no run matches %s", filter);
     *left = runs.total - (int64_t)runs.count;
     store_runs_release(&runs);
     return rc;

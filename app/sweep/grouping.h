@@ -1,5 +1,4 @@
-/* Runs of the history in groups, side by side: by everything but the seed, or by columns that are asked
- * for. */
+/* Runs of the database in groups: runs that differ only in the seed, or by requested columns. */
 #ifndef APP_SWEEP_GROUPING_H
 #define APP_SWEEP_GROUPING_H
 
@@ -9,7 +8,7 @@
 
 struct grouping {
     struct side_by_side of;
-    bool asked;       /* by columns */
+    bool asked;       /* grouped by columns */
     int runs;
     bool *called;     /* of each group, whether a name that somebody gave is in its own */
     char **key;       /* of each group, what makes a run one of it */

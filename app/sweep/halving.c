@@ -16,19 +16,19 @@ int halving_check(const struct sweep_spec *s, struct err *e) {
         if (i != BUDGET_TRAINED && s->budget[i] > 0)
             return err_set(
                 e, ERR_USAGE,
-                "--halving with --budget %s: a rung waits for all cells, some of which such a budget leaves "
-                "out; leave one of the two out (--budget trained=N goes)",
+                "--halving with --budget %s: a rung waits for all cells, some of which the budget may "
+                "drop; use only one of the two (--budget trained=N is possible)",
                 SWEEP_BUDGET[i]);
     return 0;
 }
 
-/* The first evaluation at or after that part of the steps. */
+/* Returns the first evaluation at or after that part of the steps. */
 static int64_t rung_step(int64_t steps, int64_t every, int part) {
     int64_t least = (steps + part - 1) / part;
     return (least + every - 1) / every * every;
 }
 
-/* What a run's values are of. */
+/* Describes the kind of a run's values. */
 static char *compared_by(const struct run_config *c) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "%s %d %g %llu %s", c->metric ? c->metric : "", c->eval_rows, c->split,
@@ -62,18 +62,18 @@ static struct sweep_rungs *make_rungs(const struct sweep_plan *p) {
 int halving_prepare(struct sweep_plan *p, int cell, const struct run_config *c, struct err *e) {
     if (!p->spec.halving) return 0;
     if (!c->episodes && !config_is_meta(c) && !config_has_dev(c))
-        return err_set(e, ERR_USAGE, "--halving compares cells by their dev rows, and this run has none");
+        return err_set(e, ERR_USAGE, "--halving compares cells on the validation set, and this run has none; use --dev or --split");
     if (c->eval_every < 1)
         return err_set(e, ERR_USAGE,
-                       "--halving compares cells after 1/9 and 1/3 of their %lld steps: say --eval-steps N, "
+                       "--halving compares cells after 1/9 and 1/3 of their %lld steps: use --eval-steps N, "
                        "at most %lld",
                        (long long)c->steps, (long long)((c->steps + 8) / 9));
     int64_t first = rung_step(c->steps, c->eval_every, 9), second = rung_step(c->steps, c->eval_every, 3);
     if (first >= second || second >= c->steps)
         return err_set(
             e, ERR_USAGE,
-            "--halving: evaluations every %d of %lld steps are too few for rungs at 1/9 and 1/3 of them%s",
-            c->eval_every, (long long)c->steps, c->steps < 9 ? "" : "; give a smaller --eval-steps");
+            "--halving: an evaluation every %d of %lld steps is too rare for rungs at 1/9 and 1/3%s",
+            c->eval_every, (long long)c->steps, c->steps < 9 ? "" : "; use a smaller --eval-steps");
     char *compared = compared_by(c);
     int kind = find_kind(p, compared);
     struct sweep_rungs *r = p->entry[cell].rungs = make_rungs(p);
@@ -130,7 +130,7 @@ static int halving_by_rank(const void *a, const void *b) {
     return x->cell - y->cell;
 }
 
-/* Sorts them and marks the third of each kind, rounded up. */
+/* Sorts them and marks the best third of each kind, rounded up. */
 static void mark_best(struct ranked *r, size_t n) {
     qsort(r, n, sizeof *r, halving_by_rank);
     for (size_t from = 0, to; from < n; from = to) {
@@ -139,9 +139,9 @@ static void mark_best(struct ranked *r, size_t n) {
     }
 }
 
-/* ---- what the history says ---- */
+/* ---- reading the database ---- */
 
-/* The run's values at the rungs that it has come to. */
+/* Reads the run's values at the rungs that it has reached. */
 static int look_at_run(const struct sweep_rungs *r, struct store *s, struct halved_run *h, bool over,
                        struct err *e) {
     struct store_run run;
@@ -192,7 +192,7 @@ static int missing_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-/* Those that could not be begun. */
+/* Marks runs that could not be started. */
 static int look_for_missing(struct sweep_plan *p, struct store *s, struct err *e) {
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; p->entry[i].rungs && k < p->spec.seeds; k++) p->entry[i].rungs->of[k].missing = false;
@@ -206,7 +206,7 @@ static bool takes_part(const struct sweep_plan *p, int cell) {
     return p->entry[cell].valid && p->entry[cell].rungs;
 }
 
-/* Whether all its runs have come to the rung, or never will; *mean over those that have a value. */
+/* Returns whether all its runs have reached the rung, or never will; *mean: over those with a value. */
 static bool has_come(const struct sweep_plan *p, int cell, int rung, double *mean) {
     const struct sweep_rungs *r = p->entry[cell].rungs;
     double sum = 0;
@@ -221,7 +221,7 @@ static bool has_come(const struct sweep_plan *p, int cell, int rung, double *mea
     return true;
 }
 
-/* Sends the best third past a rung; false: some of its runs have not come to it. */
+/* Promotes the best third past a rung; returns false if some of its runs have not reached it. */
 static bool decide_rung(struct sweep_plan *p, int rung) {
     struct ranked *r = xcalloc((size_t)p->cells.count + 1, sizeof *r);
     size_t n = 0;
@@ -255,7 +255,7 @@ int halving_settle(struct sweep_plan *p, struct store *s, struct err *e) {
     return rc;
 }
 
-/* ---- what is to be done ---- */
+/* ---- next actions ---- */
 
 int halving_level(const struct sweep_plan *p, int cell) {
     return p->entry[cell].rungs ? p->entry[cell].rungs->level : 0;
@@ -283,14 +283,14 @@ bool halving_is_open(const struct sweep_plan *p, int cell, int seed) {
     const struct sweep_rungs *r = x->rungs;
     if (!r || !x->found[seed].run) return !r || !r->out;
     if (halving_is_paused(p, cell, seed)) return r->level >= r->of[seed].reached;
-    /* one that was ended at its rung has no checkpoint of it; one that went beyond before others came stays
-     * there */
+    /* a run that was ended at its rung has no checkpoint of it; one that went beyond before others arrived
+     * stays there */
     return !r->out || x->found[seed].step <= r->step[r->level];
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
-/* Of the runs that have a value there. */
+/* Computes the statistics of the runs with a value at the rung. */
 static struct spread values_at(const struct sweep_plan *p, const struct sweep_rungs *r, int rung) {
     double v[SWEEP_SEEDS];
     size_t n = 0;
@@ -328,8 +328,8 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
     buf_release(&line);
 }
 
-/* Cells that train up to a rung and their steps up to it; where cells are of unequal length, the longest that
- * may be left. */
+/* Plans the cells that train up to a rung and their steps; with cells of unequal length, the longest that
+ * may remain. */
 struct rung_plan {
     int cells;
     int64_t steps;
@@ -396,5 +396,5 @@ void halving_plan_lines(const struct sweep_plan *p, struct buf *out) {
                    plan[k].cells * p->spec.seeds == 1 ? "" : "s", (long long)plan[k].steps);
         steps += plan[k].steps;
     }
-    buf_printf(out, "%lld steps in all at most\n", (long long)steps);
+    buf_printf(out, "at most %lld steps in total\n", (long long)steps);
 }

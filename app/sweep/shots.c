@@ -1,4 +1,5 @@
-/* Training what a few-shot run lacks: its draws are jobs of a set (sweep_work.h), or adapted by an inner rule. */
+/* Training the missing draws of a few-shot run: draws are jobs of a set (sweep_work.h), or are adapted by
+ * an inner loop. */
 #include "app/sweep/shots.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ struct fewshot_work shots__work(struct shots *x, const struct shots_task *t) {
                                   .self = x };
 }
 
-/* ---- what is stored of the whole ---- */
+/* ---- results stored with the few-shot run ---- */
 
 static void put_scores(struct shots *x, int64_t run, const char *split, const char *rows, int64_t step,
                        const struct fewshot_scores *s) {
@@ -116,7 +117,7 @@ static void keep_mean(struct shots *x, const struct fewshot_result *last, const 
     if (x->tasks > 1) keep_mean_of_tasks(x, last->k);
 }
 
-/* Where the tensors of a task's first draw go, or of another that is kept; caller frees. */
+/* Returns the path for the tensors of a task's first draw, or of another one that is stored; caller frees. */
 static char *folder_of(const struct shots *x, const struct shots_task *t, const struct fewshot_result *of,
                        bool first) {
     struct buf b = BUF_INIT;
@@ -126,7 +127,7 @@ static char *folder_of(const struct shots *x, const struct shots_task *t, const 
     return buf_take(&b);
 }
 
-/* The tensors that a draw left are the whole's too. */
+/* Adds the stored tensors of a draw to the few-shot run. */
 static int keep_files(struct shots *x, int64_t run, const struct shots_task *t,
                       const struct fewshot_result *of, struct err *e) {
     struct store_files f;
@@ -150,7 +151,7 @@ static int keep_files(struct shots *x, int64_t run, const struct shots_task *t,
     return rc;
 }
 
-/* A draw that is over: what it came to goes to the whole. */
+/* Copies the results of a finished draw to the few-shot run. */
 static int keep_result(struct shots *x, struct shots_task *t, struct fewshot_result *done, int64_t run,
                        struct err *e) {
     int k = done->k, draw = done->draw, rc = run && !x->joined ? keep_files(x, run, t, done, e) : 0;
@@ -178,7 +179,7 @@ static void keep_left_out(void *self, int cell, int seed, const char *why) {
     keep_result(x, task_at(x, cell), &r, 0, &ignored);
 }
 
-/* Takes what is over by now, whoever trained it. */
+/* Processes draws that have ended, in any process. */
 static int gather(void *self, struct err *e) {
     struct shots *x = self;
     bool left_out = false;
@@ -225,7 +226,7 @@ static void done_draw(void *self) {
     free(job);
 }
 
-/* Of the first k the first draw that was not left out keeps its tensors. */
+/* For the first k, the first draw that was not dropped stores its tensors. */
 static bool is_first(const struct shots *x, int cell, int draw) {
     const struct sweep_found *f = x->plan.entry[cell].found;
     for (int d = 0; d < draw; d++)
@@ -256,7 +257,7 @@ static int create_row(struct shots *x, struct shots_task *t, const struct fewsho
     return rc;
 }
 
-/* Opens a draw and its row; job->run 0: it is left out.  Where it fails nothing is left. */
+/* Opens a draw and its record; job->run 0: it is dropped.  A failure leaves nothing behind. */
 static int open_draw(struct shots *x, int cell, int seed, int64_t run, struct draw_job *job, struct err *e) {
     struct shots_task *t = task_at(x, cell);
     char *name = sweep_plan_draw(&x->plan, cell, seed);
@@ -290,7 +291,7 @@ static bool is_wanted(void *self, int cell, int seed) {
     return !x->only || (x->plan.entry[cell].found[seed].run == x->only);
 }
 
-/* ---- all of them ---- */
+/* ---- all draws ---- */
 
 static void on_event(void *self, const struct event *e) {
     struct shots *x = self;
@@ -300,7 +301,7 @@ static void on_event(void *self, const struct event *e) {
     pthread_mutex_unlock(&x->lock);
 }
 
-/* Somebody asks the whole to stop: so do all who share it. */
+/* A request to stop the few-shot run stops all processes that share it. */
 static void on_asked(void *self, int64_t run, enum store_control what) {
     struct shots *x = self;
     struct err ignored = ERR_INIT;
@@ -330,9 +331,9 @@ static int train_jobs(struct shots *x, int workers, struct err *e) {
     return rc;
 }
 
-/* ---- by an inner rule ---- */
+/* ---- adaptation by an inner loop ---- */
 
-/* A draw that was adapted outside of the jobs. */
+/* Records a draw that was adapted outside of the jobs. */
 static int put_draw(struct shots *x, struct draw_job *job, const struct fewshot_meta_draw *m, struct err *e) {
     const struct fewshot_result *r = &job->draw.result;
     struct stat st;
@@ -364,7 +365,8 @@ static bool is_asked_to_stop(struct shots *x) {
     return stop;
 }
 
-/* As many lacking draws of a task as there are workers, from *next on, in the order of k; returns how many. */
+/* Collects as many missing draws of a task as there are workers, from *next on, in the order of k; returns
+ * their number. */
 static int take_some(struct shots *x, int task, int *next, struct draw_job *job, int most, int *rc,
                      struct err *e) {
     int n = 0;
@@ -419,7 +421,7 @@ static int train_by_rule(struct shots *x, int workers, struct err *e) {
     return rc;
 }
 
-/* ---- the whole ---- */
+/* ---- the few-shot run ---- */
 
 static void change(struct shots *x, enum store_state state, const char *reason) {
     if (x->joined) return;
@@ -442,7 +444,7 @@ int shots_train(struct shots *x, int workers, struct err *e) {
     bool failed = rc && rc != ERR_INTERRUPTED;
     change(x, whole ? STORE_FINISHED : failed ? STORE_FAILED : STORE_STOPPED, failed ? e->text : NULL);
     if (rc == ERR_INTERRUPTED)
-        err_set(e, rc, "stopped with %d of %d draws; `petri resume %lld` goes on from there",
+        err_set(e, rc, "stopped with %d of %d draws; resume with `petri resume %lld`",
                 x->results.count, all_draws(x), (long long)x->id);
     struct err flushing = ERR_INIT;
     if (store_flush(x->store, &flushing) && !rc) {

@@ -11,7 +11,7 @@
 #include "core/base/text.h"
 #include "core/train/config/evidence.h"
 
-/* ---- which runs ---- */
+/* ---- selecting runs ---- */
 
 /* *of: what tells whether it counts; its key and weights are the caller's. */
 static int open_results(struct store *s, int64_t id, struct shots_results *out, struct evidence *of,
@@ -21,7 +21,7 @@ static int open_results(struct store *s, int64_t id, struct shots_results *out, 
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
     if (!run_row_is_fewshot(&run))
-        rc = err_set(e, ERR_USAGE, "run %lld is not of few shots: petri fewshot and petri adapt make such",
+        rc = err_set(e, ERR_USAGE, "run %lld is not a few-shot run; petri fewshot and petri adapt create them",
                      (long long)id);
     if (!rc) rc = evidence_key(run.config, run.parent, EVIDENCE_RUN, key, e);
     if (!rc) rc = shots_results(s, &run, out, e);
@@ -35,7 +35,7 @@ static int open_results(struct store *s, int64_t id, struct shots_results *out, 
     return rc;
 }
 
-/* Leaves out those that repeat another. */
+/* Omits runs that repeat another one. */
 static void leave_repeats_out(struct shots_group *g, struct evidence *of) {
     struct buf said = BUF_INIT;
     int kept = 0;
@@ -49,7 +49,7 @@ static void leave_repeats_out(struct shots_group *g, struct evidence *of) {
         }
         shots_results_release(&g->of[i]);
         if (!twice)
-            buf_printf(&said, "%srun %lld repeats run %lld (same description, seed and data%s)",
+            buf_printf(&said, "%srun %lld repeats run %lld (same configuration, seed and data%s)",
                        said.size ? "; " : "", (long long)of[i].run, (long long)of[i].counted,
                        of[i].differs ? "; different weights, so only the newest counts" : "");
     }
@@ -111,7 +111,7 @@ char *shots_label(const struct shots_results *r) {
 
 /* ---- over the tasks ---- */
 
-/* One draw's mean over the tasks; NaN where one has no value. */
+/* Returns the mean of one draw over the tasks; NaN if one has no value. */
 static double draw_over_tasks(const struct shots_results *r, int k, int draw) {
     double sum = 0;
     for (int t = 0; t < r->tasks; t++) {
@@ -153,7 +153,7 @@ static int largest_common_k(const struct shots_group *g) {
     return 0;
 }
 
-/* False where one of the runs has no value of the task. */
+/* Returns false if one of the runs has no value for the task. */
 static bool fill_gain(const struct shots_group *g, int k, const char *task, struct shots_gain *x) {
     *x = (struct shots_gain){ .task = task,
                               .value = xcalloc((size_t)g->runs, sizeof *x->value),

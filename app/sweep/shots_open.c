@@ -1,5 +1,5 @@
-/* Making a run of few shots, or taking one up again: model, rows, the run that its draws begin from, its
- * row. */
+/* Creating and resuming a few-shot run: model, data, the run from which its draws are initialized, its
+ * record. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "core/train/use/retrieve.h"
 
 static const double usual_epochs = 100;
-/* A draw is an ordinary run of one task, also of a method that by itself would be learned over episodes. */
+/* A draw is an ordinary run of one task, also for methods that are usually trained on episodes. */
 static const char of_a_draw[] = "single";
 
 static struct shots *shots_alloc(struct store *s, struct shots_hook hook) {
@@ -65,9 +65,9 @@ void shots__key_name(const char *task, char out[PLAN_TASK]) {
         if ((unsigned char)*s <= ' ' || strchr("/.,=:\"'", *s)) *s = '-';
 }
 
-/* ---- what it is made of ---- */
+/* ---- config ---- */
 
-/* The run that draws begin from: its config into *c. */
+/* Reads the config of the run from which draws are initialized into *c. */
 static int open_parent(struct shots *x, const char *given, struct run_config *c, struct err *e) {
     struct buf said = BUF_INIT;
     if (record_config(x->store, x->parent, c, e)) return e->code;
@@ -93,7 +93,7 @@ static void shots_open_set_regime(struct shots *x) {
     free(text);
 }
 
-/* The run's own config or, with a method of its own, the request's on the run's model. */
+/* The config of that run or, with another method, the request's on the model of that run. */
 static int begin_config(struct shots *x, const struct shots_request *r, struct err *e) {
     struct run_config parent;
     if (!x->parent) {
@@ -104,7 +104,7 @@ static int begin_config(struct shots *x, const struct shots_request *r, struct e
     if (open_parent(x, r->model, &parent, e)) return e->code;
     if (!r->method_said) {
         x->c = parent;
-        method_forget_runs(&x->c.method); /* they begin with the run's values */
+        method_forget_runs(&x->c.method); /* they are initialized from the run */
         config_put(&x->c, "teachers", NULL);
         return 0;
     }
@@ -128,16 +128,16 @@ static void set_options(struct shots *x, const struct shots_request *r) {
     if (r->eval_rows >= 0) c->eval_rows = (int)r->eval_rows;
     if (r->seed >= 0) c->seed = (uint64_t)r->seed;
     if (c->accumulate > c->batch || r->how.per_class) c->accumulate = 1;
-    if (c->warmup >= 1) c->warmup = 0; /* steps of a longer run */
-    if (config_is_meta(c)) xreplace(&c->metric, NULL); /* that of episodes is none of the tasks' */
+    if (c->warmup >= 1) c->warmup = 0; /* refers to the steps of a longer run */
+    if (config_is_meta(c)) xreplace(&c->metric, NULL); /* the metric of episodes does not apply to tasks */
     config_put(c, "regime", of_a_draw);
     xreplace(&c->episodes, NULL);
 }
 
-/* Whether the run's inner rule adapts. */
+/* Returns whether the run's inner loop adapts. */
 static bool by_rule(const struct shots *x) { return x->meta && !x->how.other; }
 
-/* A task's rows, read; its config complete. */
+/* Reads the data of a task and completes its config. */
 static int shots_open_complete_task(struct shots *x, int i, struct err *e) {
     struct shots_task *t = &x->of[i];
     const char *name = config_task_name(&x->c, i);
@@ -145,7 +145,7 @@ static int shots_open_complete_task(struct shots *x, int i, struct err *e) {
     if (shots__open_task(x, t, e)) return e->code;
     struct task *task = &t->task;
     const struct run_tasks one = { 1, &task };
-    char *called = x->how.files ? xstrdup(*name ? name : t->c.task) : NULL; /* a draw's file is no name */
+    char *called = x->how.files ? xstrdup(*name ? name : t->c.task) : NULL; /* not a draw's file */
     config_settle(&t->c,
                   t->c.form == FORM_TEXT || (t->c.form == FORM_AUTO && arch_generates(&x->model->arch)));
     int rc = config_complete(&t->c, x->model, &one, e);
@@ -158,7 +158,7 @@ static int shots_open_complete_task(struct shots *x, int i, struct err *e) {
     return 0;
 }
 
-/* What all have in common goes to the run's config. */
+/* Copies the settings common to all tasks to the run's config. */
 static void complete_all(struct shots *x) {
     struct run_config *c = &x->c;
     struct buf name = BUF_INIT;
@@ -193,8 +193,8 @@ static int check_common(struct shots *x, const struct plan *p, struct err *e) {
     if (taken) return 0;
     return err_set(
         e, ERR_USAGE,
-        "--from %lld: that run's method has nothing that this one could begin with: no module of both is the "
-        "same",
+        "--from %lld: this method cannot be initialized from that run: they have no module in "
+        "common",
         (long long)x->parent);
 }
 
@@ -273,32 +273,32 @@ static int check_task(struct shots *x, int i, struct err *e) {
     return fewshot_check(&w, e);
 }
 
-/* What an inner rule has no use for. */
+/* Rejects options that do not apply to an inner loop. */
 static int check_rule(const struct shots *x, const struct shots_request *r, struct err *e) {
     if (!by_rule(x)) return 0;
     const char *idle = r->lr > 0 ? "lr" : r->tune_said ? "tune" : r->start_said ? "start" : NULL;
     if (idle)
-        return err_set(e, ERR_USAGE, "--%s: run %lld was learned over episodes: its inner loop decides that",
+        return err_set(e, ERR_USAGE, "--%s: not available: run %lld was trained on episodes, and its inner loop sets it",
                        idle, (long long)x->parent);
     const char *unkept = fewshot_meta_unkept(x->meta);
     if (r->how.keep && unkept)
-        return err_set(e, ERR_USAGE, "--keep: no tensors of draws are kept: %s", unkept);
+        return err_set(e, ERR_USAGE, "--keep: the tensors of draws cannot be stored: %s", unkept);
     struct buf said = BUF_INIT;
-    if (unkept) text_line(&said, "no tensors of draws are kept: %s", unkept);
+    if (unkept) text_line(&said, "the tensors of draws are not stored: %s", unkept);
     shots__say(x, &said);
     if (r->steps > FEWSHOT_META_STEPS)
-        return err_set(e, ERR_USAGE, "--steps %lld: of a run that was learned over episodes %d at most",
+        return err_set(e, ERR_USAGE, "--steps %lld: at most %d for a run that was trained on episodes",
                        (long long)r->steps, FEWSHOT_META_STEPS);
     return 0;
 }
 
-/* A draw is one classifier's training: what makes heads of episodes is learned before. */
+/* A draw trains a single classifier: networks that generate heads from episodes must be trained before. */
 static int check_head(const struct shots *x, struct err *e) {
     if (by_rule(x) || !x->c.method.generated.on) return 0;
     return err_set(
         e, ERR_USAGE,
-        "--method: its generated head is made for the classes of an episode, which a run learns first: petri "
-        "train --regime meta with this method, then petri fewshot --from RUN; or leave + generated-head out");
+        "--method: its head is generated for the classes of an episode, which must be learned first: use petri "
+        "train --regime meta with this method, then petri fewshot --from RUN; or omit + generated-head");
 }
 
 static int shots_open_make(struct shots *x, const struct shots_request *r, struct err *e) {
@@ -384,7 +384,7 @@ int shots_new(struct store *s, const struct shots_request *r, struct shots_hook 
     return rc;
 }
 
-/* ---- again ---- */
+/* ---- resuming ---- */
 
 int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **all, struct err *e) {
     char *name = xprintf("run %lld", (long long)run->id);
@@ -393,7 +393,7 @@ int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **a
     if (!*all) return e->code;
     const json_t *o = json_object_get(*all, "fewshot");
     int rc = o ? fewshot_from_json(o, how, e)
-               : err_set(e, ERR_INPUT, "run %lld: its config does not say how its draws are made",
+               : err_set(e, ERR_INPUT, "run %lld: its config does not describe its draws",
                          (long long)run->id);
     if (!rc) return 0;
     json_decref(*all);
@@ -449,7 +449,7 @@ static int shots_open_recall(struct shots *x, const struct store_run *run, const
     return recall_tasks(x, e);
 }
 
-/* Owns it, or trains draws of one that another process owns. */
+/* Takes ownership of the run, or trains draws of one that another process owns. */
 static int take_over(struct shots *x, const struct store_run *run, struct err *e) {
     x->joined = store_state_is_live(run->state) && !by_rule(x);
     int rc = sweep_plan_open(&x->plan, x->store, run->sweep, e);
@@ -470,7 +470,7 @@ int shots_resume(struct store *s, int64_t run, const char *model, struct shots_h
         rc = store_run(s, run, &stored, e);
     }
     if (!rc) {
-        rc = finished ? err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train",
+        rc = finished ? err_set(e, ERR_USAGE, "run %lld is finished and cannot be resumed",
                                 (long long)run)
                       : shots_open_recall(x, &stored, model, e);
         if (!rc) rc = take_over(x, &stored, e);

@@ -1,4 +1,4 @@
-/* Looking at a run of few shots in the history, and at its draws. */
+/* Reading a few-shot run and its draws from the database. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ struct draws_read {
     struct fewshot_results *out;
 };
 
-/* Of a cell's draw nothing is known yet. */
+/* A draw of a cell without a run. */
 static struct fewshot_result draw_of(const struct sweep_plan *p, int cell, int seed) {
     char **value = p->cells.cell[cell].value;
     int64_t k = 0;

@@ -1,4 +1,4 @@
-/* The tasks of a run of few shots: which, and their rows. */
+/* The tasks of a few-shot run and their data. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "core/data/leopard.h"
 #include "core/train/config/complete.h"
 
-enum { LEAST_EVAL = 100 }; /* rows of an eval file: fewer say nothing */
+enum { LEAST_EVAL = 100 }; /* examples of an eval file: fewer are not informative */
 
 void shots__task_release(struct shots_task *t) {
     if (t->opened) task_release(&t->task);
@@ -40,7 +40,7 @@ static void shots_rows_leave_out(struct shots *x, const char *task, const char *
     json_put(&x->left_out, "task:%s,why:%s}", task, why);
 }
 
-/* Classes and pair of a task of the layout; a task that cannot be scored is left out. */
+/* Reads the classes and text pair of a task in the layout; a task that cannot be evaluated is dropped. */
 static int shots_rows_read_classes(struct shots *x, struct shots_task *t, const char *name, bool *usable,
                                    struct err *e) {
     char why[160];
@@ -54,12 +54,12 @@ static int shots_rows_read_classes(struct shots *x, struct shots_task *t, const 
         return rc;
     }
     if (rc) snprintf(why, sizeof why, "it has no eval file");
-    else snprintf(why, sizeof why, "its eval file has %zu rows, fewer than %d", rows, LEAST_EVAL);
+    else snprintf(why, sizeof why, "its eval file has %zu examples, fewer than %d", rows, LEAST_EVAL);
     shots_rows_leave_out(x, name, why);
     return 0;
 }
 
-/* The first draw of the run's that can be read stands for the train rows. */
+/* Uses the first readable draw as the training set. */
 static char *some_draw(const struct shots *x, const char *prefix) {
     for (int i = 0; i < x->how.ks; i++)
         for (int d = 0; d < x->how.draws; d++) {
@@ -91,7 +91,7 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
                           struct run_config *rows, struct err *e) {
     for (int i = 0; i < x->how.ks; i++)
         if (!has_draws(x, l->prefix, x->how.k[i]))
-            return err_set(e, ERR_NOT_FOUND, "%s: has no draw of %d rows a class (%s_train_D_%d.json)",
+            return err_set(e, ERR_NOT_FOUND, "%s: no draws with %d examples per class were found (%s_train_D_%d.json)",
                            l->name, x->how.k[i], l->prefix, x->how.k[i]);
     config_init(rows);
     rows->train_file = some_draw(x, l->prefix);
@@ -101,7 +101,7 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
     rows->label_column = xstrdup("label");
     rows->regression = 0;
     if (rows->train_file) return 0;
-    return err_set(e, ERR_INPUT, "%s: none of its draws can be read", l->name);
+    return err_set(e, ERR_INPUT, "%s: none of its draws is valid", l->name);
 }
 
 static int add_leopard(struct shots *x, const struct leopard_task *l, struct err *e) {
@@ -118,7 +118,7 @@ static int add_leopard(struct shots *x, const struct leopard_task *l, struct err
     return rc;
 }
 
-/* All parts of --tasks are of the layout, or none is. */
+/* Either all parts of --tasks use the layout, or none does. */
 static int find_leopards(struct shots *x, const char *what, bool *found, struct err *e) {
     char *copy = xstrdup(what), *rest = copy, *part;
     int rc = 0, of_layout = 0, parts = 0;
@@ -134,14 +134,14 @@ static int find_leopards(struct shots *x, const char *what, bool *found, struct 
     }
     free(copy);
     if (!rc && of_layout && of_layout < parts)
-        rc = err_set(e, ERR_USAGE, "--tasks %s: folders of draws and other tasks do not go into one table",
+        rc = err_set(e, ERR_USAGE, "--tasks %s: folders of draws and other tasks cannot be mixed",
                      what);
     *found = of_layout > 0;
-    if (!rc && *found && !x->tasks) rc = err_set(e, ERR_INPUT, "--tasks %s: no task is left", what);
+    if (!rc && *found && !x->tasks) rc = err_set(e, ERR_INPUT, "--tasks %s: all tasks were dropped", what);
     return rc;
 }
 
-/* A single task's rows are the config's own. */
+/* The data of a single task is that of the config. */
 static void be_single(struct shots *x) {
     struct run_config one;
     config_of_task(&x->c, 0, &one);
@@ -170,7 +170,7 @@ int shots__find_tasks(struct shots *x, const char *what, struct err *e) {
     return rc;
 }
 
-/* ---- reading them ---- */
+/* ---- reading the data ---- */
 
 static int find_classes(struct shots_task *t, struct err *e) {
     size_t rows;
@@ -190,7 +190,7 @@ int shots__open_task(struct shots *x, struct shots_task *t, struct err *e) {
     struct task_source s = config_source(&t->c, NULL);
     if (!x->model->tokenizer)
         return err_set(e, ERR_INPUT,
-                       "%s: has no tokenizer (tokenizer.json or vocab.txt), so no text can be read",
+                       "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
                        x->model->folder);
     if (x->how.files && find_classes(t, e)) return e->code;
     if (x->how.files) of_files(t, &s);
@@ -199,12 +199,12 @@ int shots__open_task(struct shots *x, struct shots_task *t, struct err *e) {
     return run_prepare_task(&t->c, x->model, &t->task, e);
 }
 
-/* What of the classes a draw lacks; false: nothing. */
+/* Reports a class that the draw lacks; returns false if it has all. */
 static bool lacks(const struct dataset *d, char why[200]) {
     for (int c = 0; c < d->classes; c++) {
         if (d->class_rows[c]) continue;
         char *shown = text_visible(d->class_name[c], strlen(d->class_name[c]));
-        snprintf(why, 200, "it has no row of class %.100s", shown);
+        snprintf(why, 200, "it has no examples of class %.100s", shown);
         free(shown);
         return true;
     }
@@ -224,7 +224,7 @@ int shots__draw(void *self, int k, int draw, struct task *out, char why[200], st
     of_files(t, &s);
     int rc = 0;
     if (!file_exists(path)) {
-        snprintf(why, 200, "its file is not there");
+        snprintf(why, 200, "its file does not exist");
     } else if (task_open(out, &s, &own)) {
         if (own.code == ERR_INPUT) snprintf(why, 200, "%s", own.text);
         else {

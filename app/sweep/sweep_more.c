@@ -1,4 +1,4 @@
-/* Further values and seeds of a sweep. */
+/* Adding values and seeds to a sweep. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,30 +17,30 @@ static bool same_texts(const struct sweep_plan *p, int cell, const struct sweep_
 static int same_cell(const struct sweep_plan *p, int cell, const struct sweep_plan *other) {
     for (int i = 0; i < other->cells.count; i++)
         if (same_texts(p, cell, other, i)) return i;
-    BUG("a sweep lost a cell by what was added");
+    BUG("an extension removed a cell of the sweep");
 }
 
-/* That no run of before is lost: the first seed is the same in both. */
+/* Checks that no existing run is lost: the first seed is the same in both. */
 static int check_cells(const struct sweep_plan *p, const struct sweep_plan *now, struct err *e) {
     for (int i = 0; i < p->cells.count; i++) {
         if (!p->entry[i].valid) continue;
         const struct sweep_entry *x = &now->entry[same_cell(p, i, now)];
-        if (x->twin) continue; /* its runs are another cell's too */
+        if (x->twin) continue; /* its runs are also those of another cell */
         if (!x->valid)
             return err_set(e, ERR_USAGE,
-                           "cell %d of sweep %lld is no run any more, so the sweep cannot be extended: %s",
+                           "cell %d of sweep %lld is no longer valid, so the sweep cannot be extended: %s",
                            i + 1, (long long)p->id, x->reason);
         if (!sweep_entry_same(&p->entry[i], x))
             return err_set(
                 e, ERR_USAGE,
-                "cell %d of sweep %lld would be other runs than those that it has: its rows, its model or "
-                "what they are completed by changed since; begin a sweep of its own",
+                "cell %d of sweep %lld cannot be extended: its data, its model or its default "
+                "settings have changed since; start a new sweep",
                 i + 1, (long long)p->id);
     }
     return 0;
 }
 
-/* A copy by way of its record, which says all. */
+/* Copies it through its record, which is complete. */
 static int copy_spec(const struct sweep_plan *p, struct sweep_spec *out, struct err *e) {
     struct buf b = BUF_INIT;
     sweep_json(&p->spec, &b);

@@ -16,7 +16,7 @@
 #include "core/method/size.h"
 #include "core/train/config/evidence.h"
 
-/* By how much of a hundred a size may differ from what was asked for before that is marked. */
+/* Relative difference of sizes, in percent, above which it is marked. */
 static const double SIZE_NEAR = 3;
 
 /* ---- cells ---- */
@@ -45,7 +45,7 @@ static void entries_make(struct sweep_plan *p) {
     }
 }
 
-/* The cell's method in the size of --size-of's. */
+/* Sets the cell's method to the size of --size-of's. */
 static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struct err *e) {
     struct sweep_entry *x = &p->entry[cell];
     struct size_fit fit;
@@ -62,12 +62,12 @@ static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struc
     return 0;
 }
 
-/* By how many percent the cell keeps more values than it should. */
+/* Returns by how many percent the cell stores more parameters than requested. */
 static double size_beside(const struct sweep_entry *x) {
     return x->wanted ? 100.0 * ((double)x->kept / (double)x->wanted - 1) : 0;
 }
 
-/* As members: what --size-of made of the cell; nothing where it is as it is said. */
+/* Writes the result of --size-of as members; nothing if the cell is unchanged. */
 static void sweep_runs_add_size(const struct sweep_entry *x, struct buf *b) {
     if (!x->method) return;
     json_put(b, "method:%s,kept:%jd,wanted:%jd", x->method, x->kept, x->wanted);
@@ -80,9 +80,9 @@ static void sweep_runs_add_near(const struct sweep_entry *x, struct buf *b) {
 char *sweep_plan_size(const struct sweep_plan *p, int cell) {
     const struct sweep_entry *x = &p->entry[cell];
     if (!x->method || !x->valid) return NULL;
-    return xprintf("%s keeps %lld values, %+.1f %% beside the %lld of %s%s", x->method, (long long)x->kept,
+    return xprintf("%s stores %lld parameters, %+.1f%% compared with the %lld of %s%s", x->method, (long long)x->kept,
                    size_beside(x), (long long)x->wanted, p->spec.size_of,
-                   fabs(size_beside(x)) <= SIZE_NEAR ? "" : ": NO EQUAL SIZE");
+                   fabs(size_beside(x)) <= SIZE_NEAR ? "" : ": SIZES DIFFER");
 }
 
 static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
@@ -96,7 +96,7 @@ static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct co
     g->size = buf_take(&b);
 }
 
-/* What a run of the cell would be, without making it. */
+/* Completes the config of a cell's run, without creating it. */
 static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *e) {
     struct sweep_entry *x = &p->entry[cell];
     struct run_config c;
@@ -105,7 +105,8 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     if (!rc) rc = jobs_complete(j, &c, &x->trained, e);
     double most = p->spec.budget[BUDGET_TRAINED];
     if (!rc && most > 0 && (double)x->trained > most)
-        rc = err_set(e, ERR_USAGE, "it trains %lld values, the budget is %.0f", (long long)x->trained, most);
+        rc = err_set(e, ERR_USAGE, "it has %lld trainable parameters, and the budget is %.0f",
+                     (long long)x->trained, most);
     if (!rc) expected_note(x, &c);
     if (!rc) rc = halving_prepare(p, cell, &c, e);
     if (!rc) rc = tune_prepare(p, cell, &c, j, e);
@@ -124,14 +125,14 @@ bool sweep_entry_same(const struct sweep_entry *a, const struct sweep_entry *b) 
     return !strcmp(a->key[0], b->key[0]);
 }
 
-/* A cell whose runs an earlier one has counts once: its runs would be told as so many more. */
+/* A cell whose runs are those of an earlier one counts once; otherwise its runs would be counted twice. */
 static void refuse_twin(struct sweep_plan *p, int cell) {
     struct sweep_entry *x = &p->entry[cell];
     for (int i = 0; i < cell && x->valid; i++) {
         if (!p->entry[i].valid || !sweep_entry_same(&p->entry[i], x)) continue;
         x->valid = false;
         x->twin = true;
-        x->reason = xprintf("its runs are those of cell %d: two spellings of one", i + 1);
+        x->reason = xprintf("its runs are those of cell %d, with a different spelling", i + 1);
     }
 }
 
@@ -153,7 +154,7 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
     }
     if (valid) return e->code = 0;
     return p->cells.count > 1
-               ? err_prefix(e, "none of %d cells is a run, the first for this reason", p->cells.count)
+               ? err_prefix(e, "none of %d cells is valid; the first one", p->cells.count)
                : e->code;
 }
 
@@ -169,7 +170,7 @@ int sweep_plan_of_draws(struct sweep_plan *p, struct sweep_spec *spec, int64_t t
 int sweep_plan_no_draws(const struct sweep_plan *p, struct err *e) {
     return !p->draws ? 0
                      : err_set(e, ERR_USAGE,
-                               "sweep %lld is the draws of a few-shot run: petri resume goes on with that run",
+                               "sweep %lld contains the draws of a few-shot run; use petri resume with that run",
                                (long long)p->id);
 }
 
@@ -219,7 +220,7 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
     buf_puts(b, "]}");
 }
 
-/* What it is called: the note of a set of draws says it. */
+/* Returns its name; a set of draws is named by its note. */
 static char *plan_text(const struct sweep_plan *p) {
     return p->draws && p->spec.note ? xstrdup(p->spec.note) : sweep_text(&p->spec);
 }
@@ -253,7 +254,7 @@ static int take_spec(void *self, int count, const struct store_cell *cells) {
 static int sweep_runs_read_entries(const char *name, struct sweep_plan *p, const json_t *cells,
                                    struct err *e) {
     if ((int)json_array_size(cells) != p->cells.count)
-        return err_set(e, ERR_INPUT, "%s: its record has %zu cells, its lists cross to %d", name,
+        return err_set(e, ERR_INPUT, "%s: its record has %zu cells, and its lists define %d", name,
                        json_array_size(cells), p->cells.count);
     for (int i = 0; i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
@@ -281,7 +282,7 @@ int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record
     sweep_init(&p->spec);
     char *spec = json_dumps(json_object_get(record, "spec"), JSON_COMPACT);
     int rc = spec ? sweep_from_json(name, spec, strlen(spec), &p->spec, e)
-                  : err_set(e, ERR_INPUT, "%s: no spec in its record", name);
+                  : err_set(e, ERR_INPUT, "%s: its record has no \"spec\"", name);
     if (!rc) rc = sweep_expand(&p->spec, &p->cells, e);
     if (!rc) {
         entries_make(p);
@@ -299,7 +300,7 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
     int rc = store_sql(s, sql, (struct store_rows){ .self = &row, .row = take_spec }, e);
     free(sql);
     if (!rc && !row.text)
-        rc = err_set(e, ERR_NOT_FOUND, "there is no sweep %lld; `petri sweep` lists them", (long long)id);
+        rc = err_set(e, ERR_NOT_FOUND, "sweep %lld does not exist; `petri sweep` lists all", (long long)id);
     if (rc) return rc;
     char *name = xprintf("sweep %lld", (long long)id);
     json_t *root = json_parse(name, row.text, strlen(row.text), e);
@@ -318,7 +319,7 @@ static int sweep_runs_by_key(const void *a, const void *b) {
     return strcmp(((const struct sweep_place *)a)->key, ((const struct sweep_place *)b)->key);
 }
 
-/* Where each key stands, for a search. */
+/* An index of keys. */
 static void index_keys(struct sweep_plan *p) {
     free(p->place);
     p->places = 0;
@@ -366,7 +367,7 @@ static int learn_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-/* How a run stands by now, in the columns of RUN_STATE. */
+/* The state of a run, in the columns of RUN_STATE. */
 #define RUN_STATE "id, state, sweep, step, ended, weights_sha256"
 static void take_state(const struct sweep_plan *p, struct sweep_known *k, const struct store_cell *cells) {
     int state = store_state_by_name(cells[1].text);
@@ -387,7 +388,7 @@ static int state_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-/* A draw's run with its cell, or without a number the key of one that is left out. */
+/* A draw's run with its cell, or, without an id, the key of a dropped one. */
 static int draw_row(void *self, int count, const struct store_cell *cells) {
     struct sweep_plan *p = self;
     const char *last = cells[6].text;
@@ -405,7 +406,7 @@ static int draw_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-/* All in one question, which is asked for each draw. */
+/* A single query, because it is run for each draw. */
 static int find_draws(struct sweep_plan *p, struct store *s, struct err *e) {
     p->known_count = 0;
     char *sql = xprintf("SELECT " RUN_STATE ", cell FROM run WHERE sweep = %lld AND cell IS NOT NULL AND trashed "
@@ -416,7 +417,7 @@ static int find_draws(struct sweep_plan *p, struct store *s, struct err *e) {
     return rc;
 }
 
-/* Runs that came since, then how all stand. */
+/* Reads new runs, then the state of all. */
 static int find_runs(struct sweep_plan *p, struct store *s, struct err *e) {
     int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
     char *sql = xprintf("SELECT id, config, parent FROM run WHERE id > %lld AND (sweep IS NULL OR cell IS NULL) "
@@ -427,7 +428,7 @@ static int find_runs(struct sweep_plan *p, struct store *s, struct err *e) {
                                (struct store_rows){ .self = p, .row = state_row }, e);
 }
 
-/* Of finished runs that repeat one another one is a cell's. */
+/* Of finished runs that repeat each other, one counts for a cell. */
 static void settle_known(struct sweep_plan *p) {
     struct evidence *of = xcalloc(p->known_count + 1, sizeof *of);
     size_t n = 0;
@@ -448,7 +449,7 @@ static void settle_known(struct sweep_plan *p) {
     free(of);
 }
 
-/* What failed elsewhere is tried here. */
+/* Runs that failed elsewhere are tried here. */
 static void consider(const struct sweep_known *k, bool draw, struct sweep_found *f) {
     bool done = k->state == STORE_FINISHED;
     if (!k->there || k->repeat || (!k->own && !done) || (f->over && !done)) return;
@@ -559,7 +560,7 @@ int sweep_plan_lacking(const struct sweep_plan *p) {
     return n;
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
 void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct expected_time *t,
                      struct buf *out) {
@@ -599,9 +600,9 @@ static int taken_row(void *self, int count, const struct store_cell *cells) {
     int64_t runs = cells[2].integer;
     (void)count;
     json_put(t->json, "{version:%s,kernel:%s,runs:%jd}", version, kernel, runs);
-    buf_printf(t->lines, "%lld run%s taken from the history, made by %s, kernel %s\n", (long long)runs,
-               runs == 1 ? " is" : "s are", version ? version : "a petri of a version not known",
-               kernel ? kernel : "not known");
+    buf_printf(t->lines, "%lld existing run%s, trained by %s, kernel %s\n", (long long)runs,
+               runs == 1 ? "" : "s", version ? version : "an unknown version of petri",
+               kernel ? kernel : "unknown");
     return 0;
 }
 
@@ -623,7 +624,7 @@ int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *js
         size_t at = first_place(p, k->key);
         if (k->differs && !k->repeat && at < p->places && !strcmp(p->place[at].key, k->key))
             buf_printf(lines,
-                       "run %lld counts for its cell and seed: runs of them have different weights, and it "
+                       "run %lld counts for its cell and seed: several runs have different weights, and it "
                        "is the newest\n",
                        (long long)k->run);
     }
@@ -642,7 +643,7 @@ struct failures {
     struct side_by_side *out;
 };
 
-/* A run that could not be begun: its cell says why, unless it was done since. */
+/* Records the reason of a run that could not be started with its cell, unless it was trained later. */
 static int failure_row(void *self, int count, const struct store_cell *cells) {
     const struct failures *f = self;
     struct sweep_plan *p = f->plan;
@@ -664,7 +665,7 @@ static int take_failures(struct sweep_plan *p, struct store *s, struct side_by_s
     return rc;
 }
 
-/* Whether an option's own text has the axis: others say a part of an axis that is told anyway. */
+/* Returns whether the axis is in the text of an option itself, not part of another axis. */
 static bool is_outer(const struct sweep_spec *s, int axis) {
     char *mention = xprintf("{%s}", s->axis[axis].key);
     bool found = false;
@@ -682,7 +683,7 @@ static char *cell_name(const struct sweep_plan *p, int cell) {
         bool method = !strcmp(key, "method");
         buf_printf(&b, "%s%s%s%s", b.size ? " " : "", method ? "" : key, method ? "" : "=", v);
     }
-    return b.size ? buf_take(&b) : xstrdup("the one cell");
+    return b.size ? buf_take(&b) : xstrdup("single cell");
 }
 
 int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {

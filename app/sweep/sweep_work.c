@@ -8,16 +8,16 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 
-/* How often what others do is looked at, where there is nothing to do here. */
+/* Interval of polling for changes by other processes when there is nothing to do here. */
 enum { LOOK_MS = 200 };
 
-/* What may be begun: a cell's run with a seed, or a leader's run at a rate. */
+/* A run to start: a cell's run with a seed, or a leader's run at a learning rate. */
 struct unit_of_work {
     int cell, seed, rate; /* seed or rate −1 */
-    double lr;            /* at that rate, whose place changes when there are more */
+    double lr;            /* that learning rate; its index changes when rates are added */
     char key[65];
 };
-/* A run that this process has begun and holds. */
+/* A run that this process has started and holds. */
 struct in_work {
     struct unit_of_work unit;
     int64_t run;
@@ -30,16 +30,16 @@ struct sweep_work {
     struct sweep_worker how;
     struct in_work *live;
     int live_count;
-    /* of each cell and seed */
-    int *tried;      /* begun here before: with which rung before it, and one more */
+    /* per cell and seed */
+    int *tried;      /* started here before: its rung then, plus 1 */
     bool *
-        resumable; /* what stands there as stopped was so before this began: what is stopped since stays so */
-    int64_t asked;   /* when all were asked to stop, before this began */
-    int64_t look_at; /* when to look for what others did, clock_ms */
+        resumable; /* stopped before this work began; runs stopped since then stay stopped */
+    int64_t asked;   /* time of the last request to stop all, before this work began */
+    int64_t look_at; /* next time to poll for changes by other processes, clock_ms */
     bool stopping;
-    bool looked;     /* the last step has looked for what others did */
-    bool spent;      /* the budget is used up: what was begun goes on, nothing else is begun */
-    char (*tried_rate)[65]; /* keys of runs at rates, begun here before */
+    bool looked;     /* the last step polled for changes by other processes */
+    bool spent;      /* the budget is spent: active runs continue, no others are started */
+    char (*tried_rate)[65]; /* keys of tuning runs started here before */
     size_t tried_rates, tried_room;
 };
 
@@ -106,7 +106,7 @@ void sweep_work_free(struct sweep_work *w) {
 }
 
 void sweep_work_stop(struct sweep_work *w) {
-    struct err ignored = ERR_INIT; /* over already */
+    struct err ignored = ERR_INIT; /* already ended */
     w->stopping = true;
     for (int i = 0; i < w->live_count; i++) jobs_stop(w->jobs, w->live[i].run, &ignored);
 }
@@ -117,10 +117,10 @@ int64_t sweep_work_run(const struct sweep_work *w) { return w->live_count ? w->l
 
 /* ---- runs of this process ---- */
 
-/* The reason stays with the cell. */
+/* The reason is stored with the cell. */
 static int keep_failure(struct sweep_work *w, const struct unit_of_work *u, const struct err *why,
                         struct err *e) {
-    char *what = u->rate >= 0 ? xprintf("rate %g", u->lr)
+    char *what = u->rate >= 0 ? xprintf("learning rate %g", u->lr)
                               : xprintf("seed %llu", (unsigned long long)w->plan->spec.seed[u->seed]);
     char *line = xprintf("cell %d, %s: %s", u->cell + 1, what, why->text);
     w->how.say(w->how.self, line);
@@ -129,7 +129,7 @@ static int keep_failure(struct sweep_work *w, const struct unit_of_work *u, cons
     return store_sweep_failure(w->store, w->plan->id, u->key, why->text, e);
 }
 
-/* Lets go of what is over.  *any: something was. */
+/* Releases ended runs.  *any: there were some. */
 static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
     int rc = 0;
     for (int i = 0; !rc && i < w->live_count;) {
@@ -141,7 +141,7 @@ static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
         }
         if (jobs_failure(w->jobs, x.run, &why))
             rc = w->how.begin ? (*e = why, why.code) : keep_failure(w, &x.unit, &why, e);
-        else rc = store_flush(w->store, e); /* whoever has the hold next reads what came of it */
+        else rc = store_flush(w->store, e); /* the next holder reads its results */
         store_let_go(w->store, x.unit.key);
         w->live[i] = w->live[--w->live_count];
         *any = true;
@@ -162,8 +162,8 @@ static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_
     return rc;
 }
 
-/* The hold is ours, and what the history has is known: begins the run, or goes on with it.  *begun false:
- * another process has it in work. */
+/* Starts or resumes the run; the hold is ours and the state is current.  *begun false: another process is
+ * training it. */
 static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
     struct err why = ERR_INIT;
     int64_t run = found(w, u).run;
@@ -195,7 +195,7 @@ static bool is_held_here(const struct sweep_work *w, const char *key) {
     return false;
 }
 
-/* Whether this process could begin it, by what is known. */
+/* Returns whether this process could start it, as far as is known. */
 static bool is_open(const struct sweep_work *w, const struct unit_of_work *u) {
     struct sweep_found f = found(w, u);
     bool mine = u->rate >= 0 || !w->how.mine || w->how.mine(w->how.self, u->cell, u->seed);
@@ -207,8 +207,8 @@ static bool is_open(const struct sweep_work *w, const struct unit_of_work *u) {
     return *u->key && mine && !f.over && !stopped && !was_tried(w, u) && !is_held_here(w, u->key);
 }
 
-/* Looks after the budget, and begins a run only while nobody else does either, so that two do not spend the
- * same. */
+/* Checks the budget, and starts a run only while no other process does, so that two do not spend the same
+ * budget. */
 static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
     char *why = NULL, *name = xprintf("b%015llx", (unsigned long long)w->plan->id);
     bool fresh = !found(w, u).run, held = !fresh;
@@ -216,7 +216,7 @@ static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool
     if (!rc && held && fresh) rc = sweep_plan_spent(w->plan, w->store, &why, e);
     if (why && !w->spent) {
         char *line = xprintf(
-            "the budget is used up: %s; `petri sweep resume %lld --budget …` goes on with another", why,
+            "the budget is spent: %s; `petri sweep resume %lld --budget …` continues with another one", why,
             (long long)w->plan->id);
         w->how.say(w->how.self, line);
         free(line);
@@ -229,12 +229,12 @@ static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool
     return rc;
 }
 
-/* Whether it is still what stands at its place. */
+/* Returns whether the run at its place is still the same. */
 static bool sweep_work_is_there(const struct sweep_work *w, const struct unit_of_work *u) {
     return !strcmp(unit(w, u->cell, u->seed, u->rate).key, u->key);
 }
 
-/* Takes the hold and looks once more. */
+/* Takes the hold and checks again. */
 static int try_one(struct sweep_work *w, const struct unit_of_work *u, struct err *e) {
     bool held, begun = false;
     int rc = store_hold(w->store, u->key, &held, e);
@@ -245,8 +245,8 @@ static int try_one(struct sweep_work *w, const struct unit_of_work *u, struct er
     return rc;
 }
 
-/* The next that is open from *step on, counted through: rates first, then seed by seed, so that whole pairs
- * are there early. */
+/* Returns the next open run from *step on: tuning runs first, then seed by seed, so that pairs are complete
+ * early. */
 static bool next_open(const struct sweep_work *w, int *step, struct unit_of_work *u) {
     int cells = w->plan->cells.count, rates = cells * TUNE_RATES, all = rates + cells * w->plan->spec.seeds;
     while (*step < all) {
@@ -267,7 +267,7 @@ static int sweep_work_fill(struct sweep_work *w, struct err *e) {
     return rc;
 }
 
-/* Something that others do, or that they leave when they end. */
+/* Returns whether other processes are working on something, or may leave something behind. */
 static bool is_left(const struct sweep_work *w) {
     struct unit_of_work u;
     int step = 0;
@@ -299,7 +299,7 @@ int sweep_work_through(struct sweep_work *w, bool (*interrupted)(void *self),
         struct err more = ERR_INIT, *to = rc ? &more : e;
         if (sweep_work_step(w, &left, to) && !rc) rc = e->code;
         if (each && (w->looked || !left) && each(w->how.self, rc ? &more : e) && !rc) rc = e->code;
-        char *said = jobs_message(w->jobs); /* the disk is full, or no longer */
+        char *said = jobs_message(w->jobs); /* the disk is full, or no longer full */
         if (*said) w->how.say(w->how.self, said);
         free(said);
         if ((rc || interrupted(w->how.self)) && !w->stopping) sweep_work_stop(w);

@@ -45,7 +45,7 @@ static const struct sweep_tune *leader_of(const struct sweep_plan *p, int cell) 
     return t ? p->entry[t->leader].tune : NULL;
 }
 
-/* One that no reported run has. */
+/* Returns a seed that is not used for reported runs. */
 static uint64_t seed_of(const struct sweep_plan *p) {
     uint64_t seed = USUAL_SEED;
     for (int i = 0; i < p->spec.seeds; i++)
@@ -53,7 +53,7 @@ static uint64_t seed_of(const struct sweep_plan *p) {
     return seed;
 }
 
-/* ---- descriptions ---- */
+/* ---- configs ---- */
 
 static void tune_hold_out(struct run_config *c) {
     c->split = HELD;
@@ -63,23 +63,23 @@ static void tune_hold_out(struct run_config *c) {
     c->dev_file = NULL;
 }
 
-/* A tenth of the train rows in place of the dev rows. */
+/* Uses a tenth of the training set instead of the validation set. */
 static int make_held(const struct sweep_plan *p, int cell, struct run_config *c, struct err *e) {
     int rc = sweep_plan_config(p, cell, seed_of(p), c, e);
     if (rc) return rc;
     if (c->split > 0 || c->split_validation)
         return err_set(e, ERR_USAGE,
-                       "--lr auto: judges by train rows that it holds out itself; leave --split and "
-                       "--split-validation out, or name the rate");
+                       "--lr auto: holds out part of the training set itself; omit --split and "
+                       "--split-validation, or give the learning rate");
     if (c->episodes || config_is_meta(c))
         return err_set(e, ERR_USAGE,
-                       "--lr auto: is for runs on a task's rows, not over episodes; name the rate");
+                       "--lr auto: not available for training on episodes; give the learning rate");
     for (int i = 0; i < config_task_count(c); i++) tune_hold_out(config_rows(c, i));
     tune_hold_out(c);
     return 0;
 }
 
-/* Three digits are enough of a rate, and can be typed. */
+/* Three digits are sufficient for a learning rate, and can be typed. */
 static double times(double usual, int thirds) {
     char text[32];
     double v = usual * pow(3, thirds);
@@ -112,7 +112,7 @@ static void begin_rates(const struct sweep_plan *p, struct sweep_tune *t) {
     for (int i = -2; t->held && i <= 2; i++) add_rate(p, t, i, false);
 }
 
-/* Method, model and task: what has one rate. */
+/* Returns whether two cells share a learning rate: same method, model and task. */
 static char *group_of(const struct run_config *c) {
     char *method = method_text(&c->method);
     char *text = xprintf("%s %s %s %s %s", method, c->model_sha256 ? c->model_sha256 : "",
@@ -186,7 +186,7 @@ struct sweep_tune *tune_read(const struct sweep_plan *p, int cell, const json_t 
     return t;
 }
 
-/* ---- what the history says ---- */
+/* ---- reading the database ---- */
 
 static int look_at_rates(const struct sweep_plan *p, struct store *s, struct sweep_tune *t, bool *all,
                          struct err *e) {
@@ -206,7 +206,7 @@ static int look_at_rates(const struct sweep_plan *p, struct store *s, struct swe
     return 0;
 }
 
-/* Of equal ones that nearest to the usual rate; −1: none has a value. */
+/* Returns the best; of equal ones the nearest to the default; −1: none has a value. */
 static int best_rate(const struct sweep_tune *t) {
     int best = -1;
     for (int i = 0; i < t->rates; i++) {
@@ -220,7 +220,8 @@ static int best_rate(const struct sweep_tune *t) {
     return best;
 }
 
-/* Two rates beyond the edge that is best; false: it is no edge, or there were enough. */
+/* Adds two learning rates beyond the best one at an edge; returns false if it is not at an edge, or there
+ * were enough. */
 static bool go_beyond(const struct sweep_plan *p, struct sweep_tune *t, int best) {
     if (best < 0 || (best > 0 && best < t->rates - 1) || t->rates + 2 > TUNE_RATES) return false;
     bool below = !best;
@@ -286,11 +287,11 @@ void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
     }
     buf_puts(&b, "]}");
     if (t->chosen >= 0)
-        buf_printf(&line, "lr %g of %d rates (usual %g), %.1f s of tuning runs", t->rate[t->chosen].rate,
+        buf_printf(&line, "lr %g, best of %d values (default %g), %.1f s of tuning runs", t->rate[t->chosen].rate,
                    t->rates, t->usual, seconds);
     else
-        buf_puts(&line, t->none ? "no rate gave a value" : "the rate is not known yet");
-    if (t->none && !g->reason) g->reason = xstrdup("--lr auto: no rate gave a value");
+        buf_puts(&line, t->none ? "no learning rate gave a value" : "the learning rate is not known yet");
+    if (t->none && !g->reason) g->reason = xstrdup("--lr auto: no learning rate gave a value");
     g->tune = buf_take(&b);
     g->tuned = buf_take(&line);
 }

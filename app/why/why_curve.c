@@ -179,7 +179,7 @@ static void points_not_finite(const struct why_run *r, struct why *w) {
         if (!isfinite(r->loss.value[i]) && !bad++) first = i;
     if (!bad) return;
     why_add(w, "points-not-finite",
-            xprintf("%zu of %zu points of the training loss are NaN or infinite, the first at step %lld",
+            xprintf("%zu of %zu points of the training loss are not finite, the first at step %lld",
                     bad, r->loss.count, (long long)r->loss.step[first]),
             "points", (double)bad, "of", (double)r->loss.count, "step", (double)r->loss.step[first], NULL);
 }

@@ -89,7 +89,7 @@ static void adapters_of_runs_are_joined(void **state) {
     lose(&own, 1);
     lose(&own, 2);
     free(stage_out(0, "purge 1 --yes --db '%s'", own.db));
-    stage_refused(3, "a run that began with its values keeps a copy: petri train --from that one",
+    stage_refused(3, "a run that was initialized from it stores a copy: use petri train --from that run",
                   "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'adapter-pfeiffer(r=2,init=run(1))' "
                   "--db '%s'", own.model, own.toy, own.db);
     char *now = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);
@@ -133,7 +133,7 @@ static void what_cannot_be_fused_is_refused(void **state) {
         { 2, "fusion(runs=1|3)", "is not an adapter" },
         { 2, "fusion(runs=1|4)", "must have the same read=" },
         { 2, "fusion", "needs adapters of other runs" },
-        { 2, "adapter-pfeiffer(source=fusion) + adapter-pfeiffer(source=fusion) + fusion", "other runs'" },
+        { 2, "adapter-pfeiffer(source=fusion) + adapter-pfeiffer(source=fusion) + fusion", "other runs" },
         { 2, "lora(source=fusion) + fusion", "source=fusion applies to adapters" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)

@@ -137,7 +137,7 @@ static void a_joined_run_stands_alone(void **state) {
     assert_int_equal(system(command), 0);
     char *now = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", stage.db);
     assert_string_equal(now, was);
-    stage_refused(2, "run 3 was joined of others", "resume 3 --db '%s'", stage.db);
+    stage_refused(2, "run 3 was merged from other runs", "resume 3 --db '%s'", stage.db);
     free(stage_out(0, "train --from 3 --steps 1 --db '%s'", stage.db));
     json_decref(one);
     json_decref(two);
@@ -182,9 +182,9 @@ static void modules_begin_with_a_runs_values(void **state) {
     assert_null(strstr(st_meta(b, "method_text"), "run("));
     st_close(a);
     st_close(b);
-    stage_refused(2, "run 1 has no values for module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
+    stage_refused(2, "run 1 has no parameters for module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
                   "'lora(r=3,at=q,init=run(1))' --db '%s'", stage.model, stage.toy, own.db);
-    stage_refused(2, "run 1 has no values for module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
+    stage_refused(2, "run 1 has no parameters for module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
                   "'lora(r=2,at=v,init=run(1)) + lora(r=3,at=q,init=run(2))' --db '%s'", stage.model, stage.toy, own.db);
     json_decref(stage_train(&own, 0, "--steps 1 --method 'lora(r=2,at=q,init=run(1)) + lora(r=3,at=v,init=run(2))'"));
     stage_refused(3, "run 99", "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'lora(r=2,init=run(99))' "

@@ -119,7 +119,7 @@ static void a_seed_counts_once(void **state) {
     }
     json_decref(once);
     char *text = stage_out(0, "compare method~lora --db '%s'", db);
-    assert_non_null(strstr(text, "runs 3, 4 repeat run 1 (same description, seed and data; counted once)"));
+    assert_non_null(strstr(text, "runs 3, 4 repeat run 1 (same configuration, seed and data; counted once)"));
     assert_non_null(strstr(text, "| 2 | 1, 2 |"));
     free(text);
     text = stage_out(0, "render --screen compare --filter method~lora --size 200x60 --db '%s'", db);
@@ -147,7 +147,7 @@ static void a_seed_counts_once(void **state) {
 static void kinds_stand_side_by_side(void **state) {
     (void)state;
     json_t *v = compare("method=bitfit task=toys --by method");
-    assert_non_null(strstr(stage_text(v, "mixed"), "no rank, difference or mean"));
+    assert_non_null(strstr(stage_text(v, "mixed"), "ranks, differences and means are not computed"));
     assert_int_equal(count(v, "cells"), 3); /* by accuracy, by loss, on four rows */
     assert_int_equal(count(v, "pairs"), 0);
     assert_int_equal(count(v, "effects"), 0);
@@ -166,7 +166,7 @@ static void kinds_stand_side_by_side(void **state) {
     assert_true(json_is_null(stage_at(v, "mixed")));
     assert_string_equal(stage_text(v, "metric"), "loss");
     json_decref(v);
-    stage_refused(3, "run 1 has no dev.pearson; it has", "compare sweep=1 --metric pearson --db '%s'", stage.db);
+    stage_refused(3, "run 1 has no dev.pearson; its metrics: ", "compare sweep=1 --metric pearson --db '%s'", stage.db);
 }
 
 /* Over tasks there are ranks, and effects with tasks as blocks, but no mean and no difference. */
@@ -181,7 +181,7 @@ static void tasks_are_blocks(void **state) {
     json_object_foreach(ranks, name, x) sum += json_number_value(x);
     assert_true(fabs(sum - 3) < 1e-12);
     assert_int_equal(count(v, "effects"), 2); /* of the method alone */
-    assert_string_equal(stage_text(v, "effects_of"), "12 runs; 2 tasks as blocks; as blocks seeds 1, 2, 3");
+    assert_string_equal(stage_text(v, "effects_of"), "12 runs; 2 tasks as blocks; blocked by seed 1, 2, 3");
     json_decref(v);
     v = compare("sweep<3 --by fn,task");
     assert_string_equal(stage_text(json_array_get(stage_at(v, "effects"), 0), "level"), "linear");
@@ -202,7 +202,7 @@ static void a_value_is_the_best_or_the_last(void **state) {
 
 static void slips_are_named(void **state) {
     (void)state;
-    stage_refused(2, "method stands twice", "compare sweep=1 --by method,method --db '%s'", stage.db);
+    stage_refused(2, "duplicate column method", "compare sweep=1 --by method,method --db '%s'", stage.db);
     stage_refused(2, "unknown column \"colour\"", "compare sweep=1 --by colour --db '%s'", stage.db);
     stage_refused(2, "unknown column", "compare nonsense=3 --db '%s'", stage.db);
     stage_refused(2, "--value: must be best or final", "compare sweep=1 --value mean --db '%s'", stage.db);
@@ -253,7 +253,7 @@ static void pairs_are_of_seeds(void **state) {
         assert_true(a->value.n == 3 && fabs(a->value.mean - (0.3 + 0.2 + 0.5) / 3) < 1e-12);
         assert_true(b->value.n == 3 && fabs(b->value.mean - (0.6 + 0.7 + 0.9) / 3) < 1e-12);
         char *said = comparison_repeats(a);
-        assert_string_equal(said, "run 1 repeats run 3 (same description, seed and data; different weights, so only the newest counts)");
+        assert_string_equal(said, "run 1 repeats run 3 (same configuration, seed and data; different weights, so only the newest counts)");
         free(said);
         assert_int_equal(comparison_pairs(&c, 0, &pair), 1);
         assert_int_equal(pair->s.n, 2);
@@ -282,8 +282,8 @@ static void a_claim_says_how_it_was_tested(void **state) {
         "comparisons)",
         "a > c: +20.00 percentage points, 95% interval [19.08, 20.92], not adjusted, 4 shared seeds; adjusted p below 0.0001 (Holm, 3 "
         "comparisons)",
-        "b and c are equal within 5 percentage points, 4 shared seeds; adjusted p below 0.0001 (Holm, 3 equality tests as a family of "
-        "their own)",
+        "b and c are equal within 5 percentage points, 4 shared seeds; adjusted p below 0.0001 (Holm, 3 equality tests as a separate "
+        "family)",
     };
     for (size_t i = 0; i < 3; i++) {
         char *claim = comparison_claim(&c, &pair[i], 3, o.margin);
@@ -293,7 +293,7 @@ static void a_claim_says_how_it_was_tested(void **state) {
     free(pair);
     comparison_markdown(&c, &o, &text);
     for (size_t i = 0; i < 3; i++) assert_non_null(strstr(buf_text(&text), said[i]));
-    assert_non_null(strstr(buf_text(&text), "- a and d: no seed in common, so their difference is not tested\n"));
+    assert_non_null(strstr(buf_text(&text), "- a and d: no common seeds, so their difference is not tested\n"));
     comparison_json(&c, &o, &json);
     json_t *v = json_loads(buf_text(&json), 0, NULL), *third = json_array_get(stage_at(v, "pairs"), 2);
     assert_int_equal(count(v, "unpaired"), 3);
@@ -331,7 +331,7 @@ static void only_complete_seeds_are_blocks(void **state) {
     for (uint64_t seed = 1; seed <= 3; seed++) add(&c, "a", &a, 0, seed, 0.5 + 0.01 * (double)seed);
     for (uint64_t seed = 1; seed <= 2; seed++) add(&c, "b", &b, 0, seed, 0.6 + 0.02 * (double)seed);
     comparison_effects(&c, &f);
-    assert_string_equal(f.about, "5 runs; as blocks seeds 1, 2 and the incomplete ones together");
+    assert_string_equal(f.about, "5 runs; blocked by seed 1, 2 and the incomplete seeds together");
     assert_true(f.df == 1);
     comparison_effects_release(&f);
     comparison_release(&c);

@@ -125,7 +125,7 @@ static void a_sweep_grows_by_values(void **state) {
     /* nothing of it is lost where the rows are others by now, or gone */
     char *spec = ask("SELECT spec FROM sweep");
     free(stage_task(&stage, "toys", 10));
-    stage_refused(2, "would be other runs", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
+    stage_refused(2, "cannot be extended", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
     char *folder = file_join(stage.folder, "toys"), *away = file_join(stage.folder, "away");
     assert_int_equal(rename(folder, away), 0);
     stage_refused(3, "none of 6 cells", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
@@ -164,7 +164,7 @@ static void memory_is_a_cost(void **state) {
     free(beside), free(more);
     change("UPDATE run SET peak = NULL WHERE canonical NOT LIKE '%full%'");
     page = stage_out(0, front, "memory", stage.db);
-    assert_true(strstr(page, "no front by memory: the peak memory of the runs of lora(r=2) is not known") && !strstr(page, "on the front"));
+    assert_true(strstr(page, "no front by memory: the peak memory of the runs of lora(r=2) is unknown") && !strstr(page, "on the front"));
     free(page);
     /* elsewhere neither time nor memory is compared */
     change("UPDATE run SET kernel = 'other; elsewhere' WHERE canonical LIKE '%full%'");
@@ -366,11 +366,11 @@ static void a_sweep_runs_as_tasks(void **state) {
     for (size_t i = 0; i < 2; i++) assert_int_equal(json_integer_value(stage_at(cell(v, i), "n")), 1);
     assert_int_equal(runs(), 2);
     stage_refused(2, "INDEX must be an integer between 0 and 1", "sweep task '%s' 2", cluster);
-    stage_refused(2, "is there already", "sweep --lr 1e-4 --slurm '%s' --model '%s' --task '%s/toys' --db '%s'", cluster, stage.model,
+    stage_refused(2, "already exists", "sweep --lr 1e-4 --slurm '%s' --model '%s' --task '%s/toys' --db '%s'", cluster, stage.model,
                   stage.folder, stage.db);
-    stage_refused(2, "cannot be named to Slurm", "sweep --lr 1e-4 --slurm '%s/a%%b' --model '%s' --task '%s/toys' --db '%s'",
+    stage_refused(2, "the path must not contain", "sweep --lr 1e-4 --slurm '%s/a%%b' --model '%s' --task '%s/toys' --db '%s'",
                   stage.folder, stage.model, stage.folder, stage.db);
-    stage_refused(2, "names no folder", "sweep --lr 1e-4 --slurm '' --model '%s' --task '%s/toys' --db '%s'", stage.model,
+    stage_refused(2, "the folder is missing", "sweep --lr 1e-4 --slurm '' --model '%s' --task '%s/toys' --db '%s'", stage.model,
                   stage.folder, stage.db);
     free(cluster);
     cluster = xprintf("%s/a%%b", stage.folder);
@@ -381,7 +381,7 @@ static void a_sweep_runs_as_tasks(void **state) {
                            stage.folder, stage.db), *quoted = xprintf("`sh '%s/job.sh'`", cluster);
     assert_non_null(strstr(said, quoted));
     free(said), free(quoted);
-    stage_refused(3, "no such file", "sweep status '%s'", bin);
+    stage_refused(3, "file not found", "sweep status '%s'", bin);
     json_decref(v), free(line), free(job), free(asked), free(cluster), free(bin), free(task);
 }
 
@@ -555,7 +555,7 @@ static void what_rungs_cannot_do_is_refused(void **state) {
     char *words = xprintf("sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --lr '{1e-3,3e-3}' --halving", stage.model,
                           stage.folder, stage.db);
     stage_refused(2, "--eval-steps N, at most 2", "%s --steps 18", words);
-    stage_refused(2, "too few for rungs", "%s --steps 18 --eval-steps 6", words);
+    stage_refused(2, "too rare for rungs", "%s --steps 18 --eval-steps 6", words);
     stage_refused(2, "--halving with --budget runs", "%s --steps 18 --eval-steps 1 --budget runs=3", words);
     stage_refused(2, "--slurm: cannot be combined with --halving", "%s --steps 18 --eval-steps 1 --slurm '%s/rungs'", words, stage.folder);
     assert_int_equal(runs(), 0);
@@ -569,8 +569,8 @@ static void methods_get_one_size(void **state) {
     (void)state;
     const char *line = "--method '{lora-ffn,adapter-pfeiffer,bitfit}' --lr 1e-3 --steps 2 --size-of 'lora(r=8)' --seeds 1";
     char *dry = stage_out(0, "sweep --model '%s' --task '%s/toys' --db '%s' %s --dry-run", stage.model, stage.folder, stage.db, line);
-    assert_non_null(strstr(dry, "trainable parameters: bitfit keeps"));
-    assert_non_null(strstr(dry, "of lora(r=8): NO EQUAL SIZE"));
+    assert_non_null(strstr(dry, "trainable parameters: bitfit stores"));
+    assert_non_null(strstr(dry, "of lora(r=8): SIZES DIFFER"));
     free(dry);
     json_decref(sweep(line));
     json_t *v = stage_json("sweep 1 --db '%s' --json", stage.db);
@@ -623,7 +623,7 @@ static void a_rate_is_found(void **state) {
     json_t *mean = stage_json("compare tag=tune --db '%s' --json", stage.db);
     assert_int_equal(json_integer_value(stage_at(cell(mean, 0), "n")), 0);
     json_decref(v), json_decref(list), json_decref(mean);
-    stage_refused(2, "find it here", "sweep --lr auto --steps 2 --model '%s' --task '%s/toys' --db '%s' --slurm '%s/tuned'", stage.model,
+    stage_refused(2, "find it first", "sweep --lr auto --steps 2 --model '%s' --task '%s/toys' --db '%s' --slurm '%s/tuned'", stage.model,
                   stage.folder, stage.db, stage.folder);
 }
 
@@ -648,7 +648,7 @@ static void slips_are_named(void **state) {
     (void)state;
     stage_refused(2, "unmatched { at {1e-3", "sweep --lr '{1e-3' --db '%s'", stage.db);
     stage_refused(2, "--cells N", "sweep --lr '{1e-3,1e-2}' --draw latin --db '%s'", stage.db);
-    stage_refused(3, "no sweep 9", "sweep 9 --db '%s'", stage.db);
+    stage_refused(3, "sweep 9 does not exist", "sweep 9 --db '%s'", stage.db);
     stage_refused(2, "--margin: must be a number above 0", "sweep --lr 1e-3 --margin wide --db '%s'", stage.db);
     stage_refused(2, "give --steps or --epochs", "sweep --lr 1e-3 --steps 3 --epochs 2 --db '%s'", stage.db);
     stage_refused(2, "quote lists in braces", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
@@ -661,7 +661,7 @@ static void two_spellings_are_one_cell(void **state) {
     assert_int_equal(runs(), 2);
     assert_int_equal(json_integer_value(stage_at(cell(done, 0), "n")), 2);
     assert_true(json_is_false(stage_at(cell(done, 1), "valid")));
-    assert_non_null(strstr(stage_text(cell(done, 1), "reason"), "those of cell 1: two spellings"));
+    assert_non_null(strstr(stage_text(cell(done, 1), "reason"), "those of cell 1, with a different spelling"));
     json_decref(done);
     free(stage_out(0, "sweep extend 1 --seeds 3 --db '%s'", stage.db));
     assert_int_equal(runs(), 3);
@@ -704,7 +704,7 @@ static void a_seed_counts_once(void **state) {
     }
     char *said = stage_out(0, "sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 %s --seeds 1,2 --dry-run", stage.model,
                            stage.folder, stage.db, same);
-    assert_non_null(strstr(said, "run 3 counts for its cell and seed: runs of them have different weights"));
+    assert_non_null(strstr(said, "run 3 counts for its cell and seed: several runs have different weights"));
     free(said);
 }
 

@@ -189,7 +189,7 @@ static void a_run_killed_young_goes_on(void **state) {
         struct command c;
         command_run(&c, NULL, "resume %d --db '%s' --json", id, stage.db);
         command_expect(&c, 0);
-        assert_non_null(strstr(buf_text(&c.err), "begins anew"));
+        assert_non_null(strstr(buf_text(&c.err), "restarts from the beginning"));
         json_t *run = command_json(&c, 1);
         assert_string_equal(stage_text(run, "state"), "finished");
         assert_true(!strcmp(stage_text(run, "weights_sha256"), whole) == (id == 2));

@@ -88,13 +88,13 @@ static void a_folder_of_tasks(void **state) {
     assert_int_equal(json_integer_value(stage_at(beta, "n")), 1);
     json_t *why = stage_at(beta, "left_out");
     assert_non_null(strstr(stage_text(json_array_get(why, 0), "why"), "the file has no examples"));
-    assert_non_null(strstr(stage_text(json_array_get(why, 1), "why"), "it has no row of class up"));
+    assert_non_null(strstr(stage_text(json_array_get(why, 1), "why"), "it has no examples of class up"));
     assert_string_equal(stage_text(alpha, "method"), "lora(r=2)");
     assert_true(json_is_number(stage_at(alpha, "f1_macro")) && json_is_number(stage_at(alpha, "majority")) &&
                 json_is_null(stage_at(beta, "sd")));
     int id = (int)json_integer_value(stage_at(v, "run"));
     char *shown = stage_out(0, "show %d --db '%s'", id, stage.db);
-    assert_non_null(strstr(shown, "gamma skipped: its eval file has 99 rows, fewer than 100"));
+    assert_non_null(strstr(shown, "gamma skipped: its eval file has 99 examples, fewer than 100"));
     assert_non_null(strstr(shown, "delta skipped: it has no eval file"));
     json_t *run = stage_json("show %d --db '%s' --json", id, stage.db);
     double mean = (json_number_value(stage_at(alpha, "mean")) + json_number_value(stage_at(beta, "mean"))) / 2;
@@ -131,7 +131,7 @@ static void a_seed_counts_once(void **state) {
     v = stage_json("fewshot 1 4 7 10 --db '%s' --json", db);
     assert_int_equal(json_array_size(stage_at(v, "runs")), 2);
     assert_int_equal(json_array_size(stage_at(v, "results")), 2);
-    assert_non_null(strstr(stage_text(v, "repeats"), "run 7 repeats run 1 (same description, seed and data)"));
+    assert_non_null(strstr(stage_text(v, "repeats"), "run 7 repeats run 1 (same configuration, seed and data)"));
     json_decref(v);
     free(db);
 }
@@ -151,7 +151,7 @@ static void from_a_run(void **state) {
     v = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --steps 2 --from %d --method 'lora(r=2) + "
                    "bitfit' --json", stage.db, leopard, id);
     json_decref(v);
-    stage_refused(2, "has nothing that this one could begin with", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
+    stage_refused(2, "this method cannot be initialized from that run", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
                   "--method bitfit", stage.db, leopard, id);
     stage_refused(2, "--clip: not used with --from alone", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
                   "--clip 1", stage.db, leopard, id);
@@ -211,7 +211,7 @@ static void from_episodes(void **state) {
     v[0] = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --steps 2 --from %d --method 'lora(r=2)' --json",
                       stage.db, leopard, id);
     json_decref(v[0]);
-    stage_refused(2, "--lr: run", "adapt %d --db '%s' --task '%s' --lr 1", id, stage.db, toy);
+    stage_refused(2, "--lr: not available: run", "adapt %d --db '%s' --task '%s' --lr 1", id, stage.db, toy);
     draws_by_an_inner_rule_are_kept(id, toy);
     json_decref(run);
     free(toy);
@@ -229,11 +229,11 @@ static void draws_without_a_pooler_keep_nothing(void **state) {
     json_t *run = command_json(&c, 1);
     int id = (int)json_integer_value(stage_at(run, "id"));
     command_release(&c);
-    stage_refused(2, "no tensors of draws are kept: the model folder has no pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
+    stage_refused(2, "the tensors of draws cannot be stored: the model folder has no pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
                   stage.db, toy);
     command_run(&c, NULL, "adapt %d --db '%s' --task '%s' --k 2 --draws 1 --steps 2", id, stage.db, toy);
     command_expect(&c, 0);
-    assert_non_null(strstr(buf_text(&c.err), "no tensors of draws are kept"));
+    assert_non_null(strstr(buf_text(&c.err), "the tensors of draws are not stored"));
     command_release(&c);
     json_decref(run);
     free(train);
@@ -258,7 +258,7 @@ static void from_a_preset_of_episodes(void **state) {
     assert_string_equal(stage_text(alpha, "metric"), "accuracy");
     assert_true(json_is_number(stage_at(alpha, "mean")));
     json_decref(v);
-    stage_refused(2, "which a run learns first: petri train --regime meta", "fewshot --db '%s' --k 2 --tasks '%s/alpha' "
+    stage_refused(2, "which must be learned first: use petri train --regime meta", "fewshot --db '%s' --k 2 --tasks '%s/alpha' "
                   "--from %d --method 'meta-adapters(m=2)'", stage.db, leopard, id);
     json_decref(run);
     free(toy);
@@ -340,7 +340,7 @@ static void a_list_of_tasks(void **state) {
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     stage_refused(2, "requires --tasks", "fewshot --db '%s'", stage.db);
-    stage_refused(3, "alpha: has no draw of 8 rows a class", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
+    stage_refused(3, "alpha: no draws with 8 examples per class were found", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
                   stage.db, leopard);
     stage_refused(2, "--steps: cannot be combined with --stop-loss",
                   RUN "--tasks '%s' --steps 2 --stop-loss 1", stage.model, stage.db, leopard);
@@ -444,7 +444,7 @@ static void a_draw_is_a_run(void **state) {
     v = stage_json("sweep 1 --db '%s' --json", db);
     assert_int_equal(json_array_size(stage_at(json_array_get(stage_at(v, "cells"), 0), "runs")), 4);
     json_decref(v);
-    stage_refused(2, "petri resume goes on with that run", "sweep resume 1 --db '%s'", db);
+    stage_refused(2, "use petri resume with that run", "sweep resume 1 --db '%s'", db);
     free(stage_out(0, "trash 1 --db '%s'", db));
     draws = stage_json("runs tag=draw --db '%s' --json", db); /* they go with it */
     assert_int_equal(json_array_size(draws), 0);

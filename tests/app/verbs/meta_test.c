@@ -69,7 +69,7 @@ static void what_cannot_be_is_refused_before_anything_is_stored(void **state) {
                   stage.model, stage.toy, stage.toy, file, db);
     stage_refused(2, "use --steps", "train --model %s %s --episodes smlmt:%s --epochs 7 --db %s", stage.model, small, file, db);
     stage_refused(2, "stage 1", "train --model %s --regime 'stages(a, b)' --db %s", stage.model, db);
-    stage_refused(2, "leave --method out", "train --model %s --train %s --dev %s --method ia3 --regime 'stages(lora; head)' --db %s",
+    stage_refused(2, "omit --method", "train --model %s --train %s --dev %s --method ia3 --regime 'stages(lora; head)' --db %s",
                   stage.model, stage.toy, stage.toy, db);
     char *list = stage_out(0, "runs --db %s", db);
     assert_non_null(strstr(list, "0 of 0 runs"));

@@ -539,7 +539,7 @@ static void a_run_like_another(void **state) {
     stage_refused(2, "not both", "train --like last --header --no-header --db '%s'", stage.db);
     stage_refused(2, "takes no value", "train --like 1 --header=maybe --db '%s'", stage.db);
     stage_refused(2, "--like: cannot be combined with --from", "train --like 1 --from 1 --db '%s'", stage.db);
-    stage_refused(2, "not two of them", "train --like 1 --train a --task b --db '%s'", stage.db);
+    stage_refused(2, "give only one of", "train --like 1 --train a --task b --db '%s'", stage.db);
 }
 
 int main(void) {
