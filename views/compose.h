@@ -1,10 +1,9 @@
-/* State of Compose: the description of the run being made (method, model, task, options), what
- * the cursor is on, and the facts about the point (counts, validity, name), which follow from
- * the method.
+/* State of Compose: the config of the run (method, model, task, options), the cursor, and the facts of the
+ * method (parameter counts, validity, name), which are computed from it.
  *
- * The app sets the facts of model and task (arch, classes, rows), and reads the config when
- * asked to train.  After it changes anything itself it calls compose_changed().  All
- * functions are pure but for the struct; one thread. */
+ * The app sets the facts of model and task (arch, classes, examples), and reads the config to train.
+ * After changing anything it calls compose_changed().  All functions only access the struct;
+ * single-threaded. */
 #ifndef VIEWS_COMPOSE_H
 #define VIEWS_COMPOSE_H
 
@@ -21,9 +20,8 @@
 #include "views/block.h"
 #include "views/canvas.h"
 
-/* The axes of a module, in the order in which h and l walk them: those that screens ask for by name, then
- * the other fields of
- * the table (core/method/keys.h), axis_count() in all. */
+/* The axes of a module, in the order of h and l: those that screens use by name, then the other fields of
+ * the table (core/method/keys.h), axis_count() in total. */
 enum axis {
     AXIS_FUNCTION, AXIS_POSITION, AXIS_SITE, AXIS_STACK, AXIS_INSERTION, AXIS_COMPOSITION, AXIS_SIZE,
         AXIS_LAYERS, AXIS_SOURCE,
@@ -41,31 +39,31 @@ enum {
     COMPOSE_PRESETS = 96
 };
 
-/* A method that the user keeps by name. */
+/* A method that the user saved by name. */
 struct compose_own {
     const char *name, *text;
-    const char *why; /* it cannot be taken: why; NULL: it can */
+    const char *why; /* the reason if it cannot be used, or NULL */
 };
 
-/* Modules that are switched off: kept aside, no part of the method. */
+/* Modules that are switched off and not part of the method. */
 struct compose_off {
     struct module module[COMPOSE_OFF];
     int count;
 };
 
-/* What an edit changes. */
+/* The state that an edit changes. */
 struct compose_state {
     struct run_config config;
     struct compose_off off;
     uint64_t seed[COMPOSE_SEEDS];
     int seeds;
-    const char *by; /* what petri set up in the step that follows, static; NULL: it is an edit */
+    const char *by; /* the origin of the following step if petri made it, static; NULL: an edit */
 };
 
-/* One choice of an axis: the module it would give, and why not where it is not allowed. */
+/* One choice of an axis: the resulting module, and the reason if it is not allowed. */
 struct choice {
     char name[32];
-    const char *says;        /* what it is, one or two sentences; static */
+    const char *says;        /* description of one or two sentences; static */
     struct module module;    /* the current module with this choice taken */
     bool current, allowed;
     char why[240];           /* when not allowed */
@@ -78,104 +76,103 @@ struct compose_facts {   /* follow from method, arch and classes */
     const struct preset *preset;
     struct finding finding[COMPOSE_FINDINGS];
     int findings, errors;
-    char unfit[300];     /* why the run would be refused, though the method is valid on the model; "" */
+    char unfit[300];     /* the reason if the run is refused although the method is valid on the model; "" */
     bool counted;
     size_t trained, kept, head, model;
-    struct estimate cost;/* what the run is likely to take; NaN: not known */
+    struct estimate cost;/* estimated cost of the run; NaN: unknown */
     size_t module_trained[METHOD_MODULES];
-    size_t network_trained[COMPOSE_NETWORKS]; /* of those that are there, in their order */
+    size_t network_trained[COMPOSE_NETWORKS]; /* of the present networks, in order */
     struct block_counts places;
     char *arithmetic[METHOD_MODULES];
     char *tensors[METHOD_MODULES]; /* "W_d 384→8 · W_u 8→384, in each of 6 layers" */
 };
 
 struct compose_view {
-    struct run_config config;    /* what Enter trains; owned */
+    struct run_config config;    /* the run that Enter trains; owned */
     /* set by the app */
-    const struct arch *arch;     /* NULL: no model yet, counts are not shown */
+    const struct arch *arch;     /* NULL: no model, counts are not shown */
     const char *model, *task;    /* as shown */
     int outputs[RUN_TASKS];      /* of each of several tasks, as classes */
     int classes;                 /* of the task; 0 not known: 2.  A model that writes text has
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
-    size_t train_rows, dev_rows; /* 0 not known */
+    size_t train_rows, dev_rows; /* 0: unknown */
     struct config_rows_facts
-        rows[RUN_TASKS]; /* of each task, as far as they are known; what they point to is the app's */
-    char unread[240];            /* why the rows could not be read; "": they could, or are not read yet */
-    double row_tokens, row_targets; /* of a row on average, as it is cut; 0 not known */
-    int workers;                 /* that train */
-    double gflops;               /* of one of them; 0 not known */
-    const struct compose_own *own; /* methods kept by name */
+        rows[RUN_TASKS]; /* of each task, as far as known; pointers belong to the app */
+    char unread[240];            /* the error of reading the data set; "": none, or not read yet */
+    double row_tokens, row_targets; /* mean length of a truncated example; 0: unknown */
+    int workers;                 /* training workers */
+    double gflops;               /* of one worker; 0: unknown */
+    const struct compose_own *own; /* methods saved by name */
     int owns;
-    uint64_t seed[COMPOSE_SEEDS];  /* a run for each; none: one, of the config's seed */
+    uint64_t seed[COMPOSE_SEEDS];  /* one run per seed; none: one run with the seed of the config */
     int seeds;
-    char run_note[200];            /* of the runs to come */
-    char run_name[64];             /* what the next run is called */
+    char run_note[200];            /* of the next runs */
+    char run_name[64];             /* name of the next run */
     struct compose_off off;
     bool folded[OPTION_GROUPS];
     /* marked for a sweep: whole methods, and values of options as "lr=0.001"; owned */
     char *swept[COMPOSE_SWEPT];
     int swepts;
     /* the cursor */
-    int part; /* 0 … count-1: a module; behind them the method's networks, the run's options, modules that are
-                 off */
+    int part; /* 0 … count-1: a module; then the networks of the method, the options, modules switched off */
     enum axis axis;
-    int key;                     /* place among the keys of a network */
-    int option;                  /* place among the run's options, which are walked the same way */
+    int key;                     /* index among the keys of a network */
+    int option;                  /* index among the options of the run */
     int choice;                  /* under the cursor in the axis's list */
     int note;                    /* finding shown by n, -1 none */
-    bool walking;                /* j and k go through one list: one undo step */
-    bool describe;               /* D: the choice is explained below */
-    char *start_of, *start; /* a method and what it does at step 0, in words; owned; NULL: not measured */
+    bool walking;                /* j and k move through one list: one undo step */
+    bool describe;               /* D: the choice is described below */
+    char *start_of, *start; /* a method and its measured effect at step 0; owned; NULL: not measured */
     /* owned */
     struct compose_facts facts;
     struct choice choices[COMPOSE_CHOICES];
     int choice_count;
     const struct option
-        *row[COMPOSE_OPTIONS]; /* the run's options that have a say here, in the order of the walk */
+        *row[COMPOSE_OPTIONS]; /* the applicable options of the run, in the order of h and l */
     int options;
-    char *stuck[COMPOSE_OPTIONS];/* of each, why no other value goes with the rest, or NULL; owned */
-    char refused[240];           /* why the last step passed a value over, "": it did not */
-    char *bad[COMPOSE_PRESETS];  /* of each preset why it is not valid on the model, or NULL */
-    struct arch bad_on;          /* that model's shape, of which nothing is owned */
+    char *stuck[COMPOSE_OPTIONS];/* of each, the reason if no other value is compatible, or NULL; owned */
+    char refused[240];           /* the reason if the last step skipped a value, "": none */
+    char *bad[COMPOSE_PRESETS];  /* of each preset, the reason if it is invalid on the model, or NULL */
+    struct arch bad_on;          /* the shape of that model, nothing owned */
     struct compose_state undo[COMPOSE_UNDO]; /* configs owned */
-    bool new_rows;               /* the rows are others since the app was told (EFFECT_ROWS) */
+    bool new_rows;               /* the data set has changed since the last EFFECT_ROWS */
     bool
-        stale_rows; /* and what is known of them is of others yet; the app, which reads them, says when not */
+        stale_rows; /* the facts belong to the previous data set, until the app has read the new one */
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
 };
 
-/* Facts, choices and options anew, cursor put inside; after any change from outside. */
+/* Recomputes facts, choices and options and clamps the cursor, after any external change. */
 void compose_changed(struct compose_view *v);
-/* Estimates a run of this description on the view's model, examples and machine; false: not known (the model
- * is not read). */
+/* Estimates the cost of a run with this config on the current model, data set and machine; false: unknown
+ * (the model is not loaded). */
 bool compose_estimate(const struct compose_view *v, const struct run_config *c, struct estimate *out);
-/* Takes a method (a preset, one typed) at its usual rate, as one undoable step. */
+/* Sets the method (a preset or a typed one) and its default learning rate, as one undoable step. */
 void compose_take_method(struct compose_view *v, const struct method *m);
-/* What a method (method_canonical) does to the model before it is trained; shown while that is the method. */
+/* Sets the description of the effect of a method (method_canonical) at step 0; shown while it is the method. */
 void compose_start(struct compose_view *v, const char *method, const char *words);
-/* Takes the model and the tasks of a description, as one undoable step. */
+/* Sets the model and the tasks of a config, as one undoable step. */
 void compose_take_source(struct compose_view *v, const struct run_config *c);
-/* Takes a whole description, as one undoable step; `by`: what set it up, static. */
+/* Sets a whole config, as one undoable step; `by`: its origin, static. */
 void compose_take_config(struct compose_view *v, const struct run_config *c, const char *by);
-/* Writes what the second description says otherwise than the first, as "size 8 → 4, batch 32 → 16"; nothing
- * where they say the same. */
+/* Writes the differences of the second config from the first, as "size 8 → 4, batch 32 → 16"; nothing if they
+ * are equal. */
 void compose_difference(const struct run_config *from, const struct run_config *to, struct buf *out);
-/* How many options the run has here, those that have a say with this model and these options; the name of one
- * on the command line; the place of a name, -1 when it is not there. */
+/* Return the number of applicable options of the run, the name of one on the command line, and the index of a
+ * name, -1 if absent. */
 int compose_option_count(const struct compose_view *v);
 const char *compose_option_name(const struct compose_view *v, int i);
 int compose_option_find(const struct compose_view *v, const char *name);
-/* Why model and task do not go together, in a line, or NULL. */
+/* Returns the reason in one line if model and task are incompatible, or NULL. */
 const char *compose_mismatch(const struct compose_view *v);
-/* Returns why what is composed cannot be trained, as far as that is known, or NULL: it is shown as valid, and
- * Enter begins it. */
+/* Returns the reason if the run cannot be trained, as far as known, or NULL: it is shown as valid, and Enter
+ * starts it. */
 const char *compose_refusal(const struct compose_view *v);
-/* What would be trained: the view's config without what has no say with this model; config_release. */
+/* Writes the config of the run without options that do not apply to the model; config_release. */
 void compose_config(const struct compose_view *v, struct run_config *out);
-/* Writes "--seeds 1,2,3", those that are listed. */
+/* Writes the listed seeds as "--seeds 1,2,3". */
 void compose_put_seeds(const struct compose_view *v, struct buf *out);
-/* The equivalent command line; caller frees. */
+/* Returns the equivalent command line; caller frees. */
 char *compose_command(const struct compose_view *v);
 
 #endif

@@ -51,7 +51,8 @@ enum effect_kind {
     EFFECT_METHOD_KEEP, /* save the method of Compose under the name in text; `by` < 0: delete that name */
     EFFECT_METHODS_OUT, /* export the saved methods to the file in text */
     EFFECT_METHODS_IN, /* import the methods of such a file */
-    EFFECT_EXPORT, /* export the points of run[0] in the format in text (csv, json, markdown), or its model (hf) */
+    /* export the points of run[0] in the format in text (csv, json, markdown), or its model (hf) */
+    EFFECT_EXPORT,
     EFFECT_COPY, /* copy text to the clipboard (term_copy) and show it */
     EFFECT_INSPECT, /* embed examples of run[0…1] (none: of the model); `keep`: matrices too; `by`: a task of
                      * several, from 0, or INSPECT_USUAL; text: tasks with further examples */

@@ -1,8 +1,8 @@
-/* The Learn screen: the list of lessons, and one lesson step by step.  While a lesson is open, its current step
- * is next to every other screen.
+/* The Learn screen: the list of lessons, and one lesson step by step.  While a lesson is open, its current
+ * step is next to every other screen.
  *
- * learn.c handles keys, learn_draw.c draws, learn_map.c draws maps of points, learn_notes.c draws the notes to
- * a lesson that another petri shows. */
+ * learn.c handles keys, learn_draw.c draws, learn_map.c draws maps of points, learn_notes.c draws the notes
+ * to a lesson that another petri shows. */
 #ifndef VIEWS_LEARN_H
 #define VIEWS_LEARN_H
 

@@ -1,5 +1,4 @@
-/* State of Map: one or two layouts of the same rows side by side, what the cursor is on,
- * and which classes are shown.
+/* State of Map: one or two layouts of the same examples side by side, the cursor, and the shown classes.
  *
  * The app replaces `data` between two draws (arrays and strings are its own) and calls
  * map_changed().  Requests change the view, or ask for a new layout through effects.
@@ -15,33 +14,34 @@
 
 enum { MAP_PANELS = 2, MAP_NEIGHBOURS = 5 };
 
-/* A number in the original space, or why there is none (static text). */
+/* A score in the original space, or the reason if it is undefined (static text). */
 struct map_score {
     double value;
     const char *undefined;
 };
 
-/* One of the moments at which a run kept its rows' vectors; numbers NaN where they have no value. */
+/* A training step at which a run recorded embeddings; undefined numbers are NaN. */
 struct map_moment {
     int64_t step;
     double silhouette, purity, metric;
-    double task_silhouette, task_purity; /* of the tasks, where there are several */
+    double task_silhouette, task_purity; /* of the tasks of a multi-task run */
 };
 
 struct map_panel {
     const char *title;         /* "model", "#3 lora(r=8)" */
     int layer, layers;         /* 0: the embedding's output */
-    bool retriever;            /* in place of a layer: what the run's retriever makes of the rows */
-    const double *xy;          /* n×2; NULL: on its way */
-    const int32_t *predicted;  /* n; NULL: it has no head */
+    bool retriever;            /* vectors of the retriever of the run, instead of a layer */
+    const double *xy;          /* n×2; NULL: being computed */
+    const int32_t *predicted;  /* n; NULL: no head */
     const int32_t *neighbour;  /* n×MAP_NEIGHBOURS rows, nearest first in the original space,
                                   -1 where there are fewer; NULL: not known */
     struct map_score silhouette, purity;           /* of the labels */
-    struct map_score task_silhouette, task_purity; /* of the tasks, where there are several */
-    int purity_k;              /* neighbours that purity looked at */
+    struct map_score task_silhouette, task_purity; /* of the tasks of a multi-task run */
+    int purity_k;              /* number of neighbors of purity */
     double kl;                 /* NaN before the first iteration */
-    double kept;               /* share of the 10 nearest that are so in the map; NaN likewise */
-    const struct map_moment *moment; /* while training is played: all, and which is shown */
+    /* share of the 10 nearest neighbors that are preserved in the map; NaN likewise */
+    double kept;
+    const struct map_moment *moment; /* while training is played: all steps, and the shown one */
     int moments, at;
 };
 
@@ -52,52 +52,52 @@ struct map_data {
     int classes;
     const char *const *class_name;
     const char *rows;          /* "400 of 2,538 dev rows"; NULL */
-    int tasks;                 /* more than one: rows of several tasks */
+    int tasks;                 /* more than one: examples of several tasks */
     const char *const *task_name;
     const int32_t *of_task;    /* n; NULL with one task */
-    const char *run_task;      /* of a run with several tasks, the one whose rows these are; NULL */
-    int run_task_at, run_tasks; /* its place, from 0 (run_tasks: all are shown); how many */
+    const char *run_task;      /* of a multi-task run, the task of the examples; NULL */
+    int run_task_at, run_tasks; /* its index (run_tasks: all tasks are shown); the number of tasks */
     const char *pool;          /* "mean" */
-    double perplexity, asked;  /* in use (0: none yet), and asked for */
-    bool training;             /* moments of training are played */
-    bool retriever;            /* a retriever's vectors stand beside others of one run */
-    const char *metric;        /* the moments' own; NULL */
+    double perplexity, asked;  /* in use (0: none yet), and requested */
+    bool training;             /* recorded training steps are played */
+    bool retriever;            /* vectors of a retriever are shown next to others of the run */
+    const char *metric;        /* metric of the recorded steps; NULL */
     int iteration, iterations;
     uint64_t seed;
     int panels;                /* 0: nothing yet */
     struct map_panel panel[MAP_PANELS];
     bool playing;
-    const char *busy;          /* what is being done meanwhile; NULL */
-    const char *failed;        /* why there is nothing; NULL */
+    const char *busy;          /* current computation; NULL */
+    const char *failed;        /* the reason for missing data; NULL */
 };
 
 enum map_colour { MAP_BY_LABEL, MAP_BY_PREDICTION, MAP_BY_RIGHT, MAP_BY_TASK, MAP_COLOURS };
 
 struct map_view {
     struct map_data data;
-    /* what is looked at: 0 the model alone, 1 model and run, 2 two runs; or kept sets */
+    /* subjects: 0 the model, 1 model and run, 2 two runs; or embedding sets */
     int64_t subject[MAP_PANELS];
     int subjects;
     bool sets;
-    bool asked;                /* the app was asked for it */
-    char unseen[256];          /* tasks that its runs were not trained on, beside theirs */
+    bool asked;                /* requested from the app */
+    char unseen[256];          /* further tasks, on which its runs were not trained */
     /* the view's own */
     struct scatter_look look[MAP_PANELS];
     uint64_t hidden;           /* bit per class, of both panels */
     int part;                  /* a panel, or `panels`: the legend */
     int class;                 /* under the legend's cursor */
-    bool alone;                /* the panel in focus takes the whole width */
+    bool alone;                /* the focused panel is maximized */
     enum map_colour colour;
-    bool fresh;                /* nothing of these rows was shown yet */
-    int chosen;                /* row nearest to the cursor, -1 none */
+    bool fresh;                /* these examples were not shown yet */
+    int chosen;                /* example nearest to the cursor, -1: none */
     enum glyphs glyphs;        /* of the last size, with the panes below */
     struct rect pane[MAP_PANELS];
 };
 
-/* The panel under the cursor (of the legend: the last one). */
+/* Returns the panel under the cursor (on the legend: the last one). */
 int map_focus(const struct map_view *v);
 
-/* Classes as they are coloured now: how many, their names, and the label of each row of a
+/* Return the number of classes in the current coloring, their names, and the label of each example of a
  * panel, which the caller frees. */
 int map_classes(const struct map_view *v);
 const char *map_class_name(const struct map_view *v, int class);

@@ -1,4 +1,4 @@
-/* Honest curves: every point counts.
+/* Charts of one curve in which every point counts.
  *
  * Points are thinned for drawing by the least and the greatest of each pixel column, so
  * that a single spike stays; smoothing runs over the whole series before thinning, is
@@ -23,9 +23,9 @@ struct axis_range {
     bool set;
 };
 
-/* What a point's place from left to right is: the step, or what it took until then. */
+/* The quantity of the x axis: the step, or the tokens, time or epochs until then. */
 enum plot_x { PLOT_X_STEP, PLOT_X_TOKENS, PLOT_X_TIME, PLOT_X_EPOCH, PLOT_XS };
-/* "step", "tokens", "time", "epoch"; and as an axis says it, with its unit: "seconds". */
+/* Return "step", "tokens", "time" or "epoch"; and the unit shown on the axis, "seconds". */
 const char *plot_x_name(enum plot_x x);
 const char *plot_x_unit(enum plot_x x);
 
@@ -44,17 +44,17 @@ struct plot_look {
 };
 enum { PLOT_SMOOTH_MAX = 6 };
 
-/* The weight of the past of a smoothing level: 0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99. */
+/* Returns the smoothing weight of a level: 0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99. */
 double plot_smooth_weight(int level);
 /* out[i]: debiased exponential mean of values 0…i; where value[i] is not finite the mean
  * stays what it was (NaN before the first finite one). */
 void plot_smooth(const double *value, size_t n, double weight, double *out);
 
-/* Moves *a only when the data leave it or fill less than half of it. */
+/* Changes *a only if the data leave it or fill less than half of it. */
 void axis_fit(struct axis_range *a, double lo, double hi, bool log);
-/* A tick's label, short: "0.70", "1e-4", "20k". */
+/* Writes the short label of a tick: "0.70", "1e-4", "20k". */
 void axis_label(double value, double step, char out[16]);
-/* 1, 2 or 5 times a power of ten, at least `span / parts`. */
+/* Returns 1, 2 or 5 times a power of ten, at least `span / parts`. */
 double axis_step(double span, int parts);
 
 struct plot_data {
@@ -62,9 +62,9 @@ struct plot_data {
     size_t count;
 };
 
-/* The index of the point nearest to `step` (the earlier of two), or count when empty. */
+/* Returns the index of the point nearest to `step` (the earlier of two), or count if empty. */
 size_t plot_nearest(const struct plot_data *d, double step);
-/* The least and greatest finite value with from ≤ step ≤ to; false when there is none. */
+/* Computes the minimum and maximum finite value with from ≤ step ≤ to; false if there is none. */
 bool plot_extent(const struct plot_data *d, double from, double to, bool positive, double *lo,
                  double *hi);
 
@@ -81,10 +81,10 @@ void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plo
 void plot_widen_metric(struct plot_span *s, const struct plot_data *d, double baseline);
 
 /* Loss chart with axes in r.  cursor < 0: none.  This and the other charts return the part without axes,
- * empty where there is no room. */
+ * empty if there is not enough room. */
 struct rect plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
                        const struct plot_look *look, double cursor, bool x_axis);
-/* Evaluations: marked points joined by steps, a line for the baseline (NaN: none). */
+/* Draws evaluations: marked points joined by steps, a line for the baseline (NaN: none). */
 struct rect plot_points(struct canvas *c, struct rect r, const struct plot_data *d,
                         const struct plot_look *look, double baseline, double cursor, double from, double to,
                         bool x_axis);

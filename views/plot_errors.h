@@ -1,5 +1,4 @@
-/* Values at a few places with their spread: a line each, a bar of ± sd at each place.  Pure functions over
- * the caller's arrays. */
+/* Line charts of means with error bars of ± sd at a few x values.  Pure functions over the caller's arrays. */
 #ifndef VIEWS_PLOT_ERRORS_H
 #define VIEWS_PLOT_ERRORS_H
 
@@ -13,8 +12,7 @@ struct plot_errors {
     const double *x, *mean; /* NaN: nothing there */
     const double *sd;       /* NaN or NULL: no bar */
 };
-/* The places' own numbers stand below the axis, named x_name; log_x: doubling is as far everywhere (x above
- * 0). */
+/* Draws the lines with their x values below the axis, named x_name; log_x: logarithmic x axis (x above 0). */
 void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line, int lines, bool log_x,
                  const char *x_name);
 

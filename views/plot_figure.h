@@ -1,4 +1,4 @@
-/* A chart with its title and a line of words for each curve, as a picture of its own. */
+/* A separate picture of a chart with a title and a line of text per curve. */
 #ifndef VIEWS_PLOT_FIGURE_H
 #define VIEWS_PLOT_FIGURE_H
 
@@ -15,8 +15,7 @@ struct figure {
     const struct figure_line *line;
     int lines;
 };
-/* On the whole canvas: of one curve with the raw points behind it, of several each with its mark, line and
- * colour. */
+/* Draws on the whole canvas: one curve with its raw points, or several, each with a mark, line and color. */
 void figure_draw(struct canvas *c, const struct figure *f);
 
 #endif

@@ -1,5 +1,5 @@
-/* Several series in one chart, each with a mark of its own, so that they stay apart without colours too; and
- * a small curve in a line of text.  Pure functions over the caller's arrays. */
+/* Several series in one chart, each with its mark, distinguishable without colors; and a sparkline in a line
+ * of text.  Pure functions over the caller's arrays. */
 #ifndef VIEWS_PLOT_MANY_H
 #define VIEWS_PLOT_MANY_H
 
@@ -13,20 +13,20 @@ struct plot_line {
                  broken */
     int pick; /* a click on the line (views/zone.h); 0: it leads nowhere */
 };
-/* The mark of a line: 1 … 9, a … z, A … Z, then one for all that are left. */
+/* Returns the mark of a line: 1 … 9, a … z, A … Z, then one for all that are left. */
 uint32_t plot_mark(int line);
-enum { PLOT_SHARED = '+' }; /* in place of marks that fall on one cell */
+enum { PLOT_SHARED = '+' }; /* for marks that share a cell */
 
-/* Losses: curves, smoothed as the look says, with their marks along them, of few points at each; behind them,
- * where the look says so, the raw points.  The window is the look's (from < to), the y axis look->y, fitted
- * to the lines where it is not set. */
+/* Draws losses: curves with the smoothing of the look and marks along them (with few points at each), and
+ * the raw points if the look has `raw`.  The window is that of the look (from < to), the y axis look->y,
+ * fitted to the lines if not set. */
 struct rect plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
                        const struct plot_look *look, double cursor, bool x_axis);
-/* Evaluations: marks alone, on look->metric_y. */
+/* Draws evaluations as marks only, on look->metric_y. */
 struct rect plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
                        const struct plot_look *look, double cursor, bool x_axis);
-/* The values from the first to the last in `columns` cells of one row, between the least and the greatest of
- * them: the last of each cell is shown. */
+/* Draws all values in `columns` cells of one row, scaled from minimum to maximum: the last of each cell is
+ * shown. */
 void plot_spark(struct canvas *c, int x, int y, int columns, const struct plot_data *d, enum ink ink);
 
 #endif

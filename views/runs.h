@@ -12,14 +12,14 @@
 #include "core/train/run/event.h"
 #include "views/train.h"
 
-/* One of several tasks, at the kept checkpoint. */
+/* Result on one of several tasks, at the stored checkpoint. */
 struct task_row {
-    const char *name, *metric; /* the metric that decides */
+    const char *name, *metric; /* the primary metric */
     double value;              /* NaN: undefined, or not evaluated */
     const char *undefined;     /* why; NULL */
     int64_t step;
     double majority;           /* NaN: none */
-    int64_t rows;              /* dev rows; 0: not known */
+    int64_t rows;              /* validation examples; 0: unknown */
 };
 
 struct run_row {
@@ -33,30 +33,30 @@ struct run_row {
     int64_t best_step;
     double majority;          /* NaN: none */
     double final_loss;        /* NaN: none */
-    int64_t trained;          /* numbers, without the head */
+    int64_t trained;          /* trainable parameters without the head */
     double seconds;
     uint64_t seed;
     const char *started;      /* local time as text */
     const char *reason;       /* of a failure or interruption; NULL */
-    bool constant;            /* predictions all the same at the last evaluation */
-    bool resumable;           /* can go on, or begin anew */
-    int64_t rows;             /* dev rows that best was measured on, 0: not known */
-    double lr;                /* NaN: not known */
-    bool unfit;               /* does not pass the filter */
-    const struct task_row *task_result; /* of a run with several tasks, where they were asked for */
+    bool constant;            /* the last evaluation predicted one class only */
+    bool resumable;           /* can be resumed or restarted */
+    int64_t rows;             /* validation examples of best, 0: unknown */
+    double lr;                /* NaN: unknown */
+    bool unfit;               /* does not match the filter */
+    const struct task_row *task_result; /* of a multi-task run, if requested */
     int task_results;
-    bool none_valid;          /* no answer of the last evaluation was one */
+    bool none_valid;          /* the last evaluation had no valid outputs */
     const char *decides,
-        *rows_sha256; /* what best is of, "dev.accuracy", and of which rows; NULL: not known */
-    bool tuning;              /* only looked for a learning rate: in no mean */
-    const char *name;         /* what it is called; NULL: nothing */
+        *rows_sha256; /* the metric of best, "dev.accuracy", and the hash of its examples; NULL: unknown */
+    bool tuning;              /* trial of a learning rate search: not part of means */
+    const char *name;         /* name; NULL: none */
     const char *tags, *note;  /* "a, b"; NULL: none */
     bool pinned;              /* listed before all others */
-    int64_t disk;             /* bytes of its files, < 0: not known */
-    const double *curve;      /* its loss in a few values; NULL: not asked for */
+    int64_t disk;             /* bytes of its files, < 0: unknown */
+    const double *curve;      /* a few values of its loss; NULL: not requested */
     int curve_points;
     const char
-        *evidence; /* key of what it is evidence of (core/train/config/evidence.h); NULL: it repeats no other run */
+        *evidence; /* evidence key (core/train/config/evidence.h), equal for repeated runs; NULL: unique */
     const char *weights;      /* SHA-256 of the trained parameters; NULL: unknown */
     int64_t ended;            /* UTC milliseconds */
 };
@@ -77,17 +77,17 @@ enum {
     COL_TAGS,
     COL_DISK,
     COL_CURVE,
-    COL_COUNT /* and on: a column a task */
+    COL_COUNT /* then one column per task */
 };
 enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
 
-/* Runs that share a column's value, and what their best values are of. */
+/* Runs with the same value of a column, and comparable best values. */
 struct runs_group {
     char value[64];
     int first, runs;          /* in member[] */
-    int n; /* finished with a value, not only to find a learning rate, and no repeat of another */
-    int repeats;              /* that are left out of n since they repeat another */
-    bool differs;             /* some of them with other weights */
+    int n; /* finished runs with a value, without learning rate trials and repeats */
+    int repeats;              /* repeats, not counted in n */
+    bool differs;             /* some repeats have different weights */
     double mean, sd, best;    /* NaN: none */
 };
 
@@ -96,7 +96,7 @@ struct runs_view {
     const struct run_row *row;
     int rows;
     bool trash;               /* the rows are those in the trash; toggled by the view */
-    char filter_error[900];   /* why the filter cannot be read, "": it can */
+    char filter_error[900];   /* error of the filter, "": none */
     int width;                /* of the table, of the last size */
     /* the view's own */
     int *order;               /* indices of the rows shown, owned */
@@ -105,41 +105,40 @@ struct runs_view {
     int marks, marks_room;
     int64_t *chosen;          /* ids an effect is about, owned */
     int cursor, top, page;    /* in order[]; page: rows that fit, of the last size */
-    int64_t cursor_id;        /* the run it is on, which it stays on when rows change */
+    int64_t cursor_id;        /* the run under the cursor, preserved when rows change */
     int column, sort;         /* under the cursor; sorted by */
     bool reverse;
-    bool visible[COL_COUNT];  /* columns that there is room and reason for */
-    /* Those that the user chose (picks 0: what there is a reason for), and those visible, from left to right:
-     * in place[] those of the tasks, too. */
+    bool visible[COL_COUNT];  /* visible columns */
+    /* The columns chosen by the user (picks 0: automatic), and the visible ones from left to right: place[]
+     * also has those of tasks. */
     int picked[COL_COUNT], place[COL_COUNT + RUNS_TASKS];
     int picks, places;
-    const char *metric;       /* the one of all runs shown, or NULL */
-    bool by_task;             /* a column a task; a change is an EFFECT_BY_TASK */
-    const char *task[RUNS_TASKS]; /* their names, of all runs shown, in their order */
-    int tasks, task_left, task_room; /* task_left: the first in sight, of task_room that fit */
-    bool grouped;             /* by the column group_by: groups are shown in place of runs */
+    const char *metric;       /* the common metric of all shown runs, or NULL */
+    bool by_task;             /* one column per task; a change is an EFFECT_BY_TASK */
+    const char *task[RUNS_TASKS]; /* their names in order, of all shown runs */
+    int tasks, task_left, task_room; /* task_left: the first visible one, of task_room that fit */
+    bool grouped;             /* groups by the column group_by are shown instead of runs */
     int group_by;
     struct runs_group *group; /* owned */
-    int *member;              /* of each group its rows one after the other, owned */
-    bool *counted;            /* of each member, whether it is one of n, owned */
+    int *member;              /* the rows of all groups in sequence, owned */
+    bool *counted;            /* whether each member is counted in n, owned */
     int groups, group_cursor, group_top;
-    int purging;              /* runs that are asked about, in chosen[] */
-    char purged[128];         /* what that would delete */
+    int purging;              /* runs of the open question, in chosen[] */
+    char purged[128];         /* description of the deletion */
     char filter[128];         /* as the command line's; a change is an EFFECT_FILTER */
 };
 
-/* Order anew after rows, sort or filter changed; the cursor stays on its run. */
+/* Recomputes the order after a change of rows, sort or filter; the cursor stays on its run. */
 void runs_changed(struct runs_view *v);
-/* The row under the cursor, or NULL. */
+/* Returns the row under the cursor, or NULL. */
 const struct run_row *runs_at_cursor(const struct runs_view *v);
 
-/* What deleting the runs of an EFFECT_PURGE_COUNT would delete: is asked, unless something else is
- * meanwhile. */
 struct ui;
-/* The saved filters, to choose from; beside them the one in use, to be saved or forgotten. */
+/* Opens the list of saved filters, with the active one to be saved or deleted. */
 void runs_saved(struct ui *ui, const char *const *filter, int filters);
-/* The columns that were chosen earlier, by name; one that is not known is left out. */
+/* Sets the stored columns by name; unknown names are ignored. */
 void runs_columns_kept(struct ui *ui, const char *names);
+/* Asks for confirmation of an EFFECT_PURGE_COUNT, unless another question is open; what: the deletion. */
 void runs_purge_ask(struct ui *ui, int runs, const char *what);
 
 bool runs_is_marked(const struct runs_view *v, int64_t id);

@@ -1,8 +1,8 @@
-/* Points in the plane by class: dots in braille or quadrants, one colour a cell (the class
- * with most points in it), or one letter a cell where colours or fine marks are missing.
+/* Scatter plot of points by class: dots in braille or quadrants with one color per cell (the class
+ * with most points in it), or one letter per cell without colors or fine glyphs.
  *
- * Both directions share one scale, since a map means nothing when it is stretched.  Pure
- * functions over the caller's arrays. */
+ * Both axes have the same scale, so that distances are not distorted.  Pure functions over the
+ * caller's arrays. */
 #ifndef VIEWS_SCATTER_H
 #define VIEWS_SCATTER_H
 
@@ -17,7 +17,7 @@ struct scatter_data {
     int n;
     const double *xy;      /* n×2; a point that is not finite is not drawn */
     const int32_t *label;  /* n, in 0…classes-1; < 0: none, drawn dim */
-    int classes;           /* at most SCATTER_CLASSES are told apart */
+    int classes;           /* at most SCATTER_CLASSES are distinguished */
 };
 
 struct scatter_look {
@@ -32,22 +32,23 @@ void scatter_look_init(struct scatter_look *k);
  * is shown. */
 void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
                   const struct scatter_look *k, int chosen, bool cursor);
-/* The drawn point nearest to the cursor's cell, the first of equals; -1 when there is none. */
+/* Returns the drawn point nearest to the cursor's cell, the first of equals; -1: none. */
 int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
                     const struct scatter_look *k);
-/* Puts the cursor onto a point, moving the window when it is out of sight. */
+/* Moves the cursor to a point, and the window if the point is not visible. */
 void scatter_go(enum glyphs g, struct rect r, const struct scatter_data *d, struct scatter_look *k,
                 int point);
-/* The cell of r that the cursor is on. */
+/* Writes the cell of r under the cursor. */
 void scatter_cell(struct rect r, const struct scatter_look *k, int *x, int *y);
-/* The cursor by cells; beyond the edge the window moves along. */
+/* Moves the cursor by cells; at the edge the window moves too. */
 void scatter_move(enum glyphs g, struct rect r, const struct scatter_data *d,
                   struct scatter_look *k, int columns, int rows);
 /* Zooms by a factor; what is under the cursor stays there. */
 void scatter_zoom(enum glyphs g, struct rect r, const struct scatter_data *d,
                   struct scatter_look *k, double factor);
 
-/* Whether classes are told by letters on this canvas, and how a class looks in its legend. */
+/* Return whether classes are drawn as letters on this canvas, and the mark and style of a class in the
+ * legend. */
 bool scatter_letters(const struct canvas *c, int classes);
 uint32_t scatter_mark(const struct canvas *c, int classes, int class);
 struct style scatter_style(const struct canvas *c, int class);

@@ -1,7 +1,7 @@
-/* A page of rules and paragraphs that is read by scrolling.
+/* A scrollable page of rules and paragraphs.
  *
- * It is drawn from a line above its top, and what lies outside is clipped; without a canvas it is measured
- * alone.  So one routine draws a page, and tells how many rows it has. */
+ * It is drawn from a line above its top and clipped; without a canvas it is only measured, so that one
+ * routine both draws a page and counts its rows. */
 #ifndef VIEWS_SHEET_H
 #define VIEWS_SHEET_H
 
@@ -15,12 +15,12 @@ struct sheet {
     bool dim;         /* whatever its inks */
 };
 
-/* Returns where on the canvas the next row is. */
+/* Returns the position of the next row on the canvas. */
 int sheet_y(const struct sheet *s);
 void sheet_rule(struct sheet *s, const char *title, const char *right);
-/* Wraps a text from column x of the page on, so that it is read to its end. */
+/* Draws a wrapped text from column x. */
 void sheet_text(struct sheet *s, int x, enum ink ink, const char *text);
-/* A row of it, cut where it is longer. */
+/* Draws one row of text, truncated to the page. */
 void sheet_line(struct sheet *s, int x, enum ink ink, const char *text);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "views/canvas.h"
 
-/* "#rrggbb" of a palette index (xterm's 256). */
+/* Writes the "#rrggbb" of a palette index (xterm's 256). */
 void svg_colour(int index, char out[8]);
 void canvas_to_svg(const struct canvas *c, struct buf *out);
 

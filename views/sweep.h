@@ -1,6 +1,6 @@
-/* State of Sweep: the sweeps of the history, and one of them as a grid of two axes, what each axis is worth,
- * the front of small and good, and parallel coordinates.  Data and strings belong to the app; what is shown
- * of them to the view.
+/* State of Sweep: the list of sweeps, and one of them as a grid of two axes, the main effect of each axis,
+ * the Pareto front, and parallel coordinates.  Data and strings belong to the app, the rest to the
+ * view.
  *
  * In sweep.c; drawn in sweep_draw.c and sweep_charts.c. */
 #ifndef VIEWS_SWEEP_H
@@ -13,22 +13,22 @@
 
 struct sweep_item {
     int64_t id;
-    const char *text;     /* as it is typed */
+    const char *text;     /* its command line */
     int64_t runs;         /* that were made for it */
     int64_t live;         /* of these, waiting or training */
 };
-/* What the front of small and good is by. */
+/* The cost of the Pareto front. */
 enum sweep_cost { SWEEP_TRAINED, SWEEP_SECONDS, SWEEP_MEMORY, SWEEP_COSTS };
 struct sweep_tile {       /* a cell */
     const char *name, *state, *seeds;
-    const char *reason;   /* why it is no run, or what became of its runs; NULL */
+    const char *reason;   /* why it is invalid, or the state of its runs; NULL */
     const char *const *axis; /* of each axis its value; NULL: it has none */
     bool valid;
-    bool front[SWEEP_COSTS]; /* nothing as good costs less; false where page.no_cost has a reason */
+    bool front[SWEEP_COSTS]; /* Pareto-optimal; false if page.no_cost has a reason */
     int kind;             /* cells of one kind may be compared; -1: no value */
     int n;                /* runs that count */
     double mean, sd, low, high, rank; /* NaN: none */
-    double cost[SWEEP_COSTS]; /* trained values, seconds, peak bytes; NaN: not known */
+    double cost[SWEEP_COSTS]; /* trainable parameters, seconds, peak bytes; NaN: unknown */
     const int64_t *run;
     int runs;
     const double *rung;   /* of page.rungs, the means there; NaN: it did not come so far; NULL: none */
@@ -60,7 +60,8 @@ struct sweep_page {
         failed; /* runs: asked for, done with, waiting or training, failed among those done with */
     double seconds_left;  /* NaN: not known */
     bool working;         /* this process works on it */
-    bool draws;           /* of a few-shot run, which `petri resume` continues; it is not resumed or extended here */
+    /* of a few-shot run, which `petri resume` continues; it is not resumed or extended here */
+    bool draws;
 };
 
 enum sweep_part { PART_GRID, PART_WORTH, PART_FRONT, PART_LINES, PART_COUNT };
@@ -105,7 +106,7 @@ void sweep_grid_release(struct sweep_grid *g);
 /* The cells in the order of what they cost, or as they are where that is not compared, in *out, which the
  * caller frees; how many. */
 int sweep_front(const struct sweep_view *v, int **out);
-const char *sweep_cost_name(enum sweep_cost c); /* "trained values", "time", "memory" */
+const char *sweep_cost_name(enum sweep_cost c); /* "trainable parameters", "time", "memory" */
 /* The cell under the cursor of the part shown, -1: none. */
 int sweep_at_cursor(const struct sweep_view *v);
 

@@ -1,4 +1,4 @@
-/* Rows of columns: each is described once, for its head and for what stands below it. */
+/* Rows of columns: each is described once, for its head and for what is below it. */
 #ifndef VIEWS_TABLE_H
 #define VIEWS_TABLE_H
 

@@ -39,11 +39,10 @@ void term_abilities(struct term_abilities *out);
 
 /* Whether standard input and output are a terminal of a known type that cannot place a cursor (TERM=dumb). */
 bool term_is_plain(void);
-/* ERR_USAGE when standard input or output is no terminal, or TERM is unknown: one sentence
- * with a way out, and nothing was written to the terminal. */
+/* Starts the screens.  ERR_USAGE if standard input or output is not a terminal, or TERM is unknown: one
+ * sentence with a remedy, and nothing was written to the terminal. */
 int term_start(const struct term_choice *choice, struct err *e);
-/* Gives the terminal back; shows what came on standard error meanwhile.  May be called
- * twice. */
+/* Restores the terminal and prints the captured standard error.  May be called twice. */
 void term_stop(void);
 /* Signal handlers may call it: writes the restore strings and resets the line discipline,
  * nothing else. */
@@ -56,12 +55,12 @@ enum colours term_colours(void);
  * (a resize). */
 int term_fd(void);
 void term_read(struct term_input *out);
-/* Drops what was typed ahead. */
+/* Drops pending input. */
 void term_flush(void);
 
 /* The canvas onto the terminal, one write of the difference.  `cursor_x` < 0: no cursor. */
 void term_show(const struct canvas *c, int cursor_x, int cursor_y);
-/* Everything anew (^l). */
+/* Redraws everything (^l). */
 void term_redraw(void);
 /* Gives the terminal back, stops the process (SIGTSTP), takes it again. */
 void term_suspend(void);

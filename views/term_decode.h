@@ -62,7 +62,7 @@ bool term_decoder_has_escape(const struct term_decoder *d);
  * the same. */
 void term_decoder_expire(struct term_decoder *d);
 /* Drops all complete keys, and of a paste what came so far; an unfinished sequence remains, so that its rest
- * is no keys. */
+ * is not read as keys. */
 void term_decoder_drop(struct term_decoder *d);
 
 #endif

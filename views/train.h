@@ -25,36 +25,36 @@ struct job_row {
     double best;           /* of the deciding metric; NaN before the first evaluation */
     double loss;           /* last, NaN before the first step */
     const char *reason;    /* of a failure, or a message; NULL */
-    bool constant;         /* the last evaluation's predictions were all the same */
-    int place;             /* in the queue, 1: next; 0: it does not wait */
-    int64_t scored, to_score; /* rows of the evaluation in hand; 0: none is */
-    bool none_valid;       /* no answer of the last evaluation was one */
-    bool elsewhere;        /* read from the history: another process trains it, or did */
+    bool constant;         /* the last evaluation predicted one class only */
+    int place;             /* position in the queue, 1: next; 0: not queued */
+    int64_t scored, to_score; /* progress of the current evaluation in examples; 0: none */
+    bool none_valid;       /* the last evaluation had no valid outputs */
+    bool elsewhere;        /* loaded from the database: trained by another process */
     const char *name;      /* what it is called; NULL: nothing */
 };
 
-/* A text given for a dev row (core/train/run/event.h). */
+/* A generated text of a validation example (core/train/run/event.h). */
 struct train_sample {
     int64_t step;
-    const char *source, *target, *generated; /* target NULL: the row has none */
+    const char *source, *target, *generated; /* target NULL: unlabeled */
     int valid;             /* 1: names a class or is a score, 0: does not, -1: any text is an answer */
 };
 
-/* One of several tasks of a run. */
+/* One task of a multi-task run. */
 struct series_task {
-    const char *name, *metric;  /* metric: the one that decides */
+    const char *name, *metric;  /* metric: the primary metric */
     size_t count;
-    const double *step, *loss;  /* its own training loss, at the steps that had rows of it */
+    const double *step, *loss;  /* its training loss, at the steps with examples of it */
     size_t evals;
     const double *eval_step, *eval_value; /* NaN: undefined */
     double majority;            /* NaN: none */
     double best;                /* of its evaluations; NaN: none */
     int64_t best_step;
     const char *rows;           /* "dev 40 of 856 (seed 0)"; NULL before the first evaluation */
-    double share;               /* of a batch's rows, expected; NaN: not known */
+    double share;               /* expected share of a batch; NaN: unknown */
 };
 
-/* A named part of the loss: "loss.task", "loss.instance". */
+/* A loss component: "loss.task", "loss.instance". */
 struct series_term {
     const char *name;
     size_t count;
@@ -69,7 +69,7 @@ struct series {
     size_t count;
     const double *step, *loss, *lr, *grad_norm;
     const double *tokens, *seconds; /* until and with the step, in sum; NaN: not kept */
-    double epoch; /* steps that take as many rows as there are; 0: not known, or there is no such thing */
+    double epoch; /* steps that take as many rows as there are; 0: unknown or not applicable */
     size_t evals;
     const double *eval_step, *eval_value; /* of `metric`; NaN: undefined */
     const char *metric;    /* "accuracy"; NULL before the first evaluation */
@@ -83,20 +83,20 @@ struct series {
     const struct series_task *task;
     int marks;             /* of a run in stages: where the second, third … begins */
     double mark[SERIES_MARKS];
-    int terms;             /* 0: the loss has no named parts */
+    int terms;             /* 0: the loss has no components */
     const struct series_term *term;
 };
 
-/* Why the series has no such x, a whole sentence; NULL: it has. */
+/* Returns the reason if the series does not have this x axis, as a sentence; NULL: available. */
 const char *series_lacks(const struct series *s, enum plot_x x);
-/* Where a step lies on it: what it took until then.  Of a series that has it. */
+/* Returns the x value of a step of a series that has this axis. */
 double series_x(const struct series *s, enum plot_x x, double step);
 /* The same of an array of steps of this series; the answer is steps itself, one of the series' arrays, or
  * *own, which the caller frees (NULL otherwise). */
 const double *series_xs(const struct series *s, enum plot_x x, const double *step, size_t count,
                         double **own);
 
-/* A run that is overlaid with others. */
+/* An overlaid run. */
 struct train_run {
     int64_t id;
     const char *name;      /* "#3 lora(r=8) · reviews · seed 1", "#4 the best: …" of one that has a name */
@@ -104,7 +104,7 @@ struct train_run {
 };
 enum { TRAIN_BESIDE = 24 };
 
-/* What the large chart is of. */
+/* The quantity of the large chart. */
 enum train_chart { CHART_LOSS, CHART_RATE, CHART_NORM, CHARTS };
 
 struct train_view {
@@ -123,19 +123,19 @@ struct train_view {
     int chart_w;           /* columns of the chart at the last size, for one-column moves */
     enum train_chart chart;
     int64_t *asked;        /* runs to be overlaid, owned */
-    bool texts;            /* texts in place of the metric where there is no room for both */
+    bool texts;            /* texts are shown instead of the metric if only one fits */
     int text_top;          /* the first text shown of its set */
-    int shown_task;        /* of several: 0 what they have together, 1 … tasks one, tasks + 1 all at once */
-    int shown_term; /* of its loss as a whole: 0 all of it, 1 … terms one part, terms + 1 all parts at once */
+    int shown_task;        /* 0: the average, 1 … tasks: one task, tasks + 1: all tasks */
+    int shown_term; /* 0: the total loss, 1 … terms: one component, terms + 1: all components */
     int64_t chosen[1];     /* the run an effect is about */
 };
 
-/* The focused job, or NULL. */
+/* Returns the focused job, or NULL. */
 const struct job_row *train_focused(const struct train_view *v);
-/* Whether the list has the run as one that is queued or trains, here or elsewhere. */
+/* Returns whether the run is queued or training, in this or another process. */
 bool train_goes(const struct train_view *v, int64_t run);
-/* After job or series were replaced: focus and cursor stay where they make sense, and the
- * y axis moves in steps. */
+/* Updates the view after jobs or series were replaced: focus and cursor are preserved, and the
+ * y axis changes in steps. */
 void train_changed(struct train_view *v);
 
 #endif
