@@ -34,7 +34,7 @@ void ratings_of(struct ratings *r, const real *x, int n, int d, const int32_t *l
     *r = (struct ratings){ .near = 0 };
     if (!classes) snprintf(why, sizeof why, "no labels");
     else if (zero >= 0)
-        snprintf(why, sizeof why, "row %lld is a zero vector: its cosine with others is undefined",
+        snprintf(why, sizeof why, "example %lld is a zero vector: its cosine with others is undefined",
                  (long long)(row ? row[zero] : zero + 1));
     if (*why) {
         ratings_without(&r->silhouette, why);

@@ -23,7 +23,7 @@ static double usual_rate(const struct why_run *r) {
 
 /* "3,333" of 10 and 0.003. */
 static void times_text(double ratio, char out[32]) {
-    if (ratio >= 100) text_thousands((int64_t)llround(ratio), out);
+    if (ratio >= 100 && ratio < 1e15) text_thousands((int64_t)llround(ratio), out);
     else snprintf(out, 32, "%.3g", ratio);
 }
 

@@ -53,8 +53,8 @@ static int check_input(const real *x, int n, int d, struct err *e) {
     for (size_t i = 0; i < (size_t)n; i++) {
         for (size_t j = 0; j < w; j++)
             if (!isfinite(x[i * w + j]))
-                return err_set(e, ERR_INPUT, "example %zu, value %zu: %s is not finite", i + 1,
-                               j + 1, isnan(x[i * w + j]) ? "not a number" : "infinite");
+                return err_set(e, ERR_INPUT, "example %zu, value %zu is %s", i + 1, j + 1,
+                               isnan(x[i * w + j]) ? "NaN" : "infinite");
         if (!differ) differ = memcmp(x, x + i * w, w * sizeof *x) != 0;
     }
     if (!differ) return err_set(e, ERR_INPUT, "all %d points are equal: no map can be computed", n);

@@ -56,8 +56,8 @@ static void test_scores(void **state) {
     undefined(j, "silhouette", "5 classes for 5 points");
     json_decref(j);
     j = mapped(folder, "x,y,label\n1,0,a\n0.8,0.6,a\n0,1,b\n-0.6,0.8,b\n0,-1,c\n0,0,c\n", "--labels label");
-    undefined(j, "silhouette", "row 6");
-    undefined(j, "purity", "row 6");
+    undefined(j, "silhouette", "example 6");
+    undefined(j, "purity", "example 6");
     assert_int_equal(json_array_size(json_object_get(j, "points")), 6);
     json_decref(j);
     /* without header, without labels, by components */

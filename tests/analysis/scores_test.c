@@ -65,8 +65,8 @@ static void test_zero_vector(void **state) {
     struct score s;
     int used;
     const int32_t label[] = { 0, 0, 1, 1, 2, 2 }, without[] = { 0, 0, 1, 1, 2, -1 };
-    test_refused(score_silhouette(FIVE, 6, 2, label, 3, &s, &e), ERR_INPUT, &e, "row 6");
-    test_refused(score_purity(FIVE, 6, 2, label, 3, &used, &s, &e), ERR_INPUT, &e, "row 6");
+    test_refused(score_silhouette(FIVE, 6, 2, label, 3, &s, &e), ERR_INPUT, &e, "example 6");
+    test_refused(score_purity(FIVE, 6, 2, label, 3, &used, &s, &e), ERR_INPUT, &e, "example 6");
     /* a row without label takes no part */
     test_ok(score_silhouette(FIVE, 6, 2, without, 3, &s, &e), &e);
     near(s.value, 0.614945);

@@ -215,9 +215,9 @@ static void test_refusals(void **state) {
     refused(x, 0, 2, ERR_INPUT, "there are 0");
     refused(x, TSNE_MOST + 1, 2, ERR_USAGE, "15000");
     x[9] = NAN;
-    refused(x, 20, 2, ERR_INPUT, "row 5, value 2");
+    refused(x, 20, 2, ERR_INPUT, "example 5, value 2");
     x[9] = INFINITY;
-    refused(x, 20, 2, ERR_INPUT, "row 5, value 2: is infinite");
+    refused(x, 20, 2, ERR_INPUT, "example 5, value 2 is infinite");
     for (int i = 0; i < 40; i++) x[i] = (real)(i % 2);
     refused(x, 20, 2, ERR_INPUT, "all 20 points are equal");
     struct tsne_options o;
