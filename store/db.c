@@ -199,8 +199,8 @@ int db_open_writer(const char *path, sqlite3 **out, struct err *e) {
     if (!*out) return err_set(e, ERR_SYSTEM, "%s: out of memory", path);
     rc = rc ? db_error(*out, e) : set_up(*out, e);
     if (!rc && sqlite3_db_readonly(*out, "main"))
-        rc = err_set(e, ERR_SYSTEM, "%s: read-only: permission to change the file is missing; runs can be "
-                                    "read, or use another file with --db FILE", path);
+        rc = err_set(e, ERR_SYSTEM, "%s: read-only: no write permission for the file; existing runs can be "
+                                    "read; to record runs, use --db FILE", path);
     if (!rc) return 0;
     sqlite3_close_v2(*out);
     *out = NULL;

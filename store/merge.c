@@ -151,7 +151,7 @@ struct one_run {
 /* Both runs' logs record it. */
 static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
     const struct store_merged *x = r->out;
-    char *text = xprintf("from step %lld on run %lld and run %lld (run %lld of %s) went on apart: both stay",
+    char *text = xprintf("from step %lld on, run %lld and run %lld (run %lld of %s) differ: both are kept",
                          (long long)x->step, (long long)x->apart, (long long)x->into, (long long)x->from,
                          r->m->from->path);
     int rc = event_add(db, x->apart, store_now(), -1, "message", NULL, text, e);
@@ -163,7 +163,7 @@ static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
 static int tell_lack(struct one_run *r, sqlite3 *db, struct err *e) {
     bool earlier = merge_has_files(r->m->into, r->out->into);
     char *text = xprintf("merged from %s, where its files are missing: %s", r->m->from->path,
-                         earlier ? "the files here are of an earlier state" :
+                         earlier ? "the local files are from an earlier step" :
                              "it can neither predict nor be resumed");
     int rc = event_add(db, r->out->into, store_now(), -1, "message", NULL, text, e);
     free(text);

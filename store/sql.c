@@ -44,7 +44,7 @@ static int authorise(void *self, int action, const char *a, const char *b, const
 static int sql_refused(sqlite3 *db, int code, struct err *e) {
     if ((code & 0xFF) == SQLITE_AUTH)
         return err_set(e, ERR_USAGE,
-                       "read-only: expected one SELECT, without ATTACH and without PRAGMAs that set (%s)",
+                       "read-only: expected one SELECT, without ATTACH or PRAGMAs that change settings (%s)",
                        sqlite3_errmsg(db));
     if ((code & 0xFF) == SQLITE_ERROR || (code & 0xFF) == SQLITE_RANGE ||
         (code & 0xFF) == SQLITE_TOOBIG)
@@ -71,7 +71,7 @@ static int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **st, struct e
     if (!sqlite3_stmt_readonly(*st))
         return err_set(e, ERR_USAGE, "read-only: expected one SELECT");
     if (!only_blank(db, tail))
-        return err_set(e, ERR_USAGE, "expected one statement; this follows the first: %.60s",
+        return err_set(e, ERR_USAGE, "expected one statement; found after the first: %.60s",
                        tail);
     return 0;
 }

@@ -368,7 +368,7 @@ int writer_free(struct store *s, struct err *e) {
     }
     if (!rc && w->left_out) {
         *e = w->left_out_why;
-        rc = err_prefix(e, "of %llu records that could not be saved the last",
+        rc = err_prefix(e, "the last of %llu records that could not be saved",
                         (unsigned long long)w->left_out);
     }
     db_close(s->reader);

@@ -252,8 +252,8 @@ const struct screen screen_learn = {
     .unrendered = true,
     .listed = ":runs tag=lesson lists it", /* lists hide it */
     .about = "Interactive lessons that train real runs. Enter continues, a letter answers a question, h goes "
-             "back a step. A step that shows a screen is next to it; 8 returns. Esc closes the lesson, which "
-             "continues there later; + and - switch between one step at a time and the whole text. Lists hide "
+             "back a step. A step with a screen stays next to it; 8 returns. Esc closes the lesson; reopening it "
+             "continues there; + and - switch between one step at a time and the whole text. Lists hide "
              "the runs of lessons; petri purge --lessons deletes them.",
     .keys = learn_keys,
     .tab = "8 Learn",

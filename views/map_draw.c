@@ -13,7 +13,7 @@
 static const char caution[] =
     "Distances and sizes of clusters mean nothing; purity is measured before t-SNE.";
 static const char short_caution[] =
-    "Distances and sizes of clusters mean nothing; purity is from before.";
+    "Distances and sizes of clusters mean nothing; purity: before t-SNE.";
 
 static void put_score(struct buf *b, const char *name, const struct map_score *s, bool narrow) {
     if (s->undefined) buf_printf(b, narrow ? "%s \u2013 (%s)" : "%s undefined (%s)", name, s->undefined);

@@ -94,7 +94,7 @@ static int spot_parse(const char *text, struct spot_said *x, struct err *e) {
     if (x->runs > 1 && !x->own)
         return err_set(
             e, ERR_USAGE,
-            "spot: run= is missing: with several candidates, the prompt most similar to that of a short run on "
+            "spot: run= is missing: of several candidates, the one most similar to the prompt of a short run on "
             "the task itself is used; train that run first and give its id");
     return 0;
 }
@@ -118,7 +118,7 @@ static int spot_open(struct store *s, int run, struct spot_prompt *out, struct e
     if (!f) return e->code;
     bool several = out->module.source == SOURCE_TASK || out->module.source == SOURCE_PRODUCT;
     if (several || !t || t->rank != 2 || t->shape[0] < (size_t)out->module.size) {
-        rc = err_set(e, ERR_USAGE, "spot: run %d has no one prompt: source=%s", run,
+        rc = err_set(e, ERR_USAGE, "spot: run %d does not have a single prompt: source=%s", run,
                      source_name(out->module.source));
     } else {
         out->rows = xcalloc(t->count, sizeof *out->rows);

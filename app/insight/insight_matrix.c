@@ -57,33 +57,32 @@ struct comparison {
     int picks, row, head;
     struct matrix made;
     int rc;
-    struct err *e;
+    struct err why; /* of a failure */
 };
 
 static void insight_matrix_compare(void *self) {
     struct comparison *c = self;
     struct matrix *m = &c->made;
     switch (c->of) {
-    case OF_CLASSES: c->rc = matrix_classes(m, c->side, c->sides, c->layer, c->e); break;
-    case OF_ROWS: c->rc = matrix_rows(m, c->side, c->sides, c->layer, c->pick, c->picks, c->e); break;
-    case OF_LAYERS: c->rc = matrix_layers(m, c->side, c->sides, false, c->e); break;
-    case OF_TENSORS: c->rc = matrix_tensors(m, c->side, c->sides, c->e); break;
-    case OF_ATTENTION: c->rc = matrix_attention(m, c->side[0], c->row, c->layer, c->head, c->e); break;
-    case OF_PROTOTYPES: c->rc = matrix_prototypes(m, c->side[0], c->e); break;
-    case OF_TASKS: c->rc = matrix_tasks(m, c->side[0], c->e); break;
-    case OF_WEIGHTS: c->rc = matrix_weights(m, c->side[0], NULL, c->e); break;
-    case OF_MASS: c->rc = matrix_mass(m, c->side[0], NULL, c->e); break;
+    case OF_CLASSES: c->rc = matrix_classes(m, c->side, c->sides, c->layer, &c->why); break;
+    case OF_ROWS: c->rc = matrix_rows(m, c->side, c->sides, c->layer, c->pick, c->picks, &c->why); break;
+    case OF_LAYERS: c->rc = matrix_layers(m, c->side, c->sides, false, &c->why); break;
+    case OF_TENSORS: c->rc = matrix_tensors(m, c->side, c->sides, &c->why); break;
+    case OF_ATTENTION: c->rc = matrix_attention(m, c->side[0], c->row, c->layer, c->head, &c->why); break;
+    case OF_PROTOTYPES: c->rc = matrix_prototypes(m, c->side[0], &c->why); break;
+    case OF_TASKS: c->rc = matrix_tasks(m, c->side[0], &c->why); break;
+    case OF_WEIGHTS: c->rc = matrix_weights(m, c->side[0], NULL, &c->why); break;
+    case OF_MASS: c->rc = matrix_mass(m, c->side[0], NULL, &c->why); break;
     case OF_COUNT: BUG("not a matrix");
     }
 }
 
 /* Computes a matrix, and stores it or reads the stored one; sides that cannot be compared are omitted. */
 static int insight_matrix_add(struct inside *s, struct matrix_list *a, struct comparison *c, struct err *e) {
-    struct err why = ERR_INIT;
-    c->e = &why;
+    c->why = (struct err)ERR_INIT;
     crew_call(s->crew, insight_matrix_compare, c);
     if (c->rc == ERR_USAGE) return 0;
-    if (c->rc) return err_set(e, c->rc, "%s", why.text);
+    if (c->rc) return err_set(e, c->rc, "%s", c->why.text);
     int rc = s->store ? matrix_keep(&c->made, s->store, s->keep, e) : 0;
     if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
     list_matrix(a, &c->made);
@@ -192,9 +191,9 @@ static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e
         for (int k = 0; !rc && k < 2; k++) {
             const struct probe *side = &s->probe[i];
             struct comparison c = { .of = OF_ATTENTION, .side = &side, .sides = 1, .layer = s->layer,
-                                    .row = s->row, .head = k ? s->head : ATTENTION_FIRST, .e = e };
+                                    .row = s->row, .head = k ? s->head : ATTENTION_FIRST };
             crew_call(s->crew, insight_matrix_compare, &c);
-            rc = c.rc;
+            rc = c.rc ? err_set(e, c.rc, "%s", c.why.text) : 0;
             if (!rc) list_matrix(a, &c.made); /* too many to be stored */
         }
     return rc;

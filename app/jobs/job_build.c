@@ -71,7 +71,7 @@ static void begin_series(struct job_record *job) {
 /* Adds the notes of a resumed run. */
 static void say_how(const struct job_record *job, bool anew, bool ended, bool unknown) {
     char *facts = unknown ? opened_facts_unknown(job->id) : NULL;
-    const char *why = ended ? "the run ended before its end was recorded"
+    const char *why = ended ? "the run ended, but its end was not recorded"
                             : "the run ended before its first checkpoint";
     char *text = xprintf("%s%s%s%s", anew ? why : "",
                          anew ? ": it restarts from the beginning, with the same results" : "",

@@ -260,7 +260,7 @@ static int all_go_on(struct background_work *w) {
         else if (!rc) rc = w->e.code, first = w->e;
     }
     if (rc) w->e = first;
-    if (!rc && begun > 1) work_say(w, SAY_INFO, "%d runs were resumed or are trained again", begun);
+    if (!rc && begun > 1) work_say(w, SAY_INFO, "%d runs were resumed or started again", begun);
     if (rc && begun) err_prefix(&w->e, "%d of %d runs resumed", begun, w->runs);
     return rc;
 }

@@ -273,7 +273,7 @@ static void comparison_output_table(const struct side_by_side *c, int kind,
         n += c->group[i].kind == kind || (kind == KIND_NONE && c->group[i].kind < 0);
     if (!n) return;
     if (kind >= 0) about_kind(c, kind, out);
-    else if (c->kinds) buf_puts(out, "Without a value:\n\n");
+    else if (c->kinds) buf_puts(out, "Without a score:\n\n");
     static const char *const paid[] = { "", " seconds |", " MB peak |" };
     comparison_output_head(c, paid[o->cost], out);
     for (int i = 0; i < c->groups; i++) {

@@ -99,7 +99,7 @@ int expected_time(const struct sweep_plan *p, struct store *s, struct expected_t
         out->seconds += rate * expected_steps(p, i, share);
         if (isnan(rate) && !out->why)
             out->why = xprintf("cell %d: the database has no finished run on its model and data with its "
-                               "batch size, lengths and evaluations, trained on this machine",
+                               "batch size, sequence lengths and evaluations, trained on this machine",
                                i + 1);
     }
     out->runs = r.runs;

@@ -74,7 +74,7 @@ static void keep_summary(struct shots *x, const char *name, int k, const char *m
     struct store_metric metric[3];
     int n = 0, id = metric_find(metric_said);
     char *split = xprintf("%s/k%d", name, k);
-    metric[n++] = (struct store_metric){ metric_said, s->n ? s->mean : 0, s->n ? NULL : "no draw has a value",
+    metric[n++] = (struct store_metric){ metric_said, s->n ? s->mean : 0, s->n ? NULL : "no draw has a score",
                                          id >= 0 ? metric_direction((enum metric_id)id) : 1 };
     if (s->n > 1) metric[n++] = (struct store_metric){ "sd", s->sd, NULL, 0 };
     if (!isnan(s->majority)) metric[n++] = (struct store_metric){ "majority", s->majority, NULL, 0 };

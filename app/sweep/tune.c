@@ -290,8 +290,8 @@ void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
         buf_printf(&line, "lr %g, best of %d values (default %g), %.1f s of tuning runs", t->rate[t->chosen].rate,
                    t->rates, t->usual, seconds);
     else
-        buf_puts(&line, t->none ? "no learning rate gave a value" : "the learning rate is not known yet");
-    if (t->none && !g->reason) g->reason = xstrdup("--lr auto: no learning rate gave a value");
+        buf_puts(&line, t->none ? "no learning rate produced a score" : "the learning rate is not known yet");
+    if (t->none && !g->reason) g->reason = xstrdup("--lr auto: no learning rate produced a score");
     g->tune = buf_take(&b);
     g->tuned = buf_take(&line);
 }

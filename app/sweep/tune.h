@@ -27,7 +27,7 @@ struct sweep_tune {
     int rates, direction;
     struct tune_rate rate[TUNE_RATES]; /* lowest first */
     int chosen;   /* index of the selected one; −1: not known yet */
-    bool none;    /* no learning rate gave a value */
+    bool none;    /* no learning rate produced a score */
 };
 
 /* Returns whether a run with these tags ("a, tune"; NULL: none) is a tuning run, which enters no mean. */

@@ -94,7 +94,7 @@ static const struct option_spec SHARED[] = {
       64 },
     { "cost", "trained|time|memory", "cost axis of the Pareto front", GROUP_EVALUATION, AT(cost),
       FILLS_WORD },
-    { "value", "best|final", "value of a run; best is selected on the same examples",
+    { "value", "best|final", "score of a run, best or last; best is selected on the same examples",
       GROUP_EVALUATION, AT(final),
       FILLS_WORD },
     { "margin", "X", "also report equivalence within X, in the unit of the metric", GROUP_EVALUATION,
@@ -259,7 +259,7 @@ static int args_check_micro_batches(const struct args *a, struct err *e) {
             for (size_t at = 0; at < COUNT_OF(of_micro); at++)
                 if (!strcmp(a->option[i].name, of_micro[at][0]))
                     return err_set(e, ERR_USAGE,
-                                   "--%s: ambiguous with --%s; use --%s, which counts whole batches of all "
+                                   "--%s: ambiguous with --%s; use --%s, which applies to an optimizer step, not to its "
                                    "micro-batches",
                                    a->option[i].name, a->option[k].name, of_micro[at][1]);
     }

@@ -126,7 +126,7 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
         return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "misnamed",
-            xprintf("%sthe class names seem to be exchanged: accuracy %.2f is below always predicting the rarest of %d "
+            xprintf("%sthe class names seem to be exchanged: accuracy %.2f is below that of always predicting the rarest of %d "
                     "classes (%.2f; %s)",
                     of, last->value, dev->classes, least, rows),
             "here", last->value, "rarest", least, "classes", (double)dev->classes, "rows", (double)t->rows,
@@ -228,7 +228,7 @@ static void invalid_answers(const struct why_run *r, const struct why_task *t, s
     if (!(share >= 0.2)) return;
     char *of = why_of_task(t);
     why_add(w, "invalid-answers",
-            xprintf("%s%.0f%% of the outputs of the last evaluation name no class (%.0f of %lld)", of,
+            xprintf("%s%.0f%% of the outputs of the last evaluation do not name a class (%.0f of %lld)", of,
                     100 * share, t->invalid, (long long)t->rows),
             "invalid", t->invalid, "rows", (double)t->rows, NULL);
     free(of);

@@ -1,9 +1,9 @@
-/* Affinities of t-SNE: who is whose neighbour, and how much, in the original space.
+/* Affinities of t-SNE: the neighbors of each point in the original space and their weights.
  *
- * p(j|i) is Gaussian in the distance, its width set so that row i has the wanted perplexity
- * (van der Maaten and Hinton 2008, eq. 1), then p = (p(j|i) + p(i|j))/2n.  Up to
- * AFFINITY_DENSE points every pair counts; above, each point's 3·perplexity nearest, found
- * exactly, so that memory is no n².  The same bits for any number of workers. */
+ * p(j|i) is Gaussian in the distance, with the width for which row i has the requested perplexity
+ * (van der Maaten and Hinton 2008, eq. 1); p = (p(j|i) + p(i|j))/2n.  Up to AFFINITY_DENSE points,
+ * all pairs are used; above that, each point's 3·perplexity nearest neighbors, found exactly, so that
+ * memory grows with n, not n².  The bits do not depend on the number of workers. */
 #ifndef CORE_ANALYSIS_AFFINITY_H
 #define CORE_ANALYSIS_AFFINITY_H
 
@@ -24,21 +24,21 @@ struct affinity {
     int32_t *index; /* entries of weight 0 name the row itself */
     real *p;
     double log_p;   /* Σ p·ln p */
-    int unreached;  /* rows that no width gives the wanted perplexity: too many are equally near */
+    int unreached;  /* rows without a width for that perplexity: too many points are equally near */
 };
 
-/* x: n×d, finite, centred, of moderate size.  n >= 4, 1 <= perplexity <= (n-1)/3.  Computed by the crew,
- * which is waited for. */
+/* Computes the affinities of x (n×d, finite, centered, of moderate size) on the crew and waits for it.
+ * n >= 4, 1 <= perplexity <= (n-1)/3.  affinity_release frees. */
 int affinity_init(struct affinity *a, const real *x, int n, int d, double perplexity, struct crew *crew,
                   struct err *e);
 void affinity_release(struct affinity *a);
 
-/* Row i of squared distances from x to the rows of x, for `rows` rows from `first` on:
- * rows×n into out, 0 at i itself.  norm: squared lengths (affinity_norms). */
+/* Writes the squared distances from `rows` rows of x, from `first` on, to all rows of x: rows×n into
+ * out, 0 for a row and itself.  norm: squared norms (affinity_norms). */
 void affinity_distances(const real *x, const double *norm, int n, int d, int first, int rows, real *out);
 void affinity_norms(const real *x, int n, int d, double *norm);
-/* The k nearest by squared distance (n of them), without `self`, nearest first and then by
- * number, into index; k < n.  scratch: affinity_scratch(k) numbers. */
+/* Writes the k nearest of n points by squared distance, without `self`, nearest first and ties by
+ * number, into index; k < n.  scratch: affinity_scratch(k) elements. */
 void affinity_nearest(const real *distance, int n, int self, int k, int32_t *index, uint64_t *scratch);
 size_t affinity_scratch(int k);
 

@@ -1,4 +1,4 @@
-/* How much of an attention goes to the keys that a method puts before the tokens. */
+/* The share of attention mass on the keys that a method puts before the tokens. */
 #ifndef CORE_ANALYSIS_MASS_H
 #define CORE_ANALYSIS_MASS_H
 
@@ -19,9 +19,9 @@ struct attention_mass {
 /* Whether a method has such keys at an attention of that kind: prefixes that share the tokens' softmax. */
 bool attention_has_mass(const struct method *m, int stack, int site);
 
-/* Of the rows of d (encoded, at least one) with the predictor's method, its task in use, without dropout; the
- * decoder reads their targets, and is left out where they have none.  A prefix with a softmax of its own
- * (composition add or scaled) has no share.  The same for any number of workers.  ERR_FAILED names the first
+/* Computes the shares for the examples of d (encoded, at least one) with the predictor's method and current
+ * task, without dropout; the decoder reads the targets and is left out if there are none.  A prefix with a separate softmax
+ * (composition add or scaled) has no share.  The result does not depend on the number of workers.  ERR_FAILED names the first
  * row whose shares are not finite; *out is then empty.  attention_mass_release frees. */
 int attention_mass(const struct model *m, const struct predictor *p, const struct dataset *d,
                    struct crew *crew, struct attention_mass *out, struct err *e);

@@ -11,7 +11,7 @@
 
 #include "core/engine/real.h"
 
-/* Arrays of points, and each point's list of neighbours, are filled up to a multiple of
+/* Arrays of points, and each point's list of neighbors, are filled up to a multiple of
  * this: points by PAIRS_FAR, whose q² is 0, and lists by entries of weight 0. */
 enum { PAIRS_LANES = 16 };
 #define PAIRS_FAR ((real)1e15)
@@ -27,7 +27,7 @@ struct pairs {
     void (*repel)(const real *x, const real *y, size_t n, size_t i, struct pair_sums *out);
     /* And near, with p[0…n-1]. */
     void (*all)(const real *x, const real *y, size_t n, size_t i, const real *p, struct pair_sums *out);
-    /* near over a list of n neighbours. */
+    /* Computes near over a list of n neighbors. */
     void (*attract)(const real *x, const real *y, const int32_t *index, const real *p, size_t n,
                     size_t i, struct pair_sums *out);
 };

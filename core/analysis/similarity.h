@@ -18,7 +18,7 @@ double similarity_cka_debiased(const real *a, int p, const real *b, int q, int n
 double similarity_cka_noise(int width, int n);
 /* Two low-rank updates U_a V_a and U_b V_b (U out×r, V r×in): mean squared cosine of the
  * principal angles between their column spaces and their row spaces, so that equal products
- * are equal whatever the factors.  Directions that one of them lacks count as right angles.
+ * are equal whatever the factors.  Directions that are missing in one of them count as right angles.
  * It compares spaces: sign and size are not seen.  NaN when one product is zero (its greatest
  * singular value is at most SIMILARITY_ZERO, far below what a float weight can take up). */
 #define SIMILARITY_ZERO 1e-15

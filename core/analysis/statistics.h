@@ -5,9 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What petri measures are singles and shares of rows.  So what differs by less than a 1e-9 of its size
- * differs by the rounding of doubles alone, which is no spread, and no reason to rank one above the other.
- * -1: a is below b, 0: they are the same, 1: above. */
+/* Compares two metrics and returns -1 if a is below b, 0 if they are equal, 1 if a is above.  A difference
+ * below 1e-9 of their size is floating-point noise: neither spread nor a reason to rank one above the other. */
 int value_order(double a, double b);
 
 /* Mean and standard deviation (divisor n − 1) of n values.  sd is NaN for one value; both for none. */
@@ -33,7 +32,7 @@ double student_quantile(double p, double df);
 
 /* The two-sided p of a mean against 0, by Student's t; NaN where spread_interval knows nothing. */
 double spread_p(struct spread s);
-/* The same of "the mean lies within ±margin": the larger p of two one-sided tests. */
+/* Returns the p of an equivalence test (the mean is within ±margin): the larger p of two one-sided tests. */
 double spread_p_within(struct spread s, double margin);
 /* The two-sided p of a sign test: `up` of up + down independent signs are above, each as likely as the other.
  * 1 without signs. */

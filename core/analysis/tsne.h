@@ -1,4 +1,4 @@
-/* t-SNE, exact and vectorised: a map of points in two dimensions that keeps neighbours.
+/* t-SNE, exact and vectorised: a map of points in two dimensions that preserves neighbors.
  *
  * Pairs are computed in row blocks by a fixed partition, sums are taken in block order,
  * so that any number of workers gives the same bits.  van der Maaten and Hinton 2008;
@@ -19,11 +19,11 @@
 enum { TSNE_MOST = 15000 };
 
 struct tsne_options {
-    double perplexity;   /* 30; lowered to (n-1)/3 for few points, and said */
+    double perplexity;   /* 30; at most (n-1)/3 is used for few points, and reported */
     int iterations;      /* 750 in all, 250 of them exaggerated */
     double exaggeration; /* 12 */
     double rate;         /* 0: n/exaggeration, then n, each at least 200 at the exaggerated start */
-    uint64_t seed;       /* of the jitter that parts duplicates */
+    uint64_t seed;       /* of the jitter that separates duplicates */
     struct crew *crew; /* computes everything here, and must outlive the layout; NULL: the caller's thread */
     const real *start;   /* n×2: a layout to go on from, without exaggeration and jitter, as of the
                           * same points a little earlier; NULL: two principal components */
@@ -32,8 +32,8 @@ void tsne_options_init(struct tsne_options *o);
 
 struct tsne; /* a layout under way */
 
-/* x: n×d, row-major, copied as far as needed.  Neighbour affinities are computed here.
- * ERR_INPUT: n < 4, a value that is not finite (row named), all points equal. */
+/* Starts a layout of x (n×d, row-major, copied as far as needed) and computes the affinities of neighbors.
+ * ERR_INPUT: n < 4, a value that is NaN or infinite (with its example), all points equal. */
 struct tsne *tsne_new(const real *x, int n, int d, const struct tsne_options *o, struct err *e);
 void tsne_free(struct tsne *t);
 /* Runs `count` iterations more (fewer when the end is reached); returns how many were run. */

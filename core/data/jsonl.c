@@ -179,7 +179,7 @@ static void say_lists(const struct import *m) {
                   m->more_targets);
     if (m->unmarked)
         text_line(notes,
-                  "warning: in %zu examples a span does not match the word of its index and is not "
+                  "warning: in %zu examples a span differs from the word at its index and is not "
                   "marked; the first is line %zu",
                   m->unmarked, m->unmarked_first);
 }

@@ -107,7 +107,7 @@ static void warn_alike(struct dataset *d, bool as_number, const char *why) {
         }
         double v;
         if (j > i + 1 && (!as_number || text_to_double(f[i].text, &v)))
-            text_line(&d->report.notes, "warning: the labels %.500s %s, and are different classes",
+            text_line(&d->report.notes, "warning: the labels %.500s %s, but count as separate classes",
                         buf_text(&b), why);
         buf_release(&b);
     }

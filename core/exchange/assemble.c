@@ -310,7 +310,7 @@ static int check_pieces(const struct assembly *a, const char *path, const struct
     }
     return values == places
                ? 0
-               : err_set(e, ERR_INPUT, "%s: %zu tensors of modules, but the method that they form has %zu",
+               : err_set(e, ERR_INPUT, "%s: found %zu module tensors, but the inferred method has %zu",
                                        path,
                          values, places);
 }
@@ -325,10 +325,10 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
                                                : value_of(a, p, t, &size);
         if (!v && (t->kind == PLAN_OWN || is_map(t)))
-            return err_set(e, ERR_INPUT, "%s: no values for %s", path, t->name);
+            return err_set(e, ERR_INPUT, "%s: missing parameters for %s", path, t->name);
         if (v && size != t->count)
-            return err_set(e, ERR_INPUT, "%s: %zu values for %s, but the model has %" PRId64 " × %" PRId64,
-                           path, size, t->name, t->rows, t->cols);
+            return err_set(e, ERR_INPUT, "%s: %zu parameters for %s, the model has %" PRId64 " × %" PRId64, path,
+                           size, t->name, t->rows, t->cols);
         if (v) memcpy(params + t->offset, v, t->count * sizeof *v);
     }
     return check_pieces(a, path, p, e);

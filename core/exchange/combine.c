@@ -62,7 +62,7 @@ static int add_module(struct combining *c, int part, int module, struct err *e) 
         one.module[0] = *m;
         char *text = method_canonical(&one);
         int rc = refuse(c, part, text,
-                        "is not a low-rank change of one map (LoRA), and only these can be merged", e);
+                        "is not a low-rank update of a single linear map (LoRA); only these can be merged", e);
         free(text);
         return rc;
     }
@@ -78,7 +78,7 @@ static int read_part(struct combining *c, int part, struct err *e) {
     const struct combine_part *from = &c->x->part[part];
     const struct model *own = predictor_model(from->predictor);
     if (strcmp(own->sha256, c->m->sha256) || strcmp(own->facts, c->m->facts))
-        return refuse(c, part, own->name, "is based on another model than the others", e);
+        return refuse(c, part, own->name, "has a different base model from the others", e);
     int rc = predictor_make_plain(from->predictor, e);
     const struct method *m = &predictor_plan(from->predictor)->method;
     if (!rc && !m->count) rc = refuse(c, part, "head", "has no module to merge", e);
@@ -116,11 +116,11 @@ static int check_heads(const struct combining *c, struct err *e) {
     const struct predictor *first = c->x->part[0].predictor;
     for (int i = 1; i < c->x->parts && c->x->head < 0; i++) {
         const struct predictor *p = c->x->part[i].predictor;
-        const char *what = !same_labels(first, p) ? "has other classes than"
+        const char *what = !same_labels(first, p) ? "has different classes from"
                            : !network_equal(&classifier_network, &predictor_plan(first)->method,
                                             &predictor_plan(p)->method) ||
                                    !same_values(first, p)
-                               ? "has another head than"
+                               ? "has a different head from"
                                : NULL;
         if (what)
             return err_set(e, ERR_USAGE, "%s: %s %s; select one with --head RUN", c->x->part[i].name,
@@ -244,7 +244,7 @@ static int check_place(const struct combining *c, const struct change *const *at
         if (at[i]->part == at[i - 1]->part)
             why = "has several modules there, whose matrices cannot be averaged separately; use --how concat";
         else if (at[i]->rank != at[0]->rank)
-            why = "has another rank there, and matrices of different sizes cannot be averaged; use --how "
+            why = "has a different rank there, and matrices of different sizes cannot be averaged; use --how "
                   "concat";
         if (why) refuse(c, at[i]->part, place, why, e);
         free(place);

@@ -27,7 +27,7 @@ struct combination {
     int head;       /* whose head and description: a part's number; -1: the first's, which all must equal */
 };
 /* m: that of all parts, taken over in either case.  The description is that of the part with the head, with
- * the method of the whole.  ERR_USAGE, after the part's name, for modules that are no change of low rank of
+ * the method of the whole.  ERR_USAGE, after the part's name, for modules other than low-rank changes of
  * one map, other models, heads that differ, and for linear and ties other ranks at one place or several
  * modules there.  On failure *out is empty. */
 int combine_adapters(const struct combination *x, struct model *m, struct imported *out, struct err *e);

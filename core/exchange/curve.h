@@ -1,4 +1,4 @@
-/* The curve that a Trainer of the library transformers left beside an adapter, in trainer_state.json. */
+/* The training curve that the Trainer of transformers saved next to an adapter, in trainer_state.json. */
 #ifndef CORE_EXCHANGE_CURVE_H
 #define CORE_EXCHANGE_CURVE_H
 
@@ -9,7 +9,7 @@
 struct notes;
 
 enum { CURVE_VALUES = 8, CURVE_NAME = 48 };
-/* What was told at a step: of training ("loss", "lr", "grad_norm"), or of an evaluation ("accuracy", …). */
+/* The log entry of a step: of training ("loss", "lr", "grad_norm") or of an evaluation ("accuracy", …). */
 struct curve_entry {
     int64_t step;
     bool evaluation;
@@ -21,7 +21,7 @@ struct curve {
     struct curve_entry *entry;
     size_t count, room;
 };
-/* In the order of the file; says that it was read, or why not: an adapter is one without its curve, too. */
+/* Reads the entries in the order of the file and notes that it was read, or why not: the curve is optional. */
 void curve_read(const char *folder, struct curve *out, struct notes *read, struct notes *ignored);
 void curve_release(struct curve *c);
 

@@ -1,5 +1,5 @@
 /* A folder of AdapterHub: its configs (hub_config.c) and its tensors, by tables (hub_parts.c), read
- * (hub_read.c; beside maps hub_low.c, rows and keys hub_rows.c) and written (hub_write.c).  Private to
+ * (hub_read.c; low-rank changes hub_low.c, prompts and prefixes hub_rows.c) and written (hub_write.c).  Private to
  * core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_H
 #define CORE_EXCHANGE_HUB_H
@@ -30,13 +30,13 @@ json_t *hub_usual(const char *architecture, json_t *own);
 /* A module of its bottlenecks at attention or the FFN, but for its size. */
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out,
                    struct err *e);
-/* Whether the trained scale of such a bottleneck's config becomes part of W_u and b_u: beside a gate, or one
- * of channels below a norm. */
+/* Returns whether the trained scale of such a bottleneck becomes part of W_u and b_u: with a gate, or a
+ * scale of channels below a norm. */
 bool hub_scale_is_folded(const json_t *bottleneck);
 /* Whether its maps are of factors that all places share, or of a rule that is a product itself. */
 bool hub_shares_factors(const json_t *bottleneck);
 bool hub_factors_rule(const json_t *bottleneck);
-/* The scale of its LoRA of this rank; says what was taken for granted. */
+/* Computes the scale of its LoRA of this rank; `assumed` gets the assumptions. */
 int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double *out, struct err *e);
 
 /* ---- tensors (hub_parts.c): of a module at a place, in tables that are read and written by ---- */
@@ -79,8 +79,8 @@ struct bag_tensor *hub_shared(struct hub_reader *r, const char *which);
 /* A tensor whose name ends in `own`, "lora_B" or "vera_B", and what belongs to it, at the map of that
  * name. */
 int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, const char *map, struct err *e);
-/* The tensors of a table at a place, one for each row that the module has: found[i] of row i.  first: of
- * those the one that told the place. */
+/* The tensors of a table at a place, one for each row that the module has: found[i] of row i.  first: the
+ * tensor by which the place was found. */
 int hub_find_parts(struct hub_reader *r, const struct file_part *rows, const char *place,
                    const struct module *m, const struct bag_tensor *first,
                    struct bag_tensor *found[HUB_MOST_PARTS], struct err *e);

@@ -54,7 +54,7 @@ static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struc
     if (!r->told_vera)
         notes_add(
             &r->in.out->assumed,
-            "VeRA's square matrices were multiplied by its projection: a trainable change of rank %zu",
+            "VeRA's square matrices were multiplied into its projection: trained as an update of rank %zu",
             rank);
     r->told_vera = inner->used = outer->used = true;
     piece_add(p, SLOT_DOWN_W, a->values, a->count);

@@ -13,7 +13,7 @@
 
 /* The library counts a decoder's layers behind the encoder's. */
 enum { HUB_ALL_LAYERS = 2 * HUB_LAYERS };
-/* Where attentions and FFNs are told apart: of the encoder alone its own attention is HUB_SELF. */
+/* The sublayers that configs distinguish; an encoder alone has HUB_SELF and HUB_FFN. */
 enum hub_site { HUB_SELF, HUB_CROSS, HUB_FFN, HUB_SITES };
 
 struct hub_out {

@@ -9,7 +9,7 @@ void hub_reader_init(struct hub_reader *r, struct model *m, struct imported *out
 void hub_reader_release(struct hub_reader *r);
 /* Reads the adapter of a folder into r->in.to; every tensor has its place. */
 int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e);
-/* Reads the head beside it, where there is one, which is called `name` unless its config says so. */
+/* Reads the head next to it, if there is one; its name is `name` unless its config has another. */
 int hub_reader_head(struct hub_reader *r, const char *folder, const char *name, struct err *e);
 
 #endif

@@ -23,7 +23,7 @@ struct hub_job {
 int hub_writer_adapter(const struct hub_job *job, const char *config, const char *folder, struct err *e);
 /* And of the head. */
 int hub_writer_head(const struct hub_job *job, const char *folder, struct err *e);
-/* What stands around a config; `config` is taken over; caller frees. */
+/* Returns the text of a config file with its wrapper; takes `config` over; caller frees. */
 char *hub_writer_wrapped(const struct hub_job *job, json_t *config, const char *const *names, int count);
 
 /* The config of a fusion as it usually is, JSON: the keys that petri knows. */

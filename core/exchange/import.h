@@ -16,8 +16,8 @@ void notes_add(struct notes *n, const char *format, ...) __attribute__((format(p
 
 struct imported {
     const char *format;       /* "petri", "peft", … */
-    char *version; /* of the format or of the program that wrote it, as it says; NULL: it does not */
-    struct notes read, ignored, assumed; /* files; what was left aside; what nothing said */
+    char *version; /* of the format or of the program that wrote it; NULL: unknown */
+    struct notes read, ignored, assumed; /* files; ignored parts; assumptions */
     size_t named;             /* 1 + the line of `assumed` about the names of the classes; 0: there is none */
     struct model *model;      /* taken over: import_release lets it go */
     struct predictor *predictor; /* on it; without made values */
@@ -27,7 +27,7 @@ struct imported {
     char *origin;             /* the config that came with it, as it was; NULL: none */
 };
 void import_release(struct imported *x);
-/* Names the classes as predictor_name_classes does; `assumed` says no more what they were taken from. */
+/* Names the classes as predictor_name_classes does and removes the note about them from `assumed`. */
 int import_name_classes(struct imported *x, const char *const *name, int n, struct err *e);
 /* {"format","version","read":[…],"ignored":[…],"assumed":[…]}, and "parents" where there are; caller
  * frees. */
@@ -35,9 +35,9 @@ char *import_json(const struct imported *x);
 
 /* ---- petri's own: a file of one task's kept values, or a folder that holds it ---- */
 
-/* The file that a path stands for, or NULL where it is neither; caller frees. */
+/* Returns the file that a path refers to, or NULL where it is neither; caller frees. */
 char *import_petri_file(const char *path);
-/* What the file says of its run, to find the model by.  config_release. */
+/* Reads the config of the run from the file, to find the model by.  config_release. */
 int import_petri_config(const char *file, struct run_config *out, struct err *e);
 /* m: the model, taken over in either case.  On failure *out is empty. */
 int import_petri(const char *file, struct model *m, struct imported *out, struct err *e);
@@ -49,19 +49,19 @@ int import_petri(const char *file, struct model *m, struct imported *out, struct
  * Caller frees. */
 char *import_adapter_folder(const char *path, struct notes *aside, struct err *e);
 bool import_is_peft(const char *folder);
-/* What adapter_config.json says of its model, or NULL; caller frees. */
+/* Returns the base model named in adapter_config.json, or NULL; caller frees. */
 char *import_base(const char *folder);
 /* m: taken over in either case.  On failure *out is empty. */
 int import_peft(const char *folder, struct model *m, struct imported *out, struct err *e);
 /* The same of a folder of AdapterHub. */
 bool import_is_hub(const char *folder);
 int import_hub(const char *folder, struct model *m, struct imported *out, struct err *e);
-/* A folder in which AdapterHub's fusion of adapters lies (adapter_fusion_config.json), and what it says of
- * its model, or NULL; caller frees. */
+/* Returns whether a folder holds an AdapterHub fusion (adapter_fusion_config.json), and the base model that
+ * it names, or NULL; caller frees. */
 bool import_is_fusion(const char *folder);
 char *import_fusion_base(const char *folder);
-/* With the adapters from the folders that are said, or from those in the fusion's or beside it whose config
- * has their names. */
+/* Imports a fusion with the adapters from the given folders, or from folders in it or next to it whose
+ * config has their names. */
 int import_fusion(const char *folder, const char *const *adapter, int adapters, struct model *m,
                   struct imported *out, struct err *e);
 

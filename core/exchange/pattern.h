@@ -10,8 +10,8 @@ enum pattern_way {
     PATTERN_WHOLE, /* the whole name */
     PATTERN_END,   /* the name, or what follows one of its dots */
 };
-/* 1: matches; 0: does not; below 0 with *e (ERR_INPUT) for text that is no expression, or one that takes too
- * long. */
+/* Returns 1 for a match, 0 for none, and below 0 with *e (ERR_INPUT) for an invalid expression or one that
+ * takes too long. */
 int pattern_matches(const char *pattern, enum pattern_way way, const char *name, struct err *e);
 
 #endif

@@ -10,7 +10,7 @@
 #include "core/exchange/import.h"
 #include "core/exchange/parts.h"
 
-/* A file of petri's own beside PEFT's, which PEFT does not read: {"id2label": {"0": NAME, …}}, as config.json
+/* petri's file next to those of PEFT, which PEFT ignores: {"id2label": {"0": NAME, …}}, as config.json
  * of a model names classes. */
 #define PEFT_NAMES_FILE "petri.json"
 
@@ -42,9 +42,9 @@ struct peft {
     enum peft_type type;
     struct peft_values values;
 };
-/* What becomes of a key of the config (peft_keys.c has all of them): its value is followed; the tensors have
- * what it says; it is used by training or for a start alone; or it changes what is computed in a way that
- * petri does not have, so that it is refused unless it is null, false, empty or `usual` (as JSON). */
+/* The effect of a key of the config (peft_keys.c has all of them): its value is followed; the tensors contain
+ * its effect; it matters only for training or initialization; or it changes the computation in an unsupported
+ * way, so that it is refused unless it is null, false, empty or `usual` (as JSON). */
 enum peft_use { PEFT_FOLLOWED, PEFT_IN_TENSORS, PEFT_UNUSED, PEFT_REFUSED };
 enum peft_kind { PEFT_NONE, PEFT_FLAG, PEFT_WHOLE, PEFT_NUMBER };
 struct peft_key {
@@ -94,8 +94,8 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e);
 bool peft_is_for_vectors(const struct peft *p);
 void peft_close(struct peft *p);
 
-/* Takes an adapter's name out of the names of its tensors ("lora_A.default.weight"), and says so.  ERR_INPUT
- * where there are several. */
+/* Removes an adapter's name from the names of its tensors ("lora_A.default.weight") and adds a note.
+ * ERR_INPUT if there are several. */
 int peft_plain_names(struct bag *b, struct notes *said, struct err *e);
 
 /* α over r (or its root) of a module of this rank, by the module's name in the base model. */

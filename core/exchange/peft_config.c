@@ -64,8 +64,8 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
     static const struct {
         const char *name, *of_encoder, *of_decoder; /* why not; NULL: it is read */
     } task[] = {
-        { "SEQ_CLS", NULL, "a classification adapter, and the model generates text" },
-        { "SEQ_2_SEQ_LM", "a text generation adapter, and the model does not generate text", NULL },
+        { "SEQ_CLS", NULL, "a classification adapter, but the base model generates text" },
+        { "SEQ_2_SEQ_LM", "a text generation adapter, but the base model does not generate text", NULL },
         { "FEATURE_EXTRACTION", NULL, NULL },
         { "TOKEN_CLS", "its head labels tokens, not texts", "its head labels tokens, not texts" },
         { "QUESTION_ANS", "its head extracts answers from a text",

@@ -113,7 +113,7 @@ static int take_prefix(struct adapter_reading *in, const struct peft *p, struct 
     }
     if (p->values.projected)
         notes_add(&in->out->assumed,
-                  "such a file does not contain the network of the prefix: its keys and values are trained "
+                  "PEFT does not save the reparameterization MLP of a prefix: its keys and values are trained "
                   "directly");
     rows->used = true;
     return 0;
@@ -140,7 +140,7 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     piece_add(at, SLOT_OWN, rows->values, rows->count);
     if (p->type == PEFT_P_TUNING)
         notes_add(&in->out->assumed,
-                  "such a file does not contain the network of the prompt: its rows are trained directly");
+                  "PEFT does not save the prompt encoder: the rows of the prompt are trained directly");
     return take_others(in, e);
 }
 

@@ -179,7 +179,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
         m.scale *= sqrt(r->in.m->arch.width); /* the library scales what is added as what is looked up */
     enum tap tap = lookup ? m.write : peft_form_write(f, reading_tap(t));
     if (tap == TAP_NONE)
-        return reading_refuse(&r->in, first, "petri does not support a change of this map", e);
+        return reading_refuse(&r->in, first, "petri does not support adapting this map", e);
     m.write = tap;
     if (module_takes(&m, TAKES_READ)) m.read = tap_map_input(tap);
     if (module_takes(&m, TAKES_DROPOUT) && v->dropout > 0 && v->dropout < 1) m.dropout = v->dropout;

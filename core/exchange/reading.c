@@ -115,7 +115,7 @@ const char *writing_head(const char *as, bool two) {
 }
 
 int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as, struct err *e) {
-    if (arch_generates(&r->m->arch)) return reading_refuse(r, t, "a classification head, and the model "
+    if (arch_generates(&r->m->arch)) return reading_refuse(r, t, "a classification head, but the model "
                                                                  "generates text", e);
     if (!strcmp(as, "head.weight")) {
         if (t->rank != 2 || t->shape[1] != (size_t)r->m->arch.width || !t->shape[0] || t->shape[0] > 1 << 20)

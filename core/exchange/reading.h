@@ -56,8 +56,8 @@ enum { CONFIG_BYTES = 1 << 20 };
 json_t *reading_config(const char *folder, const char *file, char **path, char **text, struct err *e);
 /* Returns a member of such a file that is a string, or NULL; caller frees. */
 char *reading_member(const char *folder, const char *file, const char *key);
-/* Opens a folder's file of tensors, or where it is not there the one that an older library pickled, and says
- * that it was read. */
+/* Opens a folder's file of tensors, or if it is missing the pickled file of an older library, and notes
+ * which file was read. */
 int reading_tensors(const char *folder, const char *file, const char *pickled, struct bag *out,
                     struct notes *read, struct err *e);
 /* Whether a value is null, false or empty. */

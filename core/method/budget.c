@@ -41,7 +41,7 @@ const char *budget_fault(const struct method *m, int64_t steps) {
     if (!b->on || (b->beta1 < 1 && b->beta2 < 1 && b->begin + b->end < steps)) return NULL;
     return b->begin + b->end < steps
                ? "V26: beta1 and beta2 of the budget must be below 1"
-               : "V26: the budget is pruned from step begin until end steps before the last: no step is left between "
+               : "V26: pruning runs from step begin until end steps before the last: no step is left between "
                  "them; train for more steps or lower begin or end";
 }
 

@@ -40,7 +40,7 @@ void check_memory(struct check *c, const struct module *m, double bytes, bool al
     if (!more && !always) return;
     check_find(
         c, more ? LEVEL_WARNING : LEVEL_INFO, "V33",
-        "training %.0f parameters needs %.1f GB for values, gradients and moments; this machine has %.1f GB",
+        "training %.0f parameters needs %.1f GB for parameters, gradients and optimizer state; this machine has %.1f GB",
         values, values * bytes * 1e-9, memory * 1e-9);
 }
 
@@ -363,7 +363,7 @@ static bool too_many_sets(struct check *c, int stack, int site, int layer) {
         sets += function_of(&c->m->module[i])->form == FORM_KEYS &&
                 module_covers(&c->m->module[i], c->a, stack, site, layer);
     if (sets <= HOOK_SETS) return false;
-    ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention supports at most %d", sets,
+    ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention sublayer supports at most %d", sets,
           layer + 1, HOOK_SETS);
     return true;
 }
@@ -383,7 +383,7 @@ static void check_prompts(struct check *c) {
         if (function_of(&c->m->module[i])->form != FORM_ROWS || attempt_is_source(&c->m->module[i])) continue;
         if (first >= 0) {
             c->at = i;
-            ERROR(c, "V55", "module %d is also a prompt: two prompts are equivalent to one with the sum of their "
+            ERROR(c, "V55", "module %d is also a prompt: two prompts are equivalent to one with all of their "
                             "rows; use one",
                   first + 1);
             return;

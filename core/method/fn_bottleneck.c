@@ -178,5 +178,5 @@ const struct function function_bottleneck = {
     .slots = slots, .still = still, .apply = apply,
     .advise = advise, .terms = terms, .formula = formula,
     .label = terms_label,
-    .unmerged = "a bottleneck bends its input: no weight of the model does the same",
+    .unmerged = "a bottleneck applies a nonlinearity: it cannot be merged into a weight",
 };

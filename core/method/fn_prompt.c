@@ -33,7 +33,7 @@ static void advise(struct check *c, const struct module *m) {
               "a prompt in the decoder would shift its targets and is not supported: use stack=encoder");
     if (m->write == TAP_EMBED_WORDS && m->size + 3 > longest)
         ERROR(c, "V19",
-              "l = %d takes positions and the model has %d: none is left for text",
+              "l = %d prompt rows leave no room for text in the model's %d positions",
               m->size, longest);
     if (m->pool == POOL_ROW0 && !c->a->decoder_layers)
         WARN(c, "V31",

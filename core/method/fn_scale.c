@@ -84,7 +84,7 @@ static bool fold_of(const struct module *m, struct fold *out) {
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     struct fold fold;
     if (m->write == TAP_EMBED && !p->embed_norm)
-        return "a scale at embed needs a norm to be merged into, which this model does not have there";
+        return "a scale at embed needs a norm to be merged into, and this model has none there";
     return fold_of(m, &fold) ? NULL : "a scale at this tap cannot be merged: no linear map produces or reads it";
 }
 

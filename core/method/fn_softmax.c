@@ -46,7 +46,7 @@ static void check_shift(struct check *c, const struct module *m) {
             c, "V76",
             "shift=yes shifts the learned positions of an encoder, which this model does not have");
     else if (m->size + 3 > arch_longest(a))
-        ERROR(c, "V76", "l = %d positions are skipped and the model has %d: none is left for text",
+        ERROR(c, "V76", "l = %d skipped positions leave no room for text in the model's %d positions",
               m->size, arch_longest(a));
     else if (method_moved(c->m) != m->size)
         ERROR(c, "V76", "positions of the text are shifted once: all prefixes with shift=yes must have the same length");

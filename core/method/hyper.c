@@ -255,7 +255,7 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     if (z && h->tap) return "with instance=retriever the tap belongs to the retriever: use retriever(tap=…)";
     if (tap_of(m, g) > a->encoder_layers) return "tap= is above the last layer of the encoder";
     if (h->passes == 2 && lowest_made(m, g, a) == a->encoder_layers)
-        return "with pass=2 something in the encoder must be generated, and nothing is: omit pass=2";
+        return "pass=2 needs a generated module in the encoder, and the method has none: omit pass=2";
     if (h->passes == 2 && tap_of(m, g)) return "pass=2 uses the encoder's output: omit tap=";
     if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, g, a))
         return "with tap= generated modules must be above that layer: restrict them with layers=";

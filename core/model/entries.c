@@ -139,7 +139,7 @@ static int tie_stack(struct entries *x, const char *name, struct err *e) {
     if (rc) return rc;
     if (!equal)
         return err_set(e, ERR_INPUT,
-                       "%s: \"%s\" and \"%s\" differ; only models whose stacks share one word embedding "
+                       "%s: \"%s\" and \"%s\" differ; only models with one word embedding for encoder and decoder "
                        "are supported",
                        x->folder, shared->tensor->name, own->tensor->name);
     own->used = true;

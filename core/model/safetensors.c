@@ -543,7 +543,7 @@ static int refuse_values(const struct st_file *f, const struct st_tensor *t, con
     char *at = t->rank == 2 ? xprintf("row %zu, column %zu", first / cols, first % cols)
                             : xprintf("index %zu", first);
     int rc = err_set(e, ERR_INPUT,
-                     "%s: tensor \"%s\": %s at %s (from 0), the first of %s NaN or infinite values: its "
+                     "%s: tensor \"%s\": %s at %s (from 0), the first of %s NaN or infinite values: "
                      "training diverged or the file is damaged; use another checkpoint",
                      f->name, t->name, number, at, times);
     free(at);

@@ -198,7 +198,7 @@ static int take_signs(struct vocab_trainer *t, int size, size_t *rare, struct er
     if (!rc && n - *rare + VOCAB_TRAIN_SPECIAL > (size_t)size)
         rc = err_set(
             e, ERR_USAGE,
-            "--vocab %d: too small for the %zu signs of the text and the %d special tokens; use at least %zu",
+            "--vocab %d: too small for the %zu symbols of the text and the %d special tokens; use at least %zu",
             size, n - *rare, VOCAB_TRAIN_SPECIAL, n - *rare + VOCAB_TRAIN_SPECIAL);
     if (!rc) qsort(list + *rare, n - *rare, sizeof *list, by_text);
     for (int i = 0; !rc && i < VOCAB_TRAIN_SPECIAL; i++)
@@ -397,7 +397,7 @@ int vocab_trainer_run(struct vocab_trainer *t, int size, struct buf *out, struct
     for (size_t i = 0; !rc && i < t->sign.count; i++)
         buf_printf(out, "%s\n", vocab_text(&t->sign, (int32_t)i));
     text_line(report,
-              "vocabulary: %zu tokens (%zu signs; %zu rare ones dropped) from %llu words, %zu distinct",
+              "vocabulary: %zu tokens (%zu symbols; %zu rare ones dropped) from %llu words, %zu distinct",
               t->sign.count, signs, rare, (unsigned long long)t->words, t->spelled.count);
     return rc;
 }

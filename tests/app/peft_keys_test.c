@@ -77,7 +77,7 @@ static const struct {
     { "lora_dropout", "lora", "\"lora_dropout\": 0.1", "\"lora_dropout\": 0.25", "dropout=0.25", false },
     { "vera_dropout", "vera", "\"vera_dropout\": 0.0", "\"vera_dropout\": 0.25", "dropout=0.25", false },
     { "num_virtual_tokens", "prompt", "\"num_virtual_tokens\": 3", "\"num_virtual_tokens\": 4", "the config has 4 virtual tokens", false },
-    { "prefix_projection", "prefix", "\"prefix_projection\": false", "\"prefix_projection\": true", "the network of the prefix",
+    { "prefix_projection", "prefix", "\"prefix_projection\": false", "\"prefix_projection\": true", "the reparameterization MLP of a prefix",
       false },
 };
 

@@ -168,7 +168,7 @@ static void broken_rows(void **state) {
     skipped(&t.train, 3, 5, "\"span1_index\" is not a word index");
     skipped(&t.train, 4, 8, "the label is an object");
     assert_string_equal(t.train.row[1].a, "* a * b");
-    says(&t, "in 2 examples a span does not match the word of its index and is not marked; the first "
+    says(&t, "in 2 examples a span differs from the word at its index and is not marked; the first "
              "is line 6");
     adds_up(&t.train);
     task_release(&t);

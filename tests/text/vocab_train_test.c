@@ -53,7 +53,7 @@ static void too_few_tokens_and_no_words_are_refused(void **state) {
     struct err e = ERR_INIT;
     static const char *const line[] = { "some words of many letters" }, *const none[] = { "", " \t " };
     assert_null(vocabulary_of(line, 1, 12, &e));
-    test_refused(e.code, ERR_USAGE, &e, "--vocab 12: too small for the 16 signs");
+    test_refused(e.code, ERR_USAGE, &e, "--vocab 12: too small for the 16 symbols");
     assert_null(vocabulary_of(none, 2, 100, &e));
     test_refused(e.code, ERR_INPUT, &e, "the text contains no words");
 }

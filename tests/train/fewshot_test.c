@@ -177,7 +177,7 @@ static void draws_are_even_and_nested(void **state) {
     }
     assert_true(count[0] == 4 && count[1] == 4 && count[2] == 4 && found == 3);
     assert_int_equal(fewshot_draw(d, 5, 5, 0, large, &e), ERR_INPUT);
-    assert_non_null(strstr(e.text, "class 1 has 4 rows to draw from, fewer than the 5 of a draw"));
+    assert_non_null(strstr(e.text, "class 1 has 4 labeled examples, fewer than the 5 of a support set"));
     const struct dataset *scores = &mixed[BERT].task[2].train;
     assert_int_equal(fewshot_draw(scores, 9, 5, 0, large, &e), 9); /* in all */
     assert_int_equal(fewshot_draw(scores, 10, 5, 0, large, &e), ERR_INPUT);
@@ -340,10 +340,10 @@ static void what_cannot_be_is_refused(void **state) {
     refused(&g, "no prototypes");
     g.how.start = FEWSHOT_NAMED;
     strcpy(g.how.named, "four");
-    refused(&g, "\"four\" is no task of the run; it has two, three, score");
+    refused(&g, "--start four: unknown task; the run has two, three, score");
     g.how.start = FEWSHOT_MEAN;
     g.how.parts = PLAN_OF_HEAD;
-    refused(&g, "nothing would train: of this method a new task has row, generator, shared");
+    refused(&g, "no trainable parameters selected; the trainable parts for a new task are row, generator, shared");
     close_ground(&g);
 }
 

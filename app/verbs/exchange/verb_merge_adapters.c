@@ -150,7 +150,7 @@ int verb_merge_adapters(const struct args *a, struct err *e) {
     if (!rc) rc = read_merge_weights(a, &j, e);
     if (!rc && !j.how.density && j.how.how == COMBINE_TIES)
         rc = err_set(e, ERR_USAGE,
-            "--how ties: requires --density, the share of values to retain, for example 0.5");
+            "--how ties: requires --density, the share of parameters to retain, for example 0.5");
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     rc = join_runs(a, s, &j, e);

@@ -33,8 +33,9 @@ int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e) {
     f->ks = good ? n : 0;
     if (good) return 0;
     return err_set(e, ERR_USAGE,
-                   "--k %s: must be up to %d whole numbers from 1 with commas, rising, as 4,16,32", text,
-                   FEWSHOT_KS);
+                   "--k %s: must be up to %d integers of at least 1 in ascending order, separated by commas, "
+                   "for example 4,16,32",
+                   text, FEWSHOT_KS);
 }
 
 int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e) {
@@ -50,7 +51,7 @@ int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e) {
     free(copy);
     if (!good)
         return err_set(e, ERR_USAGE,
-                       "--tune %s: names of row, generator, shared and head, each once, with commas", text);
+                       "--tune %s: must be a list of row, generator, shared and head, each at most once", text);
     *parts = all;
     return 0;
 }
@@ -74,7 +75,7 @@ void fewshot_members(const struct fewshot *f, struct buf *b) {
     buf_release(&parts);
 }
 
-static const char from[] = "the run's few shots";
+static const char from[] = "the few-shot settings of the run";
 
 static int read_ks(const json_t *o, struct fewshot *f, struct err *e) {
     const json_t *list = json_object_get(o, "k"), *item;
@@ -86,7 +87,7 @@ static int read_ks(const json_t *o, struct fewshot *f, struct err *e) {
         if (f->ks < FEWSHOT_KS) f->k[f->ks++] = (int)json_integer_value(item);
     }
     if (f->ks < 1 || f->ks > FEWSHOT_KS)
-        return err_set(e, ERR_INPUT, "%s: \"k\" is no list of numbers", from);
+        return err_set(e, ERR_INPUT, "%s: \"k\" is not a list of positive integers", from);
     return 0;
 }
 
@@ -135,10 +136,10 @@ static int fewshot_compare(const void *a, const void *b) { return *(const int *)
 
 static int too_few(const struct dataset *d, int class, int has, int k, struct err *e) {
     if (!d->classes)
-        return err_set(e, ERR_INPUT, "%s: %d rows to draw from, fewer than the %d of a draw", d->path, has,
+        return err_set(e, ERR_INPUT, "%s: %d labeled examples, fewer than the %d of a support set", d->path, has,
                        k);
     char *shown = text_visible(d->class_name[class], strlen(d->class_name[class]));
-    err_set(e, ERR_INPUT, "%s: class %.60s has %d rows to draw from, fewer than the %d of a draw", d->path,
+    err_set(e, ERR_INPUT, "%s: class %.60s has %d labeled examples, fewer than the %d of a support set", d->path,
             shown, has, k);
     free(shown);
     return e->code;

@@ -1,8 +1,9 @@
-/* Few shots: what a method comes to on k rows a class of a task, over several draws of them.
+/* Few-shot adaptation: the result of a method on k examples per class of a task, over several sampled
+ * support sets (draws).
  *
- * One protocol for `petri adapt` and for tables of tasks: the draws are functions of a seed, each is a run of
- * its own from the same start, whose last state is scored (no scored row ever chooses a step, a rate or a
- * length). */
+ * One protocol for `petri adapt` and for tables of tasks: draws are functions of a seed; each is a separate run
+ * from the same initialization, whose last checkpoint is evaluated (no evaluated example selects a step, a
+ * learning rate or a length). */
 #ifndef CORE_TRAIN_FEWSHOT_FEWSHOT_H
 #define CORE_TRAIN_FEWSHOT_FEWSHOT_H
 
@@ -14,7 +15,7 @@
 
 enum { FEWSHOT_KS = 16, FEWSHOT_DRAWS = 1000 };
 
-/* Which of the known tasks a draw begins from. */
+/* The known task from which a draw is initialized. */
 enum fewshot_start {
     FEWSHOT_VOTE,   /* the one whose prototype is nearest to the shots, by mean cosine */
     FEWSHOT_WORST,  /* the one whose is farthest */
@@ -26,7 +27,7 @@ enum fewshot_start {
 };
 const char *fewshot_start_name(enum fewshot_start s);
 
-/* What is asked for beside the run's config. */
+/* Settings of few-shot adaptation, in addition to the config of the run. */
 struct fewshot {
     int ks, k[FEWSHOT_KS];
     int draws;
@@ -51,16 +52,16 @@ int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e);
 void fewshot_members(const struct fewshot *f, struct buf *b);
 int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e);
 
-/* Draw number `draw` of k rows a class, k in all where there are no classes: rows with what is to be learned,
- * by seed; the draw of a larger k holds that of a smaller one.  pick (k times the classes, at least k) gets
- * their numbers in rising order; returns how many.  ERR_INPUT names a class with fewer rows. */
+/* Samples support set number `draw` by seed: k labeled examples per class, or k in all without classes; the
+ * set of a larger k contains that of a smaller one.  pick (k times the classes, at least k) gets their numbers
+ * in ascending order; returns how many.  ERR_INPUT names a class with fewer examples. */
 int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *pick, struct err *e);
 
-/* What a draw came to. */
+/* Results of a draw. */
 struct fewshot_metric {
     char name[24];
     double value;
-    char undefined[80]; /* why there is no value; "" otherwise */
+    char undefined[80]; /* why the value is missing; "" otherwise */
 };
 struct fewshot_scores {
     int count;

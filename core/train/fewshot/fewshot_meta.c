@@ -47,7 +47,7 @@ static int open_it(struct fewshot_meta *x, const struct checkpoint *k, struct er
     x->params = mem_try(x->plan->trained + 1, sizeof *x->params);
     x->made = mem_try(x->plan->made_size + 1, sizeof *x->made);
     if (!x->params || !x->made)
-        return err_set(e, ERR_SYSTEM, "no memory for %zu trained values", x->plan->trained);
+        return err_set(e, ERR_SYSTEM, "not enough memory for %zu trainable parameters", x->plan->trained);
     memset(x->params, 0, x->plan->trained * sizeof *x->params);
     return checkpoint_read(k, x->plan, false, x->params, x->made, NULL, NULL, e);
 }
@@ -135,8 +135,8 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
 
 const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
     if (!x->m->arch.pooler_absent) return NULL;
-    return "the model folder has no pooler, and behind the one that the run learned a classifier of two maps "
-           "has no place";
+    return "the model folder has no pooler, and a classifier of two layers cannot be saved after the pooler that the "
+           "run learned";
 }
 
 /* The run's method with an ordinary head: the features' first map, then one for all that is linear behind

@@ -150,14 +150,14 @@ static int check_start(const struct fewshot_work *w, struct err *e) {
     if (!w->from) return 0;
     if ((f->start == FEWSHOT_VOTE || f->start == FEWSHOT_WORST) && !retrieve_has_prototypes(w->from))
         return err_set(e, ERR_USAGE,
-                       "--prototype %s: the run's method has no prototypes that rows could be compared with "
-                       "(a retriever with a prototype loss); --start lowest, mean or a task's name",
+                       "--prototype %s: requires a run whose method learns task prototypes "
+                       "(a retriever with a prototype loss); use --start lowest, mean or the name of a task",
                        fewshot_start_name(f->start));
     if (f->start != FEWSHOT_NAMED || known_task(w, f->named) >= 0) return 0;
     const struct plan *p = predictor_plan(w->from);
     struct buf list = BUF_INIT;
     for (int i = 0; i < p->tasks; i++) buf_printf(&list, "%s%s", i ? ", " : "", p->task[i]);
-    err_set(e, ERR_USAGE, "\"%s\" is no task of the run; it has %s", f->named, buf_text(&list));
+    err_set(e, ERR_USAGE, "--start %s: unknown task; the run has %s", f->named, buf_text(&list));
     buf_release(&list);
     return e->code;
 }
@@ -171,7 +171,7 @@ static int check_parts(const struct fewshot_work *w, struct err *e) {
         if (has & 1u << i) buf_printf(&list, "%s%s", n++ ? ", " : "", plan_part_name(i));
     int rc = plan_train_only(p, asked)
                  ? 0
-                 : err_set(e, ERR_USAGE, "--tune: nothing would train: of this method a new task has %s",
+                 : err_set(e, ERR_USAGE, "--tune: no trainable parameters selected; the trainable parts for a new task are %s",
                            buf_text(&list));
     buf_release(&list);
     plan_free(p);
@@ -189,12 +189,13 @@ bool fewshot_by_rule(const struct fewshot_work *w) { return w->meta && !w->how->
 int fewshot_check(const struct fewshot_work *w, struct err *e) {
     bool by_rule = fewshot_by_rule(w);
     if (!w->task->devs)
-        return err_set(e, ERR_USAGE, "%s: has no dev rows to score the draws on", w->task->name);
+        return err_set(e, ERR_USAGE, "%s: has no validation set to evaluate the adapted model on",
+                       w->task->name);
     if (by_rule && w->task->kind != DATA_CLASSES)
-        return err_set(e, ERR_USAGE, "%s: has %s; label vectors are of classes", w->task->name,
+        return err_set(e, ERR_USAGE, "%s: has %s; label vectors require classes", w->task->name,
                        task_kind_name(w->task->gold));
     if (by_rule && !has_labels(&w->task->dev[0]))
-        return err_set(e, ERR_INPUT, "%s: has no row with a label to score the draws on",
+        return err_set(e, ERR_INPUT, "%s: has no labeled examples to evaluate the adapted model on",
                        w->task->dev[0].path);
     if (!by_rule && (check_start(w, e) || check_parts(w, e))) return e->code;
     for (int i = 0; i < w->how->ks && !w->rows; i++) {

@@ -1,4 +1,4 @@
-/* A draw of few shots as a run: its shots, where it begins, its config. */
+/* A few-shot draw as a run: its examples, its initialization, its config. */
 #ifndef CORE_TRAIN_FEWSHOT_FEWSHOT_RUN_H
 #define CORE_TRAIN_FEWSHOT_FEWSHOT_RUN_H
 
@@ -15,8 +15,8 @@ struct fewshot_work {
     const struct run_config *c;   /* of the new task: complete but for its train rows */
     struct model *m;
     struct task *task;            /* prepared by run_prepare_task */
-    /* The rows of a draw as a task of its own, prepared, with the task's classes; NULL: they are drawn from
-     * the task's train rows.  Where the draw is to be left out, `why` says it. */
+    /* Provides the examples of a draw as a prepared task with the task's classes; NULL: they are sampled from
+     * the task's training set.  `why` gets the reason if the draw is to be left out. */
     int (*rows)(void *self, int k, int draw, struct task *out, char why[200], struct err *e);
     const struct predictor *from; /* the run that draws begin from (predictor_open_all), or NULL */
     const struct fewshot_meta
@@ -37,7 +37,7 @@ bool fewshot_by_rule(const struct fewshot_work *w);
 /* A draw in hand. */
 struct fewshot_draw {
     struct task task; /* the new one with the shots for train rows */
-    struct task own;  /* what they were read as, where they are no view of the task's */
+    struct task own;  /* as they were read, if they are not a view of the task */
     struct run_config c;
     int start;        /* the known task that it begins from, or CARRY_MEAN */
     struct fewshot_result result; /* task, k, draw and where it begins; left_out: the rest is empty */

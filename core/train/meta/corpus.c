@@ -334,8 +334,8 @@ static int check_size(const struct corpus *c, const char *path, struct err *e) {
         if (c->stems[held] < (size_t)c->how.most)
             return err_set(
                 e, ERR_INPUT,
-                "%s: too small: in %zu sentences, %zu distinct words%s have the %u sentences that an episode "
-                "of %d + %d examples needs of each, and %d words are needed; use a larger corpus, fewer "
+                "%s: too small: in %zu sentences, only %zu distinct words%s occur in the %u sentences that an episode "
+                "of %d + %d examples needs per word, and %d such words are needed; use a larger corpus, fewer "
                 "examples or fewer --ways",
                 path, c->sentences, c->stems[held], held ? " held out for validation" : "",
                 rows_needed(&c->how), c->how.support, c->how.query, c->how.most);

@@ -62,7 +62,7 @@ static int add_texts(const struct pretrain *p, struct buf *all, struct buf *repo
         if (SHARE * n > all->size && n * (lines - 1) > TIMES * (all->size - n) && named++ < REPORT_FIRST)
             text_line(report,
                       "warning: %s:%zu: this line is %.0f%% of the text (%zu of %zu bytes), and the "
-                      "vocabulary is made from the whole text; remove it if it is not text",
+                      "vocabulary is trained on the whole text; remove the line if it is not text",
                       p->text[file], line, 100.0 * (double)n / (double)all->size, n, all->size);
         at += n;
     }

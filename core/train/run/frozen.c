@@ -165,7 +165,7 @@ static bool frozen_prove(struct frozen *f, uint32_t row, const real *kept) {
     f->proven = same;
     if (!same && !shelf_empty(f->shelf)) {
         f->unused = true;
-        err_set(&f->trouble, ERR_SYSTEM, "the cache was written by another version of petri, which is using "
+        err_set(&f->trouble, ERR_SYSTEM, "the cache is in use by another version of petri, which created "
                                          "it");
     }
     pthread_mutex_unlock(&f->lock);

@@ -197,7 +197,7 @@ int step_join(struct run *r) {
                                            j->prototype_grad);
         kernel_add_to(values, 1, j->spare, j->grad);
     }
-    if (!j->anchors && !j->said) run_say(r, "a batch has no two examples of the same task: its instance loss "
+    if (!j->anchors && !j->said) run_say(r, "a batch contains no two examples of the same task: the instance loss "
                                             "is 0");
     j->said |= !j->anchors;
     return r->batch.cut.parts;
