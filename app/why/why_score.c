@@ -74,7 +74,7 @@ static void few_rows(const struct why_run *r, const struct why_task *t, struct w
     double half = 1.96 * why_share_error(best->value, t->rows);
     if (why_is_share(t->metric))
         why_add(w, "few-rows",
-                xprintf("%sevaluated on %s: \u00B1 %.0f percentage points (95%% interval, binomial)", of, rows,
+                xprintf("%s%s: \u00B1 %.0f percentage points (95%% CI)", of, rows,
                         100 * half),
                 "rows", (double)t->rows, "half_width", half, NULL);
     else

@@ -327,8 +327,8 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
         if (!v && (t->kind == PLAN_OWN || is_map(t)))
             return err_set(e, ERR_INPUT, "%s: missing parameters for %s", path, t->name);
         if (v && size != t->count)
-            return err_set(e, ERR_INPUT, "%s: %zu parameters for %s, the model has %" PRId64 " × %" PRId64, path,
-                           size, t->name, t->rows, t->cols);
+            return err_set(e, ERR_INPUT, "%s: %zu parameters for %s, the model has %" PRId64 " × %" PRId64,
+                           path, size, t->name, t->rows, t->cols);
         if (v) memcpy(params + t->offset, v, t->count * sizeof *v);
     }
     return check_pieces(a, path, p, e);

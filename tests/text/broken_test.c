@@ -109,7 +109,7 @@ static void broken_parts(void **state) {
         {MAP("\"AAAAAAAAAAA=\""), "but its trie needs 0"},
         {MAP("\"BQAAAAAAAAAAAAAA\""), "but its trie needs 5"},
         {MAP("\"/////wAAAAAAAAAA\""), "but its trie needs 4294967295"},
-        {MAP("\"BAAAAAAAAAD/////\""), "are not UTF-8"},
+        {MAP("\"BAAAAAAAAAD/////\""), "are not valid UTF-8"},
         {WITH("\"pre_tokenizer\":{\"type\":\"Digits\"}"),
          "unsupported pre_tokenizer: Digits; supported are BertPreTokenizer, WhitespaceSplit"},
         {WITH("\"pre_tokenizer\":{\"type\":\"Sequence\"}"), "Sequence: \"pretokenizers\" is missing"},

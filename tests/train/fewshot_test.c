@@ -337,7 +337,7 @@ static void what_cannot_be_is_refused(void **state) {
     (void)state;
     struct ground_run g = open_ground(T5, HYPER);
     g.how.start = FEWSHOT_VOTE;
-    refused(&g, "no prototypes");
+    refused(&g, "task prototypes");
     g.how.start = FEWSHOT_NAMED;
     strcpy(g.how.named, "four");
     refused(&g, "--start four: unknown task; the run has two, three, score");

@@ -195,7 +195,7 @@ static void of_the_scores(void **state) {
          &(struct record){ .points = 40, .evals = 3, .value = { 0.6, 0.5, 0.5 }, .constant_from = { 0, 1, 0 } });
     told("no-better", "0.5500", &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.55 }, .majority = 0.55 },
          &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.56 }, .majority = 0.55 });
-    told("few-rows", "evaluated on 40 dev examples: \u00B1 15 percentage points (95% interval, binomial)",
+    told("few-rows", "40 dev examples: \u00B1 15 percentage points (95% CI)",
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 40" },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 100" });
     told("swapped", "is 0.21, and 0.79 with them exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
@@ -452,8 +452,8 @@ static void as_json(void **state) {
                                                .option = { "lr", "0.0021" } });
     struct buf b = BUF_INIT;
     why_json(&w, &b);
-    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"evaluated on 25 dev examples: \u00B1 20 percentage points (95% "
-                                      "interval, binomial)\",\"figures\":{\"rows\":25,\"half_width\":0.196}}]");
+    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"25 dev examples: \u00B1 20 percentage points (95% CI)"
+                                      "\",\"figures\":{\"rows\":25,\"half_width\":0.196}}]");
     buf_release(&b);
     why_release(&w);
     w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .option = { "lr", "0.0022" },
