@@ -27,14 +27,15 @@ static int embedding_insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *
 }
 
 static int insert_embedding(sqlite3 *db, const struct store_embedding *m, int64_t *id, struct err *e) {
-    sqlite3_stmt *st = db_prepare(
-        db, e,
-        "INSERT INTO "
-        "embedding(run,step,model,task,split,layer,pool,seed,created,rows,columns,items,model_sha256,rows_sha256,model_fingerprint,data) "
-        "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        "nitttitiiiitttt", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer, m->pool,
-        (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns, m->items, m->model_sha256,
-        m->rows_sha256, m->model_fingerprint);
+    sqlite3_stmt *st = db_prepare(db, e,
+                                  "INSERT INTO "
+                                  "embedding(run,step,model,task,split,layer,pool,seed,created,rows,columns,"
+                                  "items,model_sha256,rows_sha256,model_fingerprint,data) "
+                                  "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                  "nitttitiiiitttt", m->run, m->step, m->model, m->task, m->split,
+                                  (int64_t)m->layer, m->pool, (int64_t)m->seed, store_now(), (int64_t)m->rows,
+                                  (int64_t)m->columns, m->items, m->model_sha256, m->rows_sha256,
+                                  m->model_fingerprint);
     return embedding_insert(db, st, 16, m->data, m->rows, m->columns, id, e);
 }
 

@@ -160,10 +160,18 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
 
 /* Options whose config member has another name; otherwise it is the option's with '_' for '-'. */
 static const char *const option_members[][2] = {
-    { "decay", "weight_decay" }, { "kind", "regression" },  { "train", "train_file" },
-    { "dev", "dev_file" },       { "text", "text_column" }, { "text_b", "text_b_column" },
-    { "label", "label_column" }, { "optimizer", "optimiser" }, { "max_length", "max_len" },
-    { "eval_steps", "eval_every" }, { "gradient_accumulation_steps", "accumulate" }, { "unlabeled", "no_gold" },
+    { "decay", "weight_decay" },
+    { "kind", "regression" },
+    { "train", "train_file" },
+    { "dev", "dev_file" },
+    { "text", "text_column" },
+    { "text_b", "text_b_column" },
+    { "label", "label_column" },
+    { "optimizer", "optimiser" },
+    { "max_length", "max_len" },
+    { "eval_steps", "eval_every" },
+    { "gradient_accumulation_steps", "accumulate" },
+    { "unlabeled", "no_gold" },
 };
 
 /* The type of a config member is that in the newest runs. */

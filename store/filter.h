@@ -34,7 +34,7 @@ struct filter {
     char sort_key[256]; /* SQL of the sort key, over key d; "0" for none */
     int sort_best;      /* by its best value; else by its last */
     bool lessons;       /* a term selects the tag of lessons' runs, or runs by their ids */
-    bool draws;         /* a term selects the tag of draws, runs by their ids, or a sweep's or a parent's runs */
+    bool draws; /* a term selects the tag of draws, runs by their ids, or a sweep's or a parent's runs */
 };
 
 /* db: to look up metric names.  ERR_USAGE names the term. */

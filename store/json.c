@@ -85,16 +85,17 @@ static void json_add_whole(struct buf *b, const struct store_run *r) {
 void store_run_json(const struct store_run *r, struct buf *b) {
     buf_putc(b, '{');
     json_put(b,
-             "id:%jd,state:%-s,reason:%-s,method:%-s,preset:%-s,regime:%-s,task:%-s,model:%-s,trained:%jd,kept:%jd,head:%jd,model_values:%jd,seed:%ju,lr:%f",
+             "id:%jd,state:%-s,reason:%-s,method:%-s,preset:%-s,regime:%-s,task:%-s,model:%-s,trained:%jd,"
+             "kept:%jd,head:%jd,model_values:%jd,seed:%ju,lr:%f",
              r->id, store_state_name(r->state), r->reason, r->method, r->preset, r->regime, r->task, r->model,
              r->trained, r->kept, r->head, r->model_values, r->seed, r->lr);
     json_add_best(b, r);
     json_add_value(b, "final_loss", &r->loss);
-    json_put(
-        b,
-        "constant:%i,none_valid:%i,weights_sha256:%-s,step:%jd,steps:%jd,seconds:%f,estimated_seconds:%g,peak_bytes:%+jd,estimated_bytes:%+jd",
-        r->constant, r->none_valid, r->weights_sha256, r->step, r->steps, r->seconds,
-        r->estimated_seconds > 0 ? r->estimated_seconds : NAN, r->peak, r->estimated_bytes);
+    json_put(b,
+             "constant:%i,none_valid:%i,weights_sha256:%-s,step:%jd,steps:%jd,seconds:%f,estimated_seconds:%"
+             "g,peak_bytes:%+jd,estimated_bytes:%+jd",
+             r->constant, r->none_valid, r->weights_sha256, r->step, r->steps, r->seconds,
+             r->estimated_seconds > 0 ? r->estimated_seconds : NAN, r->peak, r->estimated_bytes);
     add_time(b, "created", r->created);
     add_time(b, "started", r->started);
     add_time(b, "ended", r->ended);

@@ -173,17 +173,20 @@ int merge_over_run(struct merger *m, sqlite3 *db, int64_t from, int64_t into, st
         free(sql);
     }
     sqlite3_stmt *row = rc ? NULL
-                           : db_prepare(m->from->reader, e,
-                                        "SELECT "
-                                        "state,reason,started,ended,step,seconds,weights_sha256,metric_key,peak "
-                                        "FROM run WHERE id=?",
-                                        "i", from);
-    sqlite3_stmt *to = row ? db_prepare(db, e,
-                                        "UPDATE run SET "
-                                        "state=?,reason=?,started=?,ended=?,step=?,seconds=?,weights_sha256=?,metric_key=?,peak=? "
-                                        "WHERE id=?10",
-                                        "")
-                           : NULL;
+                           : db_prepare(
+                                 m->from->reader, e,
+                                 "SELECT "
+                                 "state,reason,started,ended,step,seconds,weights_sha256,metric_key,peak "
+                                 "FROM run WHERE id=?",
+                                 "i", from);
+    sqlite3_stmt *to =
+        row ? db_prepare(
+                  db, e,
+                  "UPDATE run SET "
+                  "state=?,reason=?,started=?,ended=?,step=?,seconds=?,weights_sha256=?,metric_key=?,peak=? "
+                  "WHERE id=?10",
+                  "")
+            : NULL;
     if (!rc) rc = to ? db_step(row, e) : e->code;
     if (rc > 0) {
         for (int i = 0; i < sqlite3_column_count(row); i++) bind_column(m, to, i + 1, row, i, from, into);

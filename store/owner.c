@@ -91,16 +91,20 @@ static int owner_add_module(sqlite3 *db, int64_t run, int position, const struct
 
 static int insert_run(sqlite3 *db, const struct store_new_run *n, int64_t key, int64_t *id,
                       struct err *e) {
-    int rc = db_run(
-        db, e,
-        "INSERT INTO "
-        "run(state,config,method,canonical,method_json,preset,model,model_folder,model_sha256,task,task_folder,train_file,dev_file,train_sha256,dev_sha256,metric,metric_key,seed,trained,kept,head,model_values,steps,version,kernel,parent,sweep,created,regime,imported,name,cell,estimated_seconds,estimated_bytes,lock,uid) "
-        "VALUES('queued',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,nullif(?,0),nullif(?,0),'',lower(hex(randomblob(16))))",
-        "tttttttttttttttniiiiiittnnittttdi", n->config, n->method, n->canonical, n->method_json, n->preset,
-        n->model, n->model_folder, n->model_sha256, n->task, n->task_folder, n->train_file, n->dev_file,
-        n->train_sha256, n->dev_sha256, n->metric, key, (int64_t)n->seed, n->trained, n->kept, n->head,
-        n->model_values, n->steps, n->version, n->kernel, n->parent, n->sweep, store_now(), n->regime,
-        n->imported, n->name && *n->name ? n->name : NULL, n->cell, n->estimated_seconds, n->estimated_bytes);
+    int rc = db_run(db, e,
+                    "INSERT INTO "
+                    "run(state,config,method,canonical,method_json,preset,model,model_folder,model_sha256,"
+                    "task,task_folder,train_file,dev_file,train_sha256,dev_sha256,metric,metric_key,seed,"
+                    "trained,kept,head,model_values,steps,version,kernel,parent,sweep,created,regime,"
+                    "imported,name,cell,estimated_seconds,estimated_bytes,lock,uid) "
+                    "VALUES('queued',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,nullif(?,"
+                    "0),nullif(?,0),'',lower(hex(randomblob(16))))",
+                    "tttttttttttttttniiiiiittnnittttdi", n->config, n->method, n->canonical, n->method_json,
+                    n->preset, n->model, n->model_folder, n->model_sha256, n->task, n->task_folder,
+                    n->train_file, n->dev_file, n->train_sha256, n->dev_sha256, n->metric, key,
+                    (int64_t)n->seed, n->trained, n->kept, n->head, n->model_values, n->steps, n->version,
+                    n->kernel, n->parent, n->sweep, store_now(), n->regime, n->imported,
+                    n->name && *n->name ? n->name : NULL, n->cell, n->estimated_seconds, n->estimated_bytes);
     *id = sqlite3_last_insert_rowid(db);
     return rc;
 }

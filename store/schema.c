@@ -258,8 +258,9 @@ static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     int rc = db_int(db, e, &oldest, INT64_MAX,
                     "SELECT CAST(value AS INTEGER) FROM meta WHERE name='oldest_reader'", "");
     if (!rc && oldest <= SCHEMA_VERSION) return 0;
-    return err_set(e, ERR_DATABASE, "%s: written by a newer version of petri (schema %lld; this version supports up to "
-                   "%d); use that version, or another file with --db FILE",
+    return err_set(e, ERR_DATABASE,
+                   "%s: written by a newer version of petri (schema %lld; this version supports up to %d); "
+                   "use that version, or another file with --db FILE",
                    path, (long long)version, SCHEMA_VERSION);
 }
 

@@ -231,10 +231,11 @@ static void compare_rendered(const struct ui *ui, struct buf *out) {
 
 const struct screen screen_compare = {
     .name = "compare",
-    .about = "Compare shows the marked runs, or those that match the filter of Runs, side by side. Runs that "
-             "differ only in the seed form a group with mean, standard deviation and n; below are the settings "
-             "that differ between groups, and the curves. Ranks and differences are computed only within the "
-             "same metric, task and examples.",
+    .about =
+        "Compare shows the marked runs, or those that match the filter of Runs, side by side. Runs that "
+        "differ only in the seed form a group with mean, standard deviation and n; below are the settings "
+        "that differ between groups, and the curves. Ranks and differences are computed only within the same "
+        "metric, task and examples.",
     .keys = compare_keys,
     .tab = "4 Compare",
     .to = REQ_TO_COMPARE,

@@ -70,7 +70,8 @@ struct compare_view {
 };
 /* Returns the group under the cursor, or NULL. */
 const struct compare_group *compare_at_cursor(const struct compare_view *v);
-/* Writes the shown groups, best first within a kind, to *out, which the caller frees; returns their number. */
+/* Writes the shown groups, best first within a kind, to *out, which the caller frees; returns their
+ * number. */
 int compare_shown(const struct compare_view *v, int **out);
 
 #endif

@@ -149,7 +149,8 @@ void compose_changed(struct compose_view *v);
 bool compose_estimate(const struct compose_view *v, const struct run_config *c, struct estimate *out);
 /* Sets the method (a preset or a typed one) and its default learning rate, as one undoable step. */
 void compose_take_method(struct compose_view *v, const struct method *m);
-/* Sets the description of the effect of a method (method_canonical) at step 0; shown while it is the method. */
+/* Sets the description of the effect of a method (method_canonical) at step 0; shown while it is the
+ * method. */
 void compose_start(struct compose_view *v, const char *method, const char *words);
 /* Sets the model and the tasks of a config, as one undoable step. */
 void compose_take_source(struct compose_view *v, const struct run_config *c);

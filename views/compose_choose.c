@@ -215,7 +215,8 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         { TARGET_ALL, TAP_NONE, "all", "All such tensors of the model." },
         { TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms." },
         { TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm." },
-        { TARGET_POOLER, TAP_NONE, "pooler", "The linear map of the first token before the classification head." },
+        { TARGET_POOLER, TAP_NONE, "pooler",
+          "The linear map of the first token before the classification head." },
         { TARGET_TAP, TAP_A_Q, "of W_q", "The query projection." },
         { TARGET_TAP, TAP_A_K, "of W_k", "The key projection." },
         { TARGET_TAP, TAP_A_V, "of W_v", "The value projection." },
@@ -294,8 +295,8 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
         if (order[i] == TAP_A_CTX && m->heads != HEADS_SHARED) continue;
         n.read = order[i];
         snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
-        compose_choose_add(v, name, "Reads an earlier state, in parallel to the frozen sublayer: h \u2190 h + f(x).",
-                           &n)
+        compose_choose_add(
+            v, name, "Reads an earlier state, in parallel to the frozen sublayer: h \u2190 h + f(x).", &n)
             ->current = m->read == order[i];
     }
 }
@@ -325,8 +326,8 @@ static void list_words(struct compose_view *v, const struct key *k, const struct
     if (other) {
         char run[KEY_TEXT];
         key_print(k, m, run);
-        compose_choose_add(v, run, "Initialized from a stored copy of the parameters of that run.", m)->current =
-            true;
+        compose_choose_add(v, run, "Initialized from a stored copy of the parameters of that run.", m)
+            ->current = true;
     }
     for (int i = 0; i < count; i++) {
         int value = k->first + (start + i) % count;

@@ -49,7 +49,8 @@ void compose_copy_module(struct ui *ui);
 void compose_move_module(struct ui *ui, int by);
 void compose_switch(struct ui *ui);
 void compose_forget_off(struct ui *ui);
-/* Sets a typed value; false with the reason.  Tasks, their weights and the sampling are parsed immediately. */
+/* Sets a typed value; false with the reason.  Tasks, their weights and the sampling are parsed
+ * immediately. */
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]);
 /* Writes the next value for j or k without checking it. */
 void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM]);

@@ -1,5 +1,5 @@
-/* The options of the run in Compose: rows of the table of options (core/train/config/option.h), in the order in
- * which h and l walk them. */
+/* The options of the run in Compose: rows of the table of options (core/train/config/option.h), in the order
+ * in which h and l walk them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static const struct shown {
     { "regime", "regime", STRIDE_ONE, NULL,
       "Training regime: single (one task), multi (several tasks together) or meta (over episodes; "
       "docs/meta.md)." },
-    { "max-length", "seq len", STRIDE_DOUBLE, NULL, "Maximum sequence length in tokens; longer inputs are truncated." },
+    { "max-length", "seq len", STRIDE_DOUBLE, NULL,
+      "Maximum sequence length in tokens; longer inputs are truncated." },
     { "schedule", "schedule", STRIDE_ONE, NULL, "Learning rate schedule: linear, cosine or constant." },
     { "warmup", "warmup", STRIDE_HUNDREDTH, NULL,
       "Warm-up: number of steps, or share of all steps if below 1." },

@@ -6,7 +6,8 @@
 #include "views/ui_parts.h"
 
 /* ---- data_rows.c ---- */
-/* Applies the detected settings after v->look was set, on top of the settings of `base` other than its data. */
+/* Applies the detected settings after v->look was set, on top of the settings of `base` other than its
+ * data. */
 void data_looked(struct data_view *v, const struct run_config *base);
 int data_columns(const struct data_view *v);
 void data_give(struct data_view *v, int column, enum peek_role role);

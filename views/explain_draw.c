@@ -72,8 +72,9 @@ static const enum request explain_draw_keys[] = {
 const struct screen screen_explain = {
     .name = "explain",
     .rendered = compose_rendered,
-    .about = "The method on Compose: its axes, formulas, trainable parameters, cost on this model, equivalent "
-             "methods, and differences of the published code.",
+    .about =
+        "The method on Compose: its axes, formulas, trainable parameters, cost on this model, equivalent "
+        "methods, and differences of the published code.",
     .keys = explain_draw_keys,
     .under = &screen_compose,
     .shown = explain_draw_shown,

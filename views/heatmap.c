@@ -145,9 +145,10 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
     struct panes p = ui_panes(ui, SCREEN_HEATMAP);
     if (!m) {
         ui_none(c, body, v->data.failed,
-                v->data.busy ? v->data.busy
-                             : "Similarity matrices: press 3 to list the runs, and 6 there to compare the run "
-                         "under the cursor with the pretrained model.");
+                v->data.busy
+                    ? v->data.busy
+                    : "Similarity matrices: press 3 to list the runs, and 6 there to compare the run under "
+                      "the cursor with the pretrained model.");
         return;
     }
     struct heat_data d = heatmap_shown(v);

@@ -251,10 +251,11 @@ const struct screen screen_learn = {
     .name = "learn",
     .unrendered = true,
     .listed = ":runs tag=lesson lists it", /* lists hide it */
-    .about = "Interactive lessons that train real runs. Enter continues, a letter answers a question, h goes "
-             "back a step. A step with a screen stays next to it; 8 returns. Esc closes the lesson; reopening it "
-             "continues there; + and - switch between one step at a time and the whole text. Lists hide "
-             "the runs of lessons; petri purge --lessons deletes them.",
+    .about =
+        "Interactive lessons that train real runs. Enter continues, a letter answers a question, h goes back "
+        "a step. A step with a screen stays next to it; 8 returns. Esc closes the lesson; reopening it "
+        "continues there; + and - switch between one step at a time and the whole text. Lists hide the runs "
+        "of lessons; petri purge --lessons deletes them.",
     .keys = learn_keys,
     .tab = "8 Learn",
     .to = REQ_TO_LEARN,

@@ -140,7 +140,8 @@ static void draw_measured(struct sheet *p, const struct learn_view *v, int step)
     } else if (s->kind == LESSON_CHECK) {
         lesson_check_text(r, text);
         sheet_line(p, 1, r->ok ? INK_GOOD : INK_BAD, phrase("%s %s", r->ok ? "\u2713" : "\u2717", text).text);
-        if (!r->ok) sheet_text(p, 1, INK_BAD, "The text of this lesson may not hold for this model and task.");
+        if (!r->ok)
+            sheet_text(p, 1, INK_BAD, "The text of this lesson may not hold for this model and task.");
     }
     p->dim = past;
 }

@@ -205,7 +205,9 @@ static void next_wrong(struct ui *ui, int by) {
         v->chosen = i;
         return;
     }
-    ui_say(ui, SAY_INFO, predicted ? "no misclassified examples" : "no predictions: the pretrained model has no trained head");
+    ui_say(ui, SAY_INFO,
+           predicted ? "no misclassified examples"
+                     : "no predictions: the pretrained model has no trained head");
 }
 
 /* Only the class of the row under the cursor (in the legend: of its line). */

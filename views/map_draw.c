@@ -266,9 +266,10 @@ static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect b
     struct panes p = ui_panes(ui, SCREEN_MAP);
     if (!v->data.panels || !v->data.n) {
         ui_none(c, body, v->data.failed,
-                v->data.busy ? v->data.busy
-                             : "Examples as points: press 3 to list the runs, and 7 there to map the run under "
-                         "the cursor next to the pretrained model.");
+                v->data.busy
+                    ? v->data.busy
+                    : "Examples as points: press 3 to list the runs, and 7 there to map the run under the "
+                      "cursor next to the pretrained model.");
         return;
     }
     if (!rect_empty(p.at[PANE_MAP]))
@@ -381,9 +382,8 @@ static void map_draw_rendered(const struct ui *ui, struct buf *out) {
 
 const struct screen screen_map = {
     .name = "map",
-    .about =
-        "Map shows examples as points by their vectors, for the pretrained model and the run under the cursor "
-        "in Runs, with scores of the separation of the classes.",
+    .about = "Map shows examples as points by their vectors, for the pretrained model and the run under the "
+             "cursor in Runs, with scores of the separation of the classes.",
     .keys = map_draw_keys,
     .tab = "7 Map",
     .to = REQ_TO_MAP,

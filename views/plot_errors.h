@@ -1,4 +1,5 @@
-/* Line charts of means with error bars of ± sd at a few x values.  Pure functions over the caller's arrays. */
+/* Line charts of means with error bars of ± sd at a few x values.  Pure functions over the caller's
+ * arrays. */
 #ifndef VIEWS_PLOT_ERRORS_H
 #define VIEWS_PLOT_ERRORS_H
 

@@ -110,7 +110,8 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     const struct sweep_page *p = &v->page;
     struct bar_scale s = { 0, 0, false };
     int *order, n = sweep_front(v, &order);
-    static const char *const title[] = { "Pareto front: parameters", "Pareto front: time", "Pareto front: memory" };
+    static const char *const title[] = { "Pareto front: parameters", "Pareto front: time",
+                                         "Pareto front: memory" };
     static const char *const head[] = { "trainable", "time", "memory" };
     const char *no_front = p->no_cost[v->cost];
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);

@@ -251,8 +251,9 @@ static bool chart_request(struct train_view *v, enum request r) {
 bool train_request(struct ui *ui, enum request r, struct effect *out) {
     if (r == REQ_UP || r == REQ_DOWN) return focus_by(ui, r == REQ_UP ? -1 : 1, out);
     if (r == REQ_TASKS && !ui->train.series.tasks)
-        ui_say(ui, SAY_INFO,
-               "single-task run: multi-task runs (petri train --tasks, or tasks in Compose) are shown by task");
+        ui_say(
+            ui, SAY_INFO,
+            "single-task run: multi-task runs (petri train --tasks, or tasks in Compose) are shown by task");
     if (r == REQ_TERMS && !ui->train.series.terms)
         ui_say(ui, SAY_INFO, "the loss has one component; methods with a retriever (pha) have more");
     if (r == REQ_BESIDE) {

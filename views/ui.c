@@ -116,7 +116,8 @@ void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state) {
         ui_say(ui, SAY_INFO, "#%lld is already %s", (long long)run, run_state_name(state));
     else
         ui_ask(ui, ASK_STOP, run,
-               "stop #%lld?   y save a checkpoint   x no checkpoint (asks again)   Esc continue", (long long)run);
+               "stop #%lld?   y save a checkpoint   x no checkpoint (asks again)   Esc continue",
+               (long long)run);
 }
 
 bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method,

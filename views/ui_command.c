@@ -61,7 +61,8 @@ static void stop_run(struct ui *ui, const char *rest, struct effect *out) {
 static bool take_run(struct ui *ui, const struct ui_command *k, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
-        ui_say(ui, SAY_ERROR, "%s: no run specified: expected a run id or name, for example  :%s 3", k->name, k->name);
+        ui_say(ui, SAY_ERROR, "%s: no run specified: expected a run id or name, for example  :%s 3", k->name,
+               k->name);
         return false;
     }
     ui->ask.run[0] = run;
@@ -103,7 +104,9 @@ static void map_sets(struct ui *ui, const char *rest, struct effect *out) {
     int n = numbers_of(rest, set, MAP_PANELS);
     if (n > 0) map_show_sets(ui, set, n, out);
     else if (!n) inspect_show(ui, SCREEN_MAP, out);
-    else ui_say(ui, SAY_ERROR, "map: expected one or two ids of embedding sets, for example  :map 3   (petri embed --list)");
+    else
+        ui_say(ui, SAY_ERROR,
+               "map: expected one or two ids of embedding sets, for example  :map 3   (petri embed --list)");
 }
 
 /* ":compare 3 5". */
@@ -115,7 +118,9 @@ static void compare_named(struct ui *ui, const char *rest, struct effect *out) {
     else if (!n) screen_compare.show(ui, out);
     else
         ui_say(ui, SAY_ERROR,
-               "compare: expected at most %d run ids, for example  :compare 3 5   (without ids: the marked runs)", MOST);
+               "compare: expected at most %d run ids, for example  :compare 3 5   (without ids: the marked "
+               "runs)",
+               MOST);
 }
 
 /* ":runs task=reviews" filters as the command line does; alone it shows them all. */
@@ -233,61 +238,53 @@ static void own_methods(struct ui *ui, const char *rest, struct effect *out) {
         snprintf(out->text, sizeof out->text, "%s", what);
         return;
     }
-    ui_say(ui, SAY_ERROR, "methods: expected save NAME, forget NAME, export FILE or import FILE (without words: the list)");
+    ui_say(ui, SAY_ERROR,
+           "methods: expected save NAME, forget NAME, export FILE or import FILE (without words: the list)");
 }
 
 static const struct ui_command ui_commands[] = {
-    { "train", TAKES_NOTHING, 0,
-      "train the method in Compose; with options, a run as on the command line",
+    { "train", TAKES_NOTHING, 0, "train the method in Compose; with options, a run as on the command line",
       .effect = EFFECT_TRAIN },
-    { "method", TAKES_METHOD, ANY_WORDS,
-      "load a method into Compose, by name or text",
+    { "method", TAKES_METHOD, ANY_WORDS, "load a method into Compose, by name or text",
       .effect = EFFECT_METHOD_TEXT },
     { "methods", TAKES_NOTHING, ANY_WORDS,
       "choose a published method; save NAME, forget NAME, export FILE, import FILE: your own methods",
       .act = own_methods },
-    { "models", TAKES_MODEL, 1,
-      "change the model (name or folder); without a name: the list",
+    { "models", TAKES_MODEL, 1, "change the model (name or folder); without a name: the list",
       .effect = EFFECT_MODEL, .bare = EFFECT_LIST_MODELS },
-    { "tasks", TAKES_TASK, 1,
-      "change the task (name or folder, several as A,B); without a name: the list",
+    { "tasks", TAKES_TASK, 1, "change the task (name or folder, several as A,B); without a name: the list",
       .effect = EFFECT_TASK, .bare = EFFECT_LIST_TASKS },
-    { "runs", TAKES_FILTER, ANY_WORDS,
-      "list all runs, or those that match a filter",
-      .shows = SCREEN_RUNS, .act = show_runs },
+    { "runs", TAKES_FILTER, ANY_WORDS, "list all runs, or those that match a filter", .shows = SCREEN_RUNS,
+      .act = show_runs },
     { "show", TAKES_RUN, 1, "open the page of a run", .effect = EFFECT_OPEN_RUN, .shows = SCREEN_DETAIL },
     { "watch", TAKES_RUN, 1, "show the curves of a run on Train, from any process", .plain = ui_watch },
     { "compare", TAKES_RUNS, ANY_WORDS, "compare these runs side by side", .act = compare_named },
-    { "sweep", TAKES_SWEEP, 1,
-      "open a sweep by id, or the list; with options, start a new one",
+    { "sweep", TAKES_SWEEP, 1, "open a sweep by id, or the list; with options, start a new one",
       .act = show_sweep },
     { "stop", TAKES_RUN, 1, "stop a run (asks first)", .act = stop_run },
     { "resume", TAKES_RUN, 1, "resume an interrupted run", .effect = EFFECT_RESUME },
     { "clone", TAKES_RUN, 1, "clone the method and options of a run into Compose", .effect = EFFECT_CLONE },
-    { "trash", TAKES_RUN, 1,
-      "move a run to the trash (u undoes); without a run: view the trash, or leave it",
+    { "trash", TAKES_RUN, 1, "move a run to the trash (u undoes); without a run: view the trash, or leave it",
       .effect = EFFECT_TRASH, .bare = EFFECT_TRASH_VIEW, .act = trash },
     { "restore", TAKES_RUN, 1, "restore a run from the trash", .effect = EFFECT_RESTORE },
     { "purge", TAKES_NOTHING, 0,
-      "delete the marked runs in the trash, or all of it, permanently (asks twice)",
-      .plain = runs_purge },
+      "delete the marked runs in the trash, or all of it, permanently (asks twice)", .plain = runs_purge },
     { "export", TAKES_FORM, 1,
       "export the screen or the run under the cursor: csv, json, markdown, hf, svg, png, text, ansi",
       .act = export_shown },
-    { "map", TAKES_SETS, ANY_WORDS, "open Map for the run under the cursor, or for embedding sets", .act = map_sets },
-    { "unseen", TAKES_TASK, 1,
-      "add examples of tasks that the run was not trained on to Map",
+    { "map", TAKES_SETS, ANY_WORDS, "open Map for the run under the cursor, or for embedding sets",
+      .act = map_sets },
+    { "unseen", TAKES_TASK, 1, "add examples of tasks that the run was not trained on to Map",
       .act = inspect_unseen },
     { "sort", TAKES_COLUMN, 1, "sort Runs by a column; again: reverse", .act = sort_runs },
     { "go", TAKES_SCREEN, 1, "go to a screen by name", .act = go_to },
     { "page", TAKES_NOTHING, 0, "show the output of the last command", .shows = SCREEN_PAGE },
     { "set", TAKES_SETTING, ANY_WORDS,
-      "change a setting of this session: theme, glyphs, mouse (:save-settings saves)",
-      .effect = EFFECT_SET },
-    { "save-settings", TAKES_NOTHING, 0,
-      "write all settings with comments to the settings file",
+      "change a setting of this session: theme, glyphs, mouse (:save-settings saves)", .effect = EFFECT_SET },
+    { "save-settings", TAKES_NOTHING, 0, "write all settings with comments to the settings file",
       .effect = EFFECT_SAVE_SETTINGS },
-    { "help", TAKES_NOTHING, 0, "show the keys of this screen, or the options of a verb", .shows = SCREEN_HELP },
+    { "help", TAKES_NOTHING, 0, "show the keys of this screen, or the options of a verb",
+      .shows = SCREEN_HELP },
     { "quit", TAKES_NOTHING, 0, "quit petri", .plain = ui_quit },
 };
 

@@ -51,8 +51,8 @@ void ui_answer(struct ui *ui, const struct press *p, enum request r) {
     bool named = p->code != PRESS_NONE && p->code != PRESS_OTHER && (p->code < 0xD800 || p->code > 0xDFFF);
     if (named) press_name(p->code, name);
     if (p->code >= 0x7F && p->code < 0xA0) snprintf(name, sizeof name, "that key");
-    ui_say(ui, SAY_INFO, "%s%s does nothing %s; ? lists the keys, \",\" the available actions", p->alt ? "Alt-" : "",
-           name, r == REQ_NONE ? "here" : "here now");
+    ui_say(ui, SAY_INFO, "%s%s does nothing %s; ? lists the keys, \",\" the available actions",
+           p->alt ? "Alt-" : "", name, r == REQ_NONE ? "here" : "here now");
 }
 
 bool ui_moves(enum request r) {

@@ -61,7 +61,8 @@ void train_taught(struct ui *ui, const int64_t *run, int runs, struct effect *ou
 /* Return the number of generated texts at the cursor of Train, and draw their pane. */
 size_t train_texts(const struct train_view *v);
 void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect r);
-/* Return the task of the large charts of Train (NULL: the average, or all tasks), and whether all are shown. */
+/* Return the task of the large charts of Train (NULL: the average, or all tasks), and whether all are
+ * shown. */
 const struct series_task *train_task(const struct train_view *v);
 bool train_all_tasks(const struct train_view *v);
 

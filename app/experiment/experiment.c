@@ -72,7 +72,8 @@ static int experiment_read_cell(struct experiment *x, const json_t *o, const cha
         rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"verb\" must be fewshot, or omitted for train", file,
                      c->id);
     if (!rc && c->verb && c->path)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": a run cannot have a \"path\": its value is its best score", file,
+        rc = err_set(e, ERR_INPUT,
+                     "%s: cell \"%s\": a run cannot have a \"path\": its value is its best score", file,
                      c->id);
     if (!rc) rc = take_text(o, file, "status", false, &c->status, e);
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
@@ -125,7 +126,8 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
     if (!rc) rc = take_text(o, file, "over", false, &over, e);
     if (!rc && over && strcmp(over, "tasks") != 0)
-        rc = err_set(e, ERR_INPUT, "%s: \"over\" must be tasks, or omitted for seeds, not \"%.20s\"", file, over);
+        rc = err_set(e, ERR_INPUT, "%s: \"over\" must be tasks, or omitted for seeds, not \"%.20s\"", file,
+                     over);
     c->over_tasks = over != NULL;
     free(over);
     if (!rc) rc = take_text(o, file, "direction", true, &direction, e);
@@ -147,7 +149,8 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
                          file, c->id);
     }
     if (!rc && c->over_tasks && (terms || c->term[0].b < 0))
-        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": over tasks, only \"a\" − \"b\" is supported", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": over tasks, only \"a\" − \"b\" is supported", file,
+                     c->id);
     if (!rc && terms && c->terms < 2)
         rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": a slope requires at least two terms", file, c->id);
     free(direction);

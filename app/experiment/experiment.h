@@ -41,7 +41,8 @@ struct experiment_contrast {
 
 struct experiment {
     char *name; /* name of the file, without extension */
-    char *paper, *table, *claim, *about; /* about: differences from the paper, and what the replication can show */
+    char *paper, *table, *claim,
+        *about; /* about: differences from the paper, and what the replication can show */
     char *base;                          /* options of every run */
     char *reported;                      /* further tables of published results, as Markdown; or NULL */
     int seeds, cells, contrasts;
@@ -107,7 +108,8 @@ void experiment_result_json(const struct experiment *x, const struct experiment_
 int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r,
                            struct err *e);
 #define EXPERIMENT_PAGE                                                                                      \
-    "# Published claims and results of petri\n\nWritten by `petri replicate --page`; all results of petri are "  \
+    "# Published claims and results of petri\n\nWritten by `petri replicate --page`; all results of petri "  \
+    "are "                                                                                                   \
     "computed from its runs. Scores that are proportions are multiplied by 100.\n"
 /* Writes the result as Markdown: a section of a page that starts with EXPERIMENT_PAGE. */
 void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out);

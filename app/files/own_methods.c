@@ -43,10 +43,10 @@ static int own_check(const char *name, const char *text, struct err *e) {
     char *shown = text_visible(name, strlen(name));
     int rc = 0;
     if (!good)
-        rc = err_set(
-            e, ERR_USAGE,
-            "invalid method name \"%.80s\": at most %d bytes, without whitespace, quotes, or any of = + ( ) , ; #",
-            shown, NAME_BYTES);
+        rc = err_set(e, ERR_USAGE,
+                     "invalid method name \"%.80s\": at most %d bytes, without whitespace, quotes, or any of "
+                     "= + ( ) , ; #",
+                     shown, NAME_BYTES);
     else if (preset_find(name))
         rc = err_set(e, ERR_USAGE, "%s is the name of a published method; choose another name", shown);
     else if (method_parse(text, &m, e)) rc = err_prefix(e, "method %s", shown);

@@ -28,7 +28,8 @@ char *paths_stand_in(const char *model, const char *task);
  * paths are ignored.  Without HOME it uses the account's home folder and sets *guessed; NULL with ERR_USAGE
  * when the account has none.  Caller frees. */
 char *paths_database(bool *guessed, struct err *e);
-/* Returns the command that fetches the default model and task: `make fetch` in a clone, else `petri fetch`. */
+/* Returns the command that fetches the default model and task: `make fetch` in a clone, else `petri
+ * fetch`. */
 const char *paths_fetch(void);
 /* Returns the program's version, "petri 0.1.0". */
 const char *paths_version(void);

@@ -16,7 +16,8 @@ static const struct {
     [SETTING_THEME] = { "theme", "safe|dark|light|mono", "safe",
                         "color theme: safe for all kinds of color blindness on any background; brighter for "
                         "dark backgrounds; deeper for light ones; no colors" },
-    [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille", "characters of the charts; B switches them" },
+    [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille",
+                         "characters of the charts; B switches them" },
     [SETTING_MOUSE] = { "mouse", "on|off", "on",
                         "mouse input; off: the terminal uses the mouse to select text (& toggles it)" },
     [SETTING_HANGUP] = { "hangup", "finish|stop", "finish",

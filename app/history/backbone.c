@@ -54,8 +54,8 @@ struct model *backbone_open(const struct run_config *c, const struct backbone_hi
         if (!i || !name[i] || !c->model || strcmp(name[i], c->model))
             m = backbone_by_name(c, name[i], &looked);
     if (m)
-        text_line(notes, "model: %s does not exist; using %s, which has the weights of the run", c->model_folder,
-                  m->folder);
+        text_line(notes, "model: %s does not exist; using %s, which has the weights of the run",
+                  c->model_folder, m->folder);
     else
         err_set(e, ERR_NOT_FOUND,
                 "%s: the model folder of the run does not exist%s; give its new path with --model DIR",

@@ -36,7 +36,8 @@ static int fused_add_prompt(const struct run_config *c, int run, struct method *
     }
     if (!prompts || c->method.count > 1 || c->method.attempt.on)
         return err_set(e, ERR_USAGE,
-                       "attempt: run %d cannot be used: it must have trained one prompt and its head only", run);
+                       "attempt: run %d cannot be used: it must have trained one prompt and its head only",
+                       run);
     if (c->tasks || m->source == SOURCE_TASK || m->source == SOURCE_PRODUCT)
         return err_set(
             e, ERR_USAGE,
@@ -54,7 +55,8 @@ static int fused_add_prompt(const struct run_config *c, int run, struct method *
 static int fused_add_run(const struct run_config *c, int run, struct buf *b, struct err *e) {
     struct method m = { .count = c->method.count };
     if (c->tasks)
-        return err_set(e, ERR_USAGE, "fusion: run %d was trained on several tasks; use runs of one task", run);
+        return err_set(e, ERR_USAGE, "fusion: run %d was trained on several tasks; use runs of one task",
+                       run);
     for (int i = 0; i < m.count; i++) {
         m.module[i] = c->method.module[i];
         if (m.module[i].fn == FN_BOTTLENECK && m.module[i].source == SOURCE_FREE) {

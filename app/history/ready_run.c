@@ -101,7 +101,8 @@ int ready_run_name_classes(struct store *s, int64_t id, const struct backbone_hi
     bool made = record.imported != NULL;
     store_run_release(&record);
     if (!made)
-        return err_set(e, ERR_USAGE, "run %lld was trained here: its classes are those of its task and cannot be renamed",
+        return err_set(e, ERR_USAGE,
+                       "run %lld was trained here: its classes are those of its task and cannot be renamed",
                        (long long)id);
     rc = opened_run(&o, s, id, NULL, hint, NULL, e);
     if (!rc) rc = predictor_name_classes(o.predictor, name, n, e);

@@ -184,15 +184,18 @@ int rowset_same(const struct rowset *a, const struct rowset *b, struct err *e) {
     for (int i = 0; i < a->n && i < b->n; i++) {
         if (a->row[i] != b->row[i])
             return err_set(e, ERR_USAGE,
-                           "the two sides have different examples: number %d is row %lld on one side and row %lld on the "
-                           "other; give the same --task",
+                           "the two sides have different examples: number %d is row %lld on one side and row "
+                           "%lld on the other; give the same --task",
                            i + 1, (long long)a->row[i], (long long)b->row[i]);
         if (!rowset_same_text(a->a[i], b->a[i]) || !rowset_same_text(a->b[i], b->b[i]))
-            return err_set(e, ERR_USAGE, "the two sides have different texts in row %lld; give the same --task",
+            return err_set(e, ERR_USAGE,
+                           "the two sides have different texts in row %lld; give the same --task",
                            (long long)a->row[i]);
     }
     if (a->n == b->n) return 0;
-    return err_set(e, ERR_USAGE, "the two sides have different numbers of examples: %d and %d; give the same --task", a->n, b->n);
+    return err_set(e, ERR_USAGE,
+                   "the two sides have different numbers of examples: %d and %d; give the same --task", a->n,
+                   b->n);
 }
 
 char *rowset_text(const struct rowset *r, int i) {

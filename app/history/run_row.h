@@ -29,8 +29,8 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
 
 /* Returns whether a stored run is a few-shot run, whose training is done by its child runs. */
 bool run_row_is_fewshot(const struct store_run *r);
-/* Returns whether a stored run is a child of a few-shot run: the additional members of its config then describe
- * the point at which it started. */
+/* Returns whether a stored run is a child of a few-shot run: the additional members of its config then
+ * describe the point at which it started. */
 bool run_row_is_draw(const struct store_run *r);
 
 /* Returns the training time and the peak memory of a run, each with the estimate made at its start: "14.2 s

@@ -18,7 +18,8 @@ int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store
 char *run_table_called(const struct store_run *r);
 /* Returns "#3 lora(r=8)", or "#4 the best: lora(r=8)"; caller frees. */
 char *run_table_short(const struct store_run *r);
-/* Returns "#3 lora(r=8) · reviews · seed 1", or for a named run "#4 the best: lora(r=8) · …"; caller frees. */
+/* Returns "#3 lora(r=8) · reviews · seed 1", or for a named run "#4 the best: lora(r=8) · …"; caller
+ * frees. */
 char *run_table_title(const struct store_run *r);
 /* Appends the runs as `petri runs` prints them, with a name column if any has a name, or as Markdown. */
 void run_table_report(const struct store_run *run, size_t n, enum report_form form, struct buf *b);

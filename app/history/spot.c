@@ -89,13 +89,13 @@ static int spot_parse(const char *text, struct spot_said *x, struct err *e) {
         at += n + (at[n] != ')');
     }
     if (!x->runs)
-        return err_set(e, ERR_USAGE,
-                       "spot: runs= is missing: give the runs whose prompts are candidates, for example runs=3|5");
-    if (x->runs > 1 && !x->own)
         return err_set(
             e, ERR_USAGE,
-            "spot: run= is missing: of several candidates, the one most similar to the prompt of a short run on "
-            "the task itself is used; train that run first and give its id");
+            "spot: runs= is missing: give the runs whose prompts are candidates, for example runs=3|5");
+    if (x->runs > 1 && !x->own)
+        return err_set(e, ERR_USAGE,
+                       "spot: run= is missing: of several candidates, the one most similar to the prompt of "
+                       "a short run on the task itself is used; train that run first and give its id");
     return 0;
 }
 
@@ -186,7 +186,8 @@ static int spot_retrieve(struct store *s, const struct spot_said *x, struct spot
     for (int i = 0; !rc && x->own && i < x->runs; i++)
         if (prompt[i].width != own.width)
             rc = err_set(e, ERR_USAGE,
-                         "spot: the prompts of runs %d and %d have different widths: %zu and %zu; use runs of the same model",
+                         "spot: the prompts of runs %d and %d have different widths: %zu and %zu; use runs "
+                         "of the same model",
                          x->run[i], x->own, prompt[i].width, own.width);
     if (!rc && x->own) best = spot_choose(x, prompt, &own, notes);
     free(own.rows);

@@ -119,8 +119,9 @@ static int add_unseen(struct inside *s, const struct opened *run, const char *un
     *names = NULL;
     if (!unseen) return 0;
     if (s->task_names < 2)
-        return err_set(e, ERR_USAGE,
-                       "unseen tasks can only be added to all tasks of a multi-task run; b selects all of them");
+        return err_set(
+            e, ERR_USAGE,
+            "unseen tasks can only be added to all tasks of a multi-task run; b selects all of them");
     if (is_retrieved_alone(run)) {
         s->unseen = xstrdup(unseen);
         return 0;

@@ -202,9 +202,9 @@ static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e
 int inside_matrices(struct inside *s, struct err *e) {
     int rc = 0;
     if (!s->live[0].probe)
-        return err_set(e, ERR_USAGE,
-                       "a stored set has no layers to compare; 3 lists the runs, 6 there compares one with the "
-                       "model");
+        return err_set(
+            e, ERR_USAGE,
+            "a stored set has no layers to compare; 3 lists the runs, 6 there compares one with the model");
     if (!s->matrices) {
         s->matrices = matrix_list_new();
         rc = fill_matrices(s, s->matrices, e);

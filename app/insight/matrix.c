@@ -126,7 +126,8 @@ int matrix_classes(struct matrix *m, const struct probe *const *side, int sides,
     matrix_end_description(m, &about);
     m->title = xstrdup("class centroids, cosine");
     char *where = where_name(layer);
-    m->what = xprintf("cosine of the mean vectors of the classes over %d examples, %s", side[0]->rows.n, where);
+    m->what = xprintf("cosine of the mean vectors of the classes over %d examples, %s", side[0]->rows.n,
+                      where);
     free(where);
     m->undefined = "a class without examples";
     return 0;
@@ -184,9 +185,10 @@ static void caution_of_cka(struct matrix *m, int width, int rows) {
         if (rows < 30)
             m->caution = xprintf("only %d examples: the estimate is unbiased, but has a high variance", rows);
     } else if (noise >= 0.05) {
-        m->caution = xprintf("%d examples of width %d: the linear CKA of unrelated vectors is about %.2f here; "
-                             "use more examples (--rows N) or --measure %s",
-                             rows, width, noise, debiased_cka);
+        m->caution = xprintf(
+            "%d examples of width %d: the linear CKA of unrelated vectors is about %.2f here; use more "
+            "examples (--rows N) or --measure %s",
+            rows, width, noise, debiased_cka);
     }
 }
 

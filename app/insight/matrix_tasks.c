@@ -180,8 +180,8 @@ static void tell_near(struct matrix *m, const struct probe *p, const struct prot
         m->row_name[t] = seen ? xstrdup(p->rows.task[t]) : xprintf("%s (unseen)", p->rows.task[t]);
     }
     if (!all.rows) return;
-    m->beside = xprintf("nearest prototype correct %d of %d (%.3f)   margin %.2f \u00b1 %.2f sd", all.right, all.rows,
-                        (double)all.right / all.rows, all.sum / all.rows,
+    m->beside = xprintf("nearest prototype correct %d of %d (%.3f)   margin %.2f \u00b1 %.2f sd", all.right,
+                        all.rows, (double)all.right / all.rows, all.sum / all.rows,
                         margin_deviation(all.rows, all.sum, all.squares));
 }
 
@@ -370,9 +370,10 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct crew *crew, s
             m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
     }
     matrix_tasks_finish(m, p, "weights of each task, by layer,");
-    m->what = rows ? xprintf("cosine of all task-specific weights in a layer; weights generated per example are "
-                             "averaged over the task, %d examples in all",
-                             p->rows.n)
+    m->what = rows ? xprintf(
+                         "cosine of all task-specific weights in a layer; weights generated per example are "
+                         "averaged over the task, %d examples in all",
+                         p->rows.n)
                    : xstrdup("cosine of all task-specific weights in a layer, generated or trained "
                              "per task");
     m->undefined = rows ? "a task without examples, or its weights in the layer are all 0"

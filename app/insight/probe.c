@@ -62,8 +62,8 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
     *count = 1;
     for (int i = 0; (part = text_item(&rest)); i++) {
         if (i == ROWSET_TASKS || !*part)
-            return err_set(e, ERR_USAGE, "%s: expected at most %d names separated by commas, not \"%s\"", option,
-                           ROWSET_TASKS, typed);
+            return err_set(e, ERR_USAGE, "%s: expected at most %d names separated by commas, not \"%s\"",
+                           option, ROWSET_TASKS, typed);
         out[i] = *like;
         out[i].where = part;
         *count = i + 1;

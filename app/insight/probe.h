@@ -30,7 +30,7 @@ struct probe {
     struct rowset rows;    /* the sample */
     int layers, width;     /* layers: the highest layer */
     int retrieved; /* width of the retriever's vectors, which follow the layers; 0: no retriever */
-    real **layer;          /* layers+2: examples×width, or NULL if not embedded; the last: examples×retrieved */
+    real **layer; /* layers+2: examples×width, or NULL if not embedded; the last: examples×retrieved */
     int64_t *set;          /* layers+2: the stored set of a layer, 0: not stored */
     int made;              /* number of layers that were computed, not read */
     int32_t *predicted;    /* per example: class index, -1: none; NULL without a head for them */

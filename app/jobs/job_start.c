@@ -160,8 +160,8 @@ static void tell_report(struct jobs *j, const struct model *m, const struct run_
         return;
     }
     if (!job_tasks_split(t))
-        buf_puts(&head,
-                 "no validation set: the run is not evaluated while it trains; use --split to hold out examples\n");
+        buf_puts(&head, "no validation set: the run is not evaluated while it trains; use --split to hold "
+                        "out examples\n");
     if (head.size) {
         head.data[head.size - 1] = '\0'; /* its newline */
         jobs__say(j, head.data);
@@ -228,10 +228,11 @@ static int check_teacher(struct job_record *job, int64_t run, const char *path, 
     if (rc) return rc;
     const char *own = config_rows_of(c, task)->task;
     if (record.task && own && strcmp(record.task, own))
-        rc = err_set(e, ERR_USAGE,
-                     "--teachers: run %lld was trained on %s, but task %d of this run is %s; give the teachers "
-                     "in the order of the tasks",
-                     (long long)run, record.task, task + 1, own);
+        rc = err_set(
+            e, ERR_USAGE,
+            "--teachers: run %lld was trained on %s, but task %d of this run is %s; give the teachers in the "
+            "order of the tasks",
+            (long long)run, record.task, task + 1, own);
     store_run_release(&record);
     return rc;
 }

@@ -57,7 +57,8 @@ static struct shared_task *take_task(struct jobs *j, struct model *m, const stru
         return t;
     }
     if (!m->tokenizer) {
-        err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
+        err_set(e, ERR_INPUT,
+                "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
                 m->folder);
         free(key);
         return NULL;

@@ -64,9 +64,9 @@ int job_starts_open(struct job_starts *s, struct store *store, struct model *m, 
     for (int i = 0; i < s->count; i++)
         if (!(s->from[i] = open_start(store, s->run[i], s->said, m, p, e))) return e->code;
     if (!s->count && p->method.fusion.on)
-        return err_set(
-            e, ERR_USAGE,
-            "V75: fused adapters come from other runs: use fusion(runs=3|5), or init=run(N) for each of them");
+        return err_set(e, ERR_USAGE,
+                       "V75: fused adapters come from other runs: use fusion(runs=3|5), or init=run(N) for "
+                       "each of them");
     if (!s->count && p->method.attempt.on)
         return err_set(e, ERR_USAGE,
                        "V78: the prompts of attempt come from other runs: use attempt(runs=3|5), or "

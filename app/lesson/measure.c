@@ -167,8 +167,8 @@ static double lesson_measure_norm_of(const double *v, size_t n) {
     return sqrt(sum);
 }
 
-/* Counts independent rows by Gram-Schmidt, longest remaining row first, down to `part` of the first; overwrites
- * v. */
+/* Counts independent rows by Gram-Schmidt, longest remaining row first, down to `part` of the first;
+ * overwrites v. */
 static int rank_of(double *v, int rows, int cols, double part) {
     double first = 0;
     for (int rank = 0; rank < rows; rank++) {

@@ -137,8 +137,8 @@ static int map_layout(const struct lesson_play *p, const struct lesson_step *s, 
     double seed = s->map[at].seed < 0 ? NAN : (double)s->map[at].seed;
     int rc = map_open(p, s->head, s->map[at].perplexity, seed, &m, e);
     if (!rc && (m.v.n > LESSON_POINTS || m.v.classes > LESSON_CLASSES))
-        rc = err_set(e, ERR_USAGE, "%s: too many points: %d in %d classes; a lesson maps at most %d in %d", s->head,
-                     m.v.n, m.v.classes, LESSON_POINTS, LESSON_CLASSES);
+        rc = err_set(e, ERR_USAGE, "%s: too many points: %d in %d classes; a lesson maps at most %d in %d",
+                     s->head, m.v.n, m.v.classes, LESSON_POINTS, LESSON_CLASSES);
     out->n = rc ? 0 : m.v.n;
     out->classes = rc ? 0 : m.v.classes;
     for (int i = 0; i < out->n; i++) out->label[i] = m.v.label[i];

@@ -1,4 +1,5 @@
-/* Runs lessons (play.c, measure.c): their runs are trained as jobs, and their quantities are computed from them.
+/* Runs lessons (play.c, measure.c): their runs are trained as jobs, and their quantities are computed from
+ * them.
  *
  * play.c starts runs and requests quantities, measure.c computes them.  A player is used by one thread at a
  * time; `lesson_measure` may take long and computes on the crew of the jobs. */

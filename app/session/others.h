@@ -17,7 +17,7 @@ struct other_runs {
         char *name;
     } *name;                  /* names of the runs that have one, by id */
     int names;
-    int64_t version;          /* version of the database when it was read (store_version), or an earlier one */
+    int64_t version; /* version of the database when it was read (store_version), or an earlier one */
 };
 /* Reads the newest active runs of the database, at most OTHERS_MOST, including those of this process, and
  * the runs `asked` (0: none; NULL: none at all); and the names of all runs with ids from `from` (0: none).

@@ -1,4 +1,5 @@
-/* The parts of a run's page for few-shot runs and runs over episodes (views/few.h), read from the database. */
+/* The parts of a run's page for few-shot runs and runs over episodes (views/few.h), read from the
+ * database. */
 #ifndef APP_SESSION_PAGE_FEW_H
 #define APP_SESSION_PAGE_FEW_H
 

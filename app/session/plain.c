@@ -19,8 +19,8 @@ static void say_what_there_is(void) {
          "describes one),\n"
          "go SCREEN prints a screen (compose, train, runs, compare, sweep, heatmap, map), watch [RUN] prints "
          "one line per point,\n"
-         "clone RUN trains with the options of RUN; quit exits.  ^C stops a command; a run that trains saves a "
-         "checkpoint.");
+         "clone RUN trains with the options of RUN; quit exits.  ^C stops a command; a run that trains saves "
+         "a checkpoint.");
 }
 
 /* The screens' own commands that do not work here, and their replacement. */
@@ -30,7 +30,8 @@ static const struct {
     const char *says;
 } plain_others[] = {
     { "method", false, "use the option here, for example  train --method lora" },
-    { "models", true, "use the option here, for example  train --model NAME; without an argument, models are listed" },
+    { "models", true,
+      "use the option here, for example  train --model NAME; without an argument, models are listed" },
     { "unseen", false, "use the option here, for example  map --run RUN --unseen NAME" },
     { "go", false, "the name of a screen is missing, for example  go runs" },
     { "clone", false, "the run id is missing, for example  clone 3" },

@@ -138,9 +138,10 @@ static void say_elsewhere(struct session *s) {
     if (store_list(s->store, &(struct store_list){ .filter = "state=running", .limit = 1 }, &runs, &ignored))
         return;
     if (runs.total)
-        ui_say(&s->ui, SAY_INFO,
-               "run #%lld%s in another process, which may have lost its terminal (2: show it, K there: stop it)",
-               (long long)runs.run[0].id, runs.total > 1 ? " and others are training" : " is training");
+        ui_say(
+            &s->ui, SAY_INFO,
+            "run #%lld%s in another process, which may have lost its terminal (2: show it, K there: stop it)",
+            (long long)runs.run[0].id, runs.total > 1 ? " and others are training" : " is training");
     store_runs_release(&runs);
 }
 

@@ -208,7 +208,8 @@ static int read_clone(struct background_work *w) {
     int rc = session__stored_config(w->store, w->run[0], &w->config, NULL, &w->e);
     if (rc) return rc;
     config_reuse(&w->config);
-    work_say(w, SAY_INFO, "copied run #%lld to Compose: change an axis and press Enter", (long long)w->run[0]);
+    work_say(w, SAY_INFO, "copied run #%lld to Compose: change an axis and press Enter",
+             (long long)w->run[0]);
     return 0;
 }
 

@@ -277,8 +277,8 @@ static void ended(struct session *s, const struct job_row *j, enum run_state bef
     else if (isnan(j->best) || lesson)
         ui_say(&s->ui, SAY_GOOD, "run #%lld finished", id);
     else
-        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C copies it to Compose to change an axis", id,
-               j->best);
+        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C copies it to Compose to change an axis",
+               id, j->best);
 }
 
 static void tell_changes(struct session *s, const struct job_row *before, size_t n) {

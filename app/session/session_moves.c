@@ -195,7 +195,8 @@ static void name_next(struct session *s, const char *name) {
         return;
     }
     snprintf(v->run_name, sizeof v->run_name, "%.*s", STORE_NAME_MOST, name);
-    ui_say(&s->ui, SAY_INFO, *name ? "the next run will be named %s" : "the next run will have no name", name);
+    ui_say(&s->ui, SAY_INFO, *name ? "the next run will be named %s" : "the next run will have no name",
+           name);
 }
 
 static void do_name(struct session *s, const struct effect *x) {

@@ -42,7 +42,8 @@ static int read_list(struct swept_page *p, struct store *s, struct err *e) {
     return store_sql(
         s,
         "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0) FROM "
-        "sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL AND r.regime NOT LIKE 'fewshot(%' GROUP BY s.id ORDER BY s.id DESC",
+        "sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL AND r.regime NOT LIKE 'fewshot(%' "
+        "GROUP BY s.id ORDER BY s.id DESC",
         (struct store_rows){ .self = p, .row = swept_list_row }, e);
 }
 
@@ -79,7 +80,8 @@ static void fill_tile(struct swept_page *p, int i) {
         p->tile[i].front[k] = !p->page.no_cost[k] && comparison_on_front(c, i, (enum compared_cost)k);
 }
 
-/* Counts requested, ended and active runs; estimates the remaining time from the mean of the finished ones. */
+/* Counts requested, ended and active runs; estimates the remaining time from the mean of the finished
+ * ones. */
 static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
     struct sweep_page *page = &p->page;
     double sum = 0;

@@ -39,8 +39,8 @@ int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err
 int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e);
 /* Asks all processes that run it to stop. */
 int sweeping_stop(struct sweeping *w, int64_t id, struct err *e);
-/* Starts as many runs of each as there is room for.  *left: sweeps still running; *message: a message, or NULL
- * (caller frees). */
+/* Starts as many runs of each as there is room for.  *left: sweeps still running; *message: a message, or
+ * NULL (caller frees). */
 int sweeping_step(struct sweeping *w, int *left, char **message, struct err *e);
 
 #endif

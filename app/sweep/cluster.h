@@ -12,7 +12,7 @@ struct cluster_request {
     const char *sbatch;   /* options for Slurm, or NULL */
     int workers;          /* of a task */
     int at_once;          /* tasks that run concurrently; 0: all */
-    int longest;          /* maximum number of tasks of an array (MaxArraySize); with more runs, a task has several */
+    int longest; /* maximum number of tasks of an array (MaxArraySize); with more runs, a task has several */
 };
 /* Writes the folder for the plan's missing runs (sweep_plan_find) in the store that contains it.  *tasks
  * and *runs: how many. */
@@ -27,7 +27,8 @@ struct cluster_task {
     struct cluster_run *run;
 };
 struct cluster {
-    char *folder, *database, *working, *uid; /* working: the folder to which paths of the options are relative */
+    char *folder, *database, *working,
+        *uid; /* working: the folder to which paths of the options are relative */
     int workers, tasks;
     struct cluster_task *task;
     struct sweep_plan plan;

@@ -73,8 +73,9 @@ static char *comparison_rows_of(const struct store_run *r, const char *split, co
 
 /* Returns in one line the difference between the first kind and another. */
 static char *why_mixed(const struct compared_kind *a, const struct compared_kind *b) {
-    return xprintf("ranks, differences and means are not computed: run %lld is measured by %s, run %lld by %s",
-                   (long long)b->first, b->rows, (long long)a->first, a->rows);
+    return xprintf(
+        "ranks, differences and means are not computed: run %lld is measured by %s, run %lld by %s",
+        (long long)b->first, b->rows, (long long)a->first, a->rows);
 }
 
 /* Returns the kind of the run's metric; adds it if it is new. */
@@ -421,7 +422,8 @@ char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) 
         const struct compared_group *g = &c->group[i];
         if (!g->value.n) continue;
         if (!*kernel_of(g))
-            return xprintf("the runs of %s were not all trained on the same known machine and kernel", g->name);
+            return xprintf("the runs of %s were not all trained on the same known machine and kernel",
+                           g->name);
         if (!first) first = g;
         if (strcmp(kernel_of(g), kernel_of(first)))
             return xprintf("%s ran on \"%s\", %s on \"%s\": their %s cannot be compared", first->name,

@@ -61,7 +61,7 @@ struct side_by_side {
     char *asked;      /* a metric that replaces the primary one of each run; NULL */
     bool allow_rows;  /* values on different examples of a task are of one kind, marked */
     bool final;       /* a run's value is its last, not its best */
-    char *mixed;      /* in a line, why groups cannot be compared with each other; NULL: all are of one kind */
+    char *mixed; /* in a line, why groups cannot be compared with each other; NULL: all are of one kind */
     int kinds;
     struct compared_kind *kind;
     int axes, groups;
@@ -87,8 +87,8 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
 void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run,
                      int kind);
 
-/* Returns the override of the state, or "finished" if all runs are, else the state of the first that is not; "waiting" if a
- * seed has no run, "failed" if it could not be started; "invalid". */
+/* Returns the override of the state, or "finished" if all runs are, else the state of the first that is not;
+ * "waiting" if a seed has no run, "failed" if it could not be started; "invalid". */
 const char *comparison_state(const struct compared_group *g);
 /* Records the seed and the reason of a run of the group that failed or could not be started. */
 void comparison_failed(struct compared_group *g, uint64_t seed, const char *reason);

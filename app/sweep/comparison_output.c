@@ -320,7 +320,8 @@ static void effects(const struct side_by_side *c, struct buf *out) {
     comparison_effects(c, &f);
     bool points = c->kinds && comparison_in_points(c, 0);
     if (f.count)
-        buf_printf(out, "\nMain effect of each axis (%s; %.0f residual degrees of freedom):\n\n", f.about, f.df);
+        buf_printf(out, "\nMain effect of each axis (%s; %.0f residual degrees of freedom):\n\n", f.about,
+                   f.df);
     const char *unit = points ? " (\u00D7100)" : "";
     if (f.count) buf_printf(out, "| axis | level | n | mean%s | 95%% CI |\n|---|---|---|---|---|\n", unit);
     for (int i = 0; i < f.count; i++) {

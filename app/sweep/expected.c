@@ -120,7 +120,7 @@ void expected_json(const struct expected_time *t, struct buf *out) {
 void expected_line(const struct expected_time *t, struct buf *out) {
     if (t->why) buf_printf(out, "their time cannot be estimated: %s\n", t->why);
     else if (t->seconds > 0)
-        buf_printf(out,
-                   "about %.0f s of training in total, estimated from the time per step of %d finished run%s\n",
-                   ceil(t->seconds), t->runs, t->runs == 1 ? "" : "s");
+        buf_printf(
+            out, "about %.0f s of training in total, estimated from the time per step of %d finished run%s\n",
+            ceil(t->seconds), t->runs, t->runs == 1 ? "" : "s");
 }

@@ -73,11 +73,12 @@ static int check_column(const char *by, const char *column, struct err *e) {
         place_in(module_columns, COUNT_OF(module_columns), column) >= 0)
         return 0;
     if (config_option_name(column)) return 0;
-    return err_set(e, ERR_USAGE,
-                   "--by %s: unknown column \"%s\"; use method, task, model, preset, regime, tags; fn, act, "
-                   "read, write, insertion, comp, source, heads, init, target, layers, size, mid or scale of a "
-                   "method's modules; or an option (lr)",
-                   by, column);
+    return err_set(
+        e, ERR_USAGE,
+        "--by %s: unknown column \"%s\"; use method, task, model, preset, regime, tags; fn, act, read, "
+        "write, insertion, comp, source, heads, init, target, layers, size, mid or scale of a method's "
+        "modules; or an option (lr)",
+        by, column);
 }
 
 /* Adds the columns as axes. */

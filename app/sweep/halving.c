@@ -62,7 +62,9 @@ static struct sweep_rungs *make_rungs(const struct sweep_plan *p) {
 int halving_prepare(struct sweep_plan *p, int cell, const struct run_config *c, struct err *e) {
     if (!p->spec.halving) return 0;
     if (!c->episodes && !config_is_meta(c) && !config_has_dev(c))
-        return err_set(e, ERR_USAGE, "--halving compares cells on the validation set, and this run has none; use --dev or --split");
+        return err_set(
+            e, ERR_USAGE,
+            "--halving compares cells on the validation set, and this run has none; use --dev or --split");
     if (c->eval_every < 1)
         return err_set(e, ERR_USAGE,
                        "--halving compares cells after 1/9 and 1/3 of their %lld steps: use --eval-steps N, "

@@ -66,7 +66,8 @@ struct shots_left_out {
     char *task, *why;
 };
 struct shots_results {
-    int64_t run, from, with; /* from: the run from which its draws were initialized; with: as for shots_begin; 0 */
+    int64_t run, from,
+        with; /* from: the run from which its draws were initialized; with: as for shots_begin; 0 */
     struct fewshot how;
     bool table;
     struct fewshot_results results;

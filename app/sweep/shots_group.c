@@ -21,7 +21,8 @@ static int open_results(struct store *s, int64_t id, struct shots_results *out, 
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
     if (!run_row_is_fewshot(&run))
-        rc = err_set(e, ERR_USAGE, "run %lld is not a few-shot run; petri fewshot and petri adapt create them",
+        rc = err_set(e, ERR_USAGE,
+                     "run %lld is not a few-shot run; petri fewshot and petri adapt create them",
                      (long long)id);
     if (!rc) rc = evidence_key(run.config, run.parent, EVIDENCE_RUN, key, e);
     if (!rc) rc = shots_results(s, &run, out, e);

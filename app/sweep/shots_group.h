@@ -1,5 +1,5 @@
-/* Comparison of few-shot runs, one per method: those requested together, or any; their results over the tasks,
- * and per task.  For tables, curves and run pages. */
+/* Comparison of few-shot runs, one per method: those requested together, or any; their results over the
+ * tasks, and per task.  For tables, curves and run pages. */
 #ifndef APP_SWEEP_SHOTS_GROUP_H
 #define APP_SWEEP_SHOTS_GROUP_H
 

@@ -278,7 +278,8 @@ static int check_rule(const struct shots *x, const struct shots_request *r, stru
     if (!by_rule(x)) return 0;
     const char *idle = r->lr > 0 ? "lr" : r->tune_said ? "tune" : r->start_said ? "start" : NULL;
     if (idle)
-        return err_set(e, ERR_USAGE, "--%s: not available: run %lld was trained on episodes, and its inner loop sets it",
+        return err_set(e, ERR_USAGE,
+                       "--%s: not available: run %lld was trained on episodes, and its inner loop sets it",
                        idle, (long long)x->parent);
     const char *unkept = fewshot_meta_unkept(x->meta);
     if (r->how.keep && unkept)
@@ -297,8 +298,9 @@ static int check_head(const struct shots *x, struct err *e) {
     if (by_rule(x) || !x->c.method.generated.on) return 0;
     return err_set(
         e, ERR_USAGE,
-        "--method: its head is generated for the classes of an episode, which must be learned first: use petri "
-        "train --regime meta with this method, then petri fewshot --from RUN; or omit + generated-head");
+        "--method: its head is generated for the classes of an episode, which must be learned first: use "
+        "petri train --regime meta with this method, then petri fewshot --from RUN; or omit + "
+        "generated-head");
 }
 
 static int shots_open_make(struct shots *x, const struct shots_request *r, struct err *e) {

@@ -91,8 +91,9 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
                           struct run_config *rows, struct err *e) {
     for (int i = 0; i < x->how.ks; i++)
         if (!has_draws(x, l->prefix, x->how.k[i]))
-            return err_set(e, ERR_NOT_FOUND, "%s: no draws with %d examples per class were found (%s_train_D_%d.json)",
-                           l->name, x->how.k[i], l->prefix, x->how.k[i]);
+            return err_set(e, ERR_NOT_FOUND,
+                           "%s: no draws with %d examples per class were found (%s_train_D_%d.json)", l->name,
+                           x->how.k[i], l->prefix, x->how.k[i]);
     config_init(rows);
     rows->train_file = some_draw(x, l->prefix);
     rows->dev_file = leopard_eval(l->prefix);
@@ -189,9 +190,10 @@ static void of_files(const struct shots_task *t, struct task_source *s) {
 int shots__open_task(struct shots *x, struct shots_task *t, struct err *e) {
     struct task_source s = config_source(&t->c, NULL);
     if (!x->model->tokenizer)
-        return err_set(e, ERR_INPUT,
-                       "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
-                       x->model->folder);
+        return err_set(
+            e, ERR_INPUT,
+            "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
+            x->model->folder);
     if (x->how.files && find_classes(t, e)) return e->code;
     if (x->how.files) of_files(t, &s);
     if (task_open(&t->task, &s, e)) return e->code;

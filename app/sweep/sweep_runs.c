@@ -80,8 +80,8 @@ static void sweep_runs_add_near(const struct sweep_entry *x, struct buf *b) {
 char *sweep_plan_size(const struct sweep_plan *p, int cell) {
     const struct sweep_entry *x = &p->entry[cell];
     if (!x->method || !x->valid) return NULL;
-    return xprintf("%s stores %lld parameters, %+.1f%% compared with the %lld of %s%s", x->method, (long long)x->kept,
-                   size_beside(x), (long long)x->wanted, p->spec.size_of,
+    return xprintf("%s stores %lld parameters, %+.1f%% compared with the %lld of %s%s", x->method,
+                   (long long)x->kept, size_beside(x), (long long)x->wanted, p->spec.size_of,
                    fabs(size_beside(x)) <= SIZE_NEAR ? "" : ": SIZES DIFFER");
 }
 
@@ -168,10 +168,11 @@ int sweep_plan_of_draws(struct sweep_plan *p, struct sweep_spec *spec, int64_t t
 }
 
 int sweep_plan_no_draws(const struct sweep_plan *p, struct err *e) {
-    return !p->draws ? 0
-                     : err_set(e, ERR_USAGE,
-                               "sweep %lld contains the draws of a few-shot run; use petri resume with that run",
-                               (long long)p->id);
+    return !p->draws
+               ? 0
+               : err_set(e, ERR_USAGE,
+                         "sweep %lld contains the draws of a few-shot run; use petri resume with that run",
+                         (long long)p->id);
 }
 
 char *sweep_plan_draw(const struct sweep_plan *p, int cell, int seed) {
@@ -409,9 +410,10 @@ static int draw_row(void *self, int count, const struct store_cell *cells) {
 /* A single query, because it is run for each draw. */
 static int find_draws(struct sweep_plan *p, struct store *s, struct err *e) {
     p->known_count = 0;
-    char *sql = xprintf("SELECT " RUN_STATE ", cell FROM run WHERE sweep = %lld AND cell IS NOT NULL AND trashed "
-                        "IS NULL UNION ALL SELECT 0, '', 0, 0, 0, '', key FROM sweep_failure WHERE sweep = %lld "
-                        "ORDER BY 1", (long long)p->id, (long long)p->id);
+    char *sql = xprintf(
+        "SELECT " RUN_STATE ", cell FROM run WHERE sweep = %lld AND cell IS NOT NULL AND trashed IS NULL "
+        "UNION ALL SELECT 0, '', 0, 0, 0, '', key FROM sweep_failure WHERE sweep = %lld ORDER BY 1",
+        (long long)p->id, (long long)p->id);
     int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = draw_row }, e);
     free(sql);
     return rc;
@@ -420,8 +422,9 @@ static int find_draws(struct sweep_plan *p, struct store *s, struct err *e) {
 /* Reads new runs, then the state of all. */
 static int find_runs(struct sweep_plan *p, struct store *s, struct err *e) {
     int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
-    char *sql = xprintf("SELECT id, config, parent FROM run WHERE id > %lld AND (sweep IS NULL OR cell IS NULL) "
-                        "ORDER BY id", (long long)newest); /* no draws */
+    char *sql = xprintf(
+        "SELECT id, config, parent FROM run WHERE id > %lld AND (sweep IS NULL OR cell IS NULL) ORDER BY id",
+        (long long)newest); /* no draws */
     int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
     free(sql);
     return rc ? rc : store_sql(s, "SELECT " RUN_STATE " FROM run WHERE trashed IS NULL",

@@ -1,5 +1,5 @@
-/* Sweeps in the database: matching their cells with runs, and creating the missing ones.  sweep_more.c extends
- * one.
+/* Sweeps in the database: matching their cells with runs, and creating the missing ones.  sweep_more.c
+ * extends one.
  *
  * The record of a sweep contains its spec and, for each cell, its texts, whether it is valid, its number of
  * trainable parameters, and the key (config_key) of each seed's run.  Runs are matched by key: equal existing
@@ -32,7 +32,8 @@ struct sweep_entry {
     struct sweep_found *found; /* one per seed */
     char *method;            /* of --size-of: the cell's method in the matching size; NULL: unchanged */
     int64_t kept, wanted;    /* of that: stored parameters, and the requested number */
-    struct sweep_tune *tune; /* of --lr auto: keys are "" until the learning rate is known; NULL: it is given */
+    struct sweep_tune
+        *tune; /* of --lr auto: keys are "" until the learning rate is known; NULL: it is given */
     char *conditions,
         *spelled; /* factors of the time per step, and the method (expected.h) */
     int64_t steps;           /* of such a run */

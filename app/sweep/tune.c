@@ -287,8 +287,8 @@ void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
     }
     buf_puts(&b, "]}");
     if (t->chosen >= 0)
-        buf_printf(&line, "lr %g, best of %d values (default %g), %.1f s of tuning runs", t->rate[t->chosen].rate,
-                   t->rates, t->usual, seconds);
+        buf_printf(&line, "lr %g, best of %d values (default %g), %.1f s of tuning runs",
+                   t->rate[t->chosen].rate, t->rates, t->usual, seconds);
     else
         buf_puts(&line, t->none ? "no learning rate produced a score" : "the learning rate is not known yet");
     if (t->none && !g->reason) g->reason = xstrdup("--lr auto: no learning rate produced a score");

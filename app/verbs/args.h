@@ -48,7 +48,8 @@ struct option_spec {
     double usual; /* default of the member; in the help where it is a valid value */
     int first;    /* value of the first word */
     bool above;   /* low itself is excluded */
-    const char *const *aliases; /* as in struct option; ALIASES_OF_RUN: those of the run's option of this name */
+    const char *const
+        *aliases; /* as in struct option; ALIASES_OF_RUN: those of the run's option of this name */
     /* Checked by args_parse. */
     const char *excludes; /* options that cannot be given with it, separated by blanks; in capitals: a
                              positional argument */
@@ -92,7 +93,8 @@ struct args {
         const char *value; /* "" for a flag */
     } option[ARGS_OPTIONS];
 
-    /* Options of several verbs; where they are missing texts are NULL and numbers the defaults of their rows. */
+    /* Options of several verbs; where they are missing texts are NULL and numbers the defaults of their
+     * rows. */
     bool help, json, csv, markdown, list, overwrite, header, no_header, official_dev, ansi, svg, ascii,
         no_color;
     const char *db, *model, *task, *name, *note, *cell, *run, *from, *method, *classes, *regime, *out, *size;
@@ -210,8 +212,8 @@ struct args {
 int args_verb_at(int argc, char *const *argv);
 /* Returns the verb's option, or one that every verb has, with this name or alias; NULL for none. */
 const struct option_spec *args_find_option(const struct verb *v, const char *name);
-/* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or the values that
- * it accepts.  An option given twice is refused unless it may be repeated. */
+/* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or the values
+ * that it accepts.  An option given twice is refused unless it may be repeated. */
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e);
 /* The end of the placeholder of an option that may be repeated. */

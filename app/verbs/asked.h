@@ -15,22 +15,22 @@ struct asked {
     char *tasks, *others;  /* owned; names of sources point into them */
 };
 
-/* Reads --task A,B (folder names may contain commas), --unseen A,B, --split, --rows, --seed, --pool, --workers.
- * The caller calls asked_release, also after a failure. */
+/* Reads --task A,B (folder names may contain commas), --unseen A,B, --split, --rows, --seed, --pool,
+ * --workers. The caller calls asked_release, also after a failure. */
 int asked_read(struct asked *q, const struct args *a, struct err *e);
 void asked_release(struct asked *q);
 /* Opens a run with all its tasks; with only the task of --task where that has a separate best checkpoint,
  * unless `all`. */
 int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64_t run, bool all,
                    const struct backbone_hint *hint, struct buf *said, struct err *e);
-/* Embeds examples with --run, --model or the default model at --layer and saves the set, or finds the saved one
- * (not *new); verb_embed.c. */
+/* Embeds examples with --run, --model or the default model at --layer and saves the set, or finds the saved
+ * one (not *new); verb_embed.c. */
 int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new,
                     struct err *e);
 /* Reads --layer, a number up to `most` or "retriever"; without the option *out is unchanged. */
 int asked_layer(const struct args *a, int64_t least, int most, int64_t *out, struct err *e);
-/* Draws the examples of a probe; without --task those of draw.own, of the run, or of the default task.  Reports
- * the text form of a task on standard error. */
+/* Draws the examples of a probe; without --task those of draw.own, of the run, or of the default task.
+ * Reports the text form of a task on standard error. */
 int asked_rows(struct asked *q, struct probe *p, struct err *e);
 
 #endif

@@ -43,7 +43,8 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
     }
     if (predictor_fills(o->predictor)) {
         rc = err_set(e, ERR_USAGE,
-                     "run %lld: predicts masked words, not labels; use petri predict %lld --fill \"a text with a [MASK]\"",
+                     "run %lld: predicts masked words, not labels; use petri predict %lld --fill \"a text "
+                     "with a [MASK]\"",
                      (long long)o->run, (long long)o->run);
         opened_release(o);
         return rc;

@@ -12,14 +12,14 @@
 /* Prints n rows of `size` bytes each in a form, JSON with a newline (core/base/report.h). */
 void out_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n, size_t size);
 
-/* Prints the rows in the form of --json, --csv or --markdown, else as text.  Returns true for text, after which
- * a caption may follow. */
+/* Prints the rows in the form of --json, --csv or --markdown, else as text.  Returns true for text, after
+ * which a caption may follow. */
 bool verb_rows(const struct args *a, const struct report_column *c, const void *rows, size_t n, size_t size);
 
 /* Prints the buffer and a newline, and releases it. */
 void out_line(struct buf *b);
-/* Prints text from data to standard output, with control characters made visible; or n bytes, which may contain
- * NULs. */
+/* Prints text from data to standard output, with control characters made visible; or n bytes, which may
+ * contain NULs. */
 void out_text(const char *s);
 void out_bytes(const char *s, size_t n);
 

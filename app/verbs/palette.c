@@ -20,7 +20,8 @@
 
 /* ---- what a line does ---- */
 
-/* Returns the kind of a line; options may override the kind of the verb.  The id or status of a sweep prints. */
+/* Returns the kind of a line; options may override the kind of the verb.  The id or status of a sweep
+ * prints. */
 static enum line_kind kind_of(const struct args *a) {
     bool reads = a->help, changes = false;
     int64_t id;

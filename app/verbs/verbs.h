@@ -14,8 +14,8 @@ const char *verb_model(const struct args *a);
 /* Return the same, and --task or the default task, without a report, for screens, whose first page has it. */
 const char *verb_shown_model(const struct args *a);
 const char *verb_shown_task(const struct args *a);
-/* Reports once on standard error which of both (NULL: none) are bundled with petri, used until the defaults are
- * fetched. */
+/* Reports once on standard error which of both (NULL: none) are bundled with petri, used until the defaults
+ * are fetched. */
 void verb_tell_own(const char *model, const char *task);
 /* Returns --db or the path of the default database, which the caller frees; reports it once where HOME is not
  * set.  NULL and *e where no path is available. */
@@ -32,7 +32,8 @@ int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, stru
 int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
 /* Prints a new run: with --json as verb_run_json, else "run N: METHOD on MODEL, ENDING" on a line. */
 int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
-/* Prints that a Hugging Face folder was written; `worst`: the largest logit difference from the run, or NaN. */
+/* Prints that a Hugging Face folder was written; `worst`: the largest logit difference from the run, or
+ * NaN. */
 void verb_tell_folder(const struct args *a, int64_t run, const char *folder, double worst);
 /* Closes the database; returns rc or, if that is 0, the error of closing. */
 int verb_close(struct store *s, int rc, struct err *e);
@@ -75,16 +76,16 @@ verb_run verb_compare, verb_replicate, verb_learn, verb_plot, verb_doctor, verb_
 struct arch;
 struct method;
 struct plan;
-/* Returns the text of a method with its references to runs expanded (fused.h, spot.h), which the caller frees;
- * NULL with *e.  The second function parses it. */
+/* Returns the text of a method with its references to runs expanded (fused.h, spot.h), which the caller
+ * frees; NULL with *e.  The second function parses it. */
 char *verb_method(const struct args *a, const char *text, struct err *e);
 int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e);
 /* Makes the plan for the number of --tasks, with heads of --classes; freed with plan_free. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e);
 /* Resumes a few-shot run (shots.h) in an open store and prints its results. */
 int verb_resume_shots(const struct args *a, struct store *s, int64_t run, struct err *e);
-/* Is the `write` of a store_sink: files and pipes get the bytes unchanged, a terminal with control characters made
- * visible. */
+/* Is the `write` of a store_sink: files and pipes get the bytes unchanged, a terminal with control characters
+ * made visible. */
 int verb_to_stdout(void *self, const char *bytes, size_t n);
 /* Prints a comparison as JSON, CSV or Markdown, with --margin and --cost. */
 void verb_compared_print(const struct args *a, const struct side_by_side *c);

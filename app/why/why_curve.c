@@ -60,11 +60,11 @@ static void rate_low(const struct why_run *r, struct why *w) {
     char times[32];
     if (ratio < RATE_FAR || r->loss.count < STEPS_TO_TELL / 5 || last < 0.95 * first) return;
     times_text(ratio, times);
-    why_add(
-        w, "rate-low",
-        xprintf("learning rate %g is 1/%s of the default of this method (%g), and the loss went from %.4g to %.4g",
-                r->config.lr, times, own, first, last),
-        "rate", r->config.lr, "own", own, "ratio", 1 / ratio, "first", first, "last", last, NULL);
+    why_add(w, "rate-low",
+            xprintf("learning rate %g is 1/%s of the default of this method (%g), and the loss went from "
+                    "%.4g to %.4g",
+                    r->config.lr, times, own, first, last),
+            "rate", r->config.lr, "own", own, "ratio", 1 / ratio, "first", first, "last", last, NULL);
 }
 
 static void loss_rose(const struct why_run *r, struct why *w) {
@@ -91,11 +91,12 @@ static void ran_away(const struct why_run *r, struct why *w) {
 static void not_learning(const struct why_run *r, struct why *w) {
     double first = why_first(&r->loss), last = why_last(&r->loss);
     if (r->loss.count < STEPS_TO_TELL || !(last >= 0.99 * first) || last >= 2 * first || first <= 0) return;
-    why_add(w, "not-learning",
-            xprintf("the training loss did not decrease: %.4g at the start, %.4g at the end (means of a tenth "
-                    "of %zu steps each)",
-                    first, last, r->loss.count),
-            "first", first, "last", last, "steps", (double)r->loss.count, NULL);
+    why_add(
+        w, "not-learning",
+        xprintf("the training loss did not decrease: %.4g at the start, %.4g at the end (means of a tenth of "
+                "%zu steps each)",
+                first, last, r->loss.count),
+        "first", first, "last", last, "steps", (double)r->loss.count, NULL);
 }
 
 /* Returns the loss of guessing among the classes, for runs on one task with classes. */
@@ -106,8 +107,8 @@ static void guessing(const struct why_run *r, struct why *w) {
         fabs(last - guess) > 0.01 * guess)
         return;
     why_add(w, "guessing",
-            xprintf("the training loss ends at %.4g, the loss of guessing among %d classes (ln %d = %.4g)", last,
-                    classes, classes, guess),
+            xprintf("the training loss ends at %.4g, the loss of guessing among %d classes (ln %d = %.4g)",
+                    last, classes, classes, guess),
             "last", last, "guess", guess, "classes", (double)classes, NULL);
 }
 
@@ -168,8 +169,8 @@ static void no_gradient(const struct why_run *r, struct why *w) {
     }
     if (most < STILL_STEPS) return;
     why_add(w, "no-gradient",
-            xprintf("the gradient was exactly zero for %zu steps, up to step %lld: no parameter was trained", most,
-                    (long long)r->norm.step[end]),
+            xprintf("the gradient was exactly zero for %zu steps, up to step %lld: no parameter was trained",
+                    most, (long long)r->norm.step[end]),
             "steps", (double)most, "to", (double)r->norm.step[end], NULL);
 }
 

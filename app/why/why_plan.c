@@ -48,8 +48,8 @@ static void part_of_rows(const struct why_run *r, struct why *w) {
     text_thousands(llround(over * rows), seen);
     text_thousands((int64_t)rows, all);
     why_add(w, "part-of-rows",
-            xprintf("trained on at most %s of %s training examples (%.0f%%): %lld steps \u00D7 batch size %d", seen, all,
-                    100 * over, (long long)r->run->step, r->config.batch),
+            xprintf("trained on at most %s of %s training examples (%.0f%%): %lld steps \u00D7 batch size %d",
+                    seen, all, 100 * over, (long long)r->run->step, r->config.batch),
             "seen", (double)llround(over * rows), "rows", rows, "steps", (double)r->run->step, NULL);
 }
 
@@ -122,11 +122,13 @@ static void why_plan_seeds(const struct why_run *r, struct why *w) {
     if (x->seeds < 2 || r->tasks != 1 || !why_is_share(t->metric) || points < APART_POINTS - 1e-9) return;
     if (t->rows && x->high - x->low <= 2 * sqrt(2) * why_share_error(x->low, t->rows))
         return; /* sampling error of the examples */
-    why_add(w, "seeds-apart",
-            xprintf("%lld seeds of this run differ by %.0f percentage points, %s %.4f to %.4f (mean %.4f): one seed "
-                    "is not representative",
-                    (long long)x->seeds, points, t->metric, x->low, x->high, x->mean),
-            "seeds", (double)x->seeds, "low", x->low, "high", x->high, "mean", x->mean, NULL);
+    why_add(
+        w, "seeds-apart",
+        xprintf(
+            "%lld seeds of this run differ by %.0f percentage points, %s %.4f to %.4f (mean %.4f): one seed "
+            "is not representative",
+            (long long)x->seeds, points, t->metric, x->low, x->high, x->mean),
+        "seeds", (double)x->seeds, "low", x->low, "high", x->high, "mean", x->mean, NULL);
 }
 
 /* A score that was used for selection is optimistic. */
@@ -142,13 +144,13 @@ static void best_of_many(const struct why_run *r, struct why *w) {
 /* Repeated runs. */
 static void repeat(const struct why_run *r, struct why *w) {
     if (!r->repeats) return;
-    char *text = r->repeats_differ
-                     ? xprintf("same configuration, seed and data as run %lld, but different weights (another "
-                               "processor or version of petri): only the newest counts in means",
-                               (long long)r->repeats)
-                     : xprintf("repeats run %lld: identical configuration, seed%s; they count once in means",
-                               (long long)r->repeats,
-                               r->run->weights_sha256 ? ", data and weights" : " and data");
+    char *text =
+        r->repeats_differ
+            ? xprintf("same configuration, seed and data as run %lld, but different weights (another "
+                      "processor or version of petri): only the newest counts in means",
+                      (long long)r->repeats)
+            : xprintf("repeats run %lld: identical configuration, seed%s; they count once in means",
+                      (long long)r->repeats, r->run->weights_sha256 ? ", data and weights" : " and data");
     why_add(w, "repeat", text, "run", (double)r->repeats, "weights_differ", (double)r->repeats_differ, NULL);
 }
 

@@ -49,7 +49,8 @@ struct why_moved {
     int groups;
     struct why_group *group;
     char *since;              /* "since step 0"; points into the evaluations */
-    double frozen, unchanged; /* number of the model's frozen parameters; whether they are unchanged; NaN: unknown */
+    double frozen,
+        unchanged; /* number of the model's frozen parameters; whether they are unchanged; NaN: unknown */
 };
 struct why_run {
     const struct store_run *run;
@@ -70,8 +71,8 @@ struct why_run {
         double low, high, mean;
     } seeds; /* finished runs that differ only in the seed: their best
               * values; empty unless this run is one of them */
-    int64_t
-        repeats; /* the first run with the same configuration, seed and data, if it is an earlier one; else 0 */
+    int64_t repeats; /* the first run with the same configuration, seed and data, if it is an earlier one;
+                        else 0 */
     bool repeats_differ;   /* the repeated runs have different weights */
 };
 int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e);

@@ -206,7 +206,8 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
     return rc;
 }
 
-/* Counts runs of the method on the same validation set, with any other settings; none if another is better. */
+/* Counts runs of the method on the same validation set, with any other settings; none if another is
+ * better. */
 static int read_tries(struct store *s, struct why_run *r, struct err *e) {
     static const char where[] =
         "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key AND "

@@ -39,8 +39,8 @@ static void vanished(const struct why_run *r, const struct why_task *t, struct w
     (void)r;
     if (!f || rows_share(f->vanished, f->rows) < 0.01) return;
     char *of = why_of_task(t), *rows = rows_text(f->vanished, f->rows, "train");
-    why_add(w, "text-cut-away", xprintf("%sin %s one of the two texts was truncated entirely", of, rows), "rows",
-            (double)f->vanished, "of", (double)f->rows, NULL);
+    why_add(w, "text-cut-away", xprintf("%sin %s one of the two texts was truncated entirely", of, rows),
+            "rows", (double)f->vanished, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
 
@@ -71,8 +71,8 @@ static void contradicting(const struct why_run *r, const struct why_task *t, str
     (void)r;
     if (!f || rows_share(f->same_other_label, f->rows) < 0.02) return;
     char *of = why_of_task(t), *rows = rows_text(f->same_other_label, f->rows, "train");
-    why_add(w, "contradicting", xprintf("%s%s repeat an earlier text with a different label", of, rows), "rows",
-            (double)f->same_other_label, "of", (double)f->rows, NULL);
+    why_add(w, "contradicting", xprintf("%s%s repeat an earlier text with a different label", of, rows),
+            "rows", (double)f->same_other_label, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
 
@@ -87,11 +87,12 @@ static void one_sided(const struct why_run *r, const struct why_task *t, struct 
     }
     if (!all || f->classes < 2 || rows_share(most, all) < 0.9) return;
     char *of = why_of_task(t), *rows = rows_text(most, all, "train");
-    why_add(w, "one-sided",
-            xprintf("%s%.0f%% of the training examples are of class %s (%s): accuracy is not informative, use "
-                    "f1_macro or matthews",
-                    of, 100 * rows_share(most, all), f->class_name[at], rows),
-            "rows", (double)most, "of", (double)all, NULL);
+    why_add(
+        w, "one-sided",
+        xprintf("%s%.0f%% of the training examples are of class %s (%s): accuracy is not informative, use "
+                "f1_macro or matthews",
+                of, 100 * rows_share(most, all), f->class_name[at], rows),
+        "rows", (double)most, "of", (double)all, NULL);
     free(of), free(rows);
 }
 
@@ -139,10 +140,12 @@ static void cut_targets(const struct why_run *r, const struct why_task *t, struc
     (void)r;
     if (!f || rows_share(f->cut_targets, f->rows) < 0.05) return;
     char *of = why_of_task(t);
-    why_add(w, "cut-targets",
-            xprintf("%s%.0f%% of the training targets were truncated to %zu tokens: the model never sees their end",
-                    of, 100 * rows_share(f->cut_targets, f->rows), f->max_target),
-            "targets", (double)f->cut_targets, "of", (double)f->rows, "tokens", (double)f->max_target, NULL);
+    why_add(
+        w, "cut-targets",
+        xprintf(
+            "%s%.0f%% of the training targets were truncated to %zu tokens: the model never sees their end",
+            of, 100 * rows_share(f->cut_targets, f->rows), f->max_target),
+        "targets", (double)f->cut_targets, "of", (double)f->rows, "tokens", (double)f->max_target, NULL);
     free(of);
 }
 
@@ -166,11 +169,12 @@ static void same_file(const struct why_run *r, const struct why_task *t, struct 
     const struct run_config *c = r->config.tasks ? &r->config.of[t - r->task] : &r->config;
     if (!c->train_sha256 || !c->dev_sha256 || strcmp(c->train_sha256, c->dev_sha256) || c->split > 0) return;
     char *of = why_of_task(t);
-    why_add(w, "same-file",
-            xprintf("%sthe validation file (%s) is the training file (SHA-256 %.12s\u2026): the score measures "
-                    "memorization",
-                    of, t->split, c->train_sha256),
-            "rows", (double)t->rows, NULL);
+    why_add(
+        w, "same-file",
+        xprintf("%sthe validation file (%s) is the training file (SHA-256 %.12s\u2026): the score measures "
+                "memorization",
+                of, t->split, c->train_sha256),
+        "rows", (double)t->rows, NULL);
     free(of);
 }
 

@@ -103,8 +103,8 @@ static void swapped(const struct why_run *r, const struct why_task *t, struct wh
     if (accuracy && (other < 1 - far || (isfinite(t->majority) && last->value >= 1 - t->majority))) return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "swapped",
-            xprintf("%sthe labels seem to be swapped: %s is %.2f, and %.2f with them exchanged (%s)", of, t->metric, last->value,
-                    other, rows),
+            xprintf("%sthe labels seem to be swapped: %s is %.2f, and %.2f with them exchanged (%s)", of,
+                    t->metric, last->value, other, rows),
             "here", last->value, "exchanged", other, "rows", (double)t->rows, NULL);
     free(of), free(rows);
 }
@@ -126,8 +126,8 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
         return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "misnamed",
-            xprintf("%sthe class names seem to be exchanged: accuracy %.2f is below that of always predicting the rarest of %d "
-                    "classes (%.2f; %s)",
+            xprintf("%sthe class names seem to be exchanged: accuracy %.2f is below that of always "
+                    "predicting the rarest of %d classes (%.2f; %s)",
                     of, last->value, dev->classes, least, rows),
             "here", last->value, "rarest", least, "classes", (double)dev->classes, "rows", (double)t->rows,
             NULL);
@@ -142,11 +142,11 @@ static void part_of_dev(const struct why_run *r, const struct why_task *t, struc
     char *of = why_of_task(t), all[32], scored[32];
     text_thousands((int64_t)t->dev->split_rows, all);
     text_thousands(t->rows, scored);
-    why_add(
-        w, "part-of-dev",
-        xprintf("%sevaluated on %s of %s validation examples: not ranked with runs that were evaluated on all of them",
-                of, scored, all),
-        "rows", (double)t->rows, "of", (double)t->dev->split_rows, NULL);
+    why_add(w, "part-of-dev",
+            xprintf("%sevaluated on %s of %s validation examples: not ranked with runs that were evaluated "
+                    "on all of them",
+                    of, scored, all),
+            "rows", (double)t->rows, "of", (double)t->dev->split_rows, NULL);
     free(of);
 }
 
@@ -161,13 +161,15 @@ static void overfit(const struct why_run *r, const struct why_task *t, struct wh
         return;
     if (!(why_last(&r->loss) < why_first(&r->loss)) || !best || last == best) return;
     char *of = why_of_task(t);
-    why_add(w, "overfit",
-            xprintf("%sthe %s loss was lowest at step %lld (%.3f) and is %.3f at the end, while the training loss "
-                    "fell from %.3f to %.3f",
-                    of, t->split, (long long)least->step, least->loss, last->loss, why_first(&r->loss),
-                    why_last(&r->loss)),
-            "step", (double)least->step, "least", least->loss, "last", last->loss, "train_first",
-            why_first(&r->loss), "train_last", why_last(&r->loss), NULL);
+    why_add(
+        w, "overfit",
+        xprintf(
+            "%sthe %s loss was lowest at step %lld (%.3f) and is %.3f at the end, while the training loss "
+            "fell from %.3f to %.3f",
+            of, t->split, (long long)least->step, least->loss, last->loss, why_first(&r->loss),
+            why_last(&r->loss)),
+        "step", (double)least->step, "least", least->loss, "last", last->loss, "train_first",
+        why_first(&r->loss), "train_last", why_last(&r->loss), NULL);
     free(of);
 }
 

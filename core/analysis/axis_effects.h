@@ -1,8 +1,8 @@
 /* Main effects of the axes of a sweep: least squares on factors coded sum-to-zero, with blocks.
  *
  * The model is y = μ + Σ factors + Σ blocks + error.  A factor of L levels has L − 1 columns (level l is +1
- * in column l, the last level −1 in all), a line has one column (its x, centered).  Columns come in the order of
- * the factors, blocks first; one that those before it determine is aliased and left out. */
+ * in column l, the last level −1 in all), a line has one column (its x, centered).  Columns come in the order
+ * of the factors, blocks first; one that those before it determine is aliased and left out. */
 #ifndef CORE_ANALYSIS_AXIS_EFFECTS_H
 #define CORE_ANALYSIS_AXIS_EFFECTS_H
 

@@ -13,10 +13,10 @@ struct gated_form {
     double size;            /* the largest |value| there, the reference for the gap */
 };
 
-/* Computes the gated form of the examples of d (encoded, at least one) in the encoder's layer `layer` (from 1) with the predictor's
- * method.  h is the softmax over a row's own keys, Δh that over the prefix alone, λ the share of the joint
- * mass, each computed here in double of q, k, v and the prefix's keys and values.  ERR_USAGE where no prefix
- * shares that softmax.  gated_form_release. */
+/* Computes the gated form of the examples of d (encoded, at least one) in the encoder's layer `layer` (from
+ * 1) with the predictor's method.  h is the softmax over a row's own keys, Δh that over the prefix alone, λ
+ * the share of the joint mass, each computed here in double of q, k, v and the prefix's keys and values.
+ * ERR_USAGE where no prefix shares that softmax.  gated_form_release. */
 int gated_form_of(const struct model *m, const struct predictor *p, const struct dataset *d, int layer,
                   struct gated_form *out, struct err *e);
 void gated_form_release(struct gated_form *g);

@@ -20,9 +20,10 @@ struct attention_mass {
 bool attention_has_mass(const struct method *m, int stack, int site);
 
 /* Computes the shares for the examples of d (encoded, at least one) with the predictor's method and current
- * task, without dropout; the decoder reads the targets and is left out if there are none.  A prefix with a separate softmax
- * (composition add or scaled) has no share.  The result does not depend on the number of workers.  ERR_FAILED names the first
- * row whose shares are not finite; *out is then empty.  attention_mass_release frees. */
+ * task, without dropout; the decoder reads the targets and is left out if there are none.  A prefix with a
+ * separate softmax (composition add or scaled) has no share.  The result does not depend on the number of
+ * workers.  ERR_FAILED names the first row whose shares are not finite; *out is then empty.
+ * attention_mass_release frees. */
 int attention_mass(const struct model *m, const struct predictor *p, const struct dataset *d,
                    struct crew *crew, struct attention_mass *out, struct err *e);
 void attention_mass_release(struct attention_mass *a);

@@ -34,9 +34,9 @@ struct row_pass {
     struct attach *attach;
 };
 
-/* A pass's hooks with an ear: begin puts it before those that the pass has (without any it hears nothing), and
- * its `outer` gives everything to them until the caller sets wants, write or keys.  The first member of the
- * struct that these are then called with. */
+/* A pass's hooks with an ear: begin puts it before those that the pass has (without any it hears nothing),
+ * and its `outer` gives everything to them until the caller sets wants, write or keys.  The first member of
+ * the struct that these are then called with. */
 struct listener {
     struct hooks outer;
     const struct hooks *inner;

@@ -26,7 +26,8 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
 void score_neighbours(const real *x, int n, int d, int k, int32_t *out);
 /* Returns the mean share of the k neighbors in `a` that are among those in `b` (n×k each). */
 double score_shared(const int32_t *a, const int32_t *b, int n, int k);
-/* Returns the mean share of each point's k nearest in x (Euclidean) that are among its k nearest in y (n×2). */
+/* Returns the mean share of each point's k nearest in x (Euclidean) that are among its k nearest in y
+ * (n×2). */
 double score_preservation(const real *x, int d, const real *y, int n, int k);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /* Compares two metrics and returns -1 if a is below b, 0 if they are equal, 1 if a is above.  A difference
- * below 1e-9 of their size is floating-point noise: neither spread nor a reason to rank one above the other. */
+ * below 1e-9 of their size is floating-point noise: neither spread nor a reason to rank one above the
+ * other. */
 int value_order(double a, double b);
 
 /* Mean and standard deviation (divisor n − 1) of n values.  sd is NaN for one value; both for none. */

@@ -32,8 +32,8 @@ struct err {
 int err_set(struct err *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sets ERR_SYSTEM and the message that a block of `bytes` could not be allocated; `advice`: what to do about it,
- * or NULL.  Returns ERR_SYSTEM. */
+/* Sets ERR_SYSTEM and the message that a block of `bytes` could not be allocated; `advice`: what to do about
+ * it, or NULL.  Returns ERR_SYSTEM. */
 int err_memory(struct err *e, size_t bytes, const char *advice);
 
 /* Prepends "prefix: " to the message.  Returns e->code. */

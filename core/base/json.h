@@ -40,8 +40,8 @@ void json_open(struct buf *b, const char *key, char bracket);
 /* Appends members by a format: JSON with unquoted keys and printf conversions as values,
  * "step:%jd,best:{of:%s}".  The format may begin or end within an object.  %s is a string (NULL: null; %-s:
  * "" too), %d an int, %jd and %ju an int64_t and uint64_t, %zu a size_t (%+d, %+jd: 0 is null), %i a bool, %g
- * a measured double (NaN: null), %f any double, %p raw JSON (NULL: null; %-p: "" too).  With 1, as in %1s, %1d
- * and %1g, a member is omitted instead of null, "" or 0. */
+ * a measured double (NaN: null), %f any double, %p raw JSON (NULL: null; %-p: "" too).  With 1, as in %1s,
+ * %1d and %1g, a member is omitted instead of null, "" or 0. */
 void json_put(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Append arrays of n strings or numbers. */
 void json_member_strings(struct buf *b, const char *key, char *const *value, size_t n);

@@ -145,8 +145,9 @@ static int files_named(struct task_files *p, const struct task_source *s, char *
         return err_set(e, ERR_USAGE,
                        "--split-validation: needs a validation set; give its file with --dev");
     if (!s->train && s->split_validation)
-        return err_set(e, ERR_USAGE,
-                       "--split-validation: needs the training set (--train), whose size determines the split");
+        return err_set(
+            e, ERR_USAGE,
+            "--split-validation: needs the training set (--train), whose size determines the split");
     if (s->train && wants_train(s)) p->train = xstrdup(s->train);
     if (s->dev) {
         p->dev[0] = xstrdup(s->dev);

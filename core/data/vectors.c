@@ -82,8 +82,9 @@ static bool is_header(struct vectors_reading *g) {
     if (g->o->header != DATA_HEADER_AUTO) return g->o->header == DATA_HEADER_YES;
     if (named || !all_numbers(g, but)) return true;
     if (!counts_up(g, but)) return false;
-    buf_part(&g->v->notes, "the first line has consecutive numbers and is read as column names (--no-header reads it as "
-                           "an example)");
+    buf_part(&g->v->notes,
+             "the first line has consecutive numbers and is read as column names (--no-header reads it as an "
+             "example)");
     return true;
 }
 

@@ -62,7 +62,8 @@ static int add_module(struct combining *c, int part, int module, struct err *e) 
         one.module[0] = *m;
         char *text = method_canonical(&one);
         int rc = refuse(c, part, text,
-                        "is not a low-rank update of a single linear map (LoRA); only these can be merged", e);
+                        "is not a low-rank update of a single linear map (LoRA); only these can be merged",
+                        e);
         free(text);
         return rc;
     }

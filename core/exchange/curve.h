@@ -21,7 +21,8 @@ struct curve {
     struct curve_entry *entry;
     size_t count, room;
 };
-/* Reads the entries in the order of the file and notes that it was read, or why not: the curve is optional. */
+/* Reads the entries in the order of the file and notes that it was read, or why not: the curve is
+ * optional. */
 void curve_read(const char *folder, struct curve *out, struct notes *read, struct notes *ignored);
 void curve_release(struct curve *c);
 

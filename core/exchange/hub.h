@@ -1,6 +1,6 @@
 /* A folder of AdapterHub: its configs (hub_config.c) and its tensors, by tables (hub_parts.c), read
- * (hub_read.c; low-rank changes hub_low.c, prompts and prefixes hub_rows.c) and written (hub_write.c).  Private to
- * core/exchange. */
+ * (hub_read.c; low-rank changes hub_low.c, prompts and prefixes hub_rows.c) and written (hub_write.c).
+ * Private to core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_H
 #define CORE_EXCHANGE_HUB_H
 

@@ -75,8 +75,9 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
     else if (flat) memcpy(made, flat->values, l * n * sizeof *made);
     else run_mlp(words->values, l, d, w, mid, n, made);
     if (!flat && !r->told_network)
-        notes_add(&r->in.out->assumed, "the prefix was computed once by its reparameterization MLP; its keys and values "
-                                       "are trained directly");
+        notes_add(&r->in.out->assumed,
+                  "the prefix was computed once by its reparameterization MLP; its keys and values are "
+                  "trained directly");
     r->told_network = r->told_network || !flat;
     *length = l;
     return made;

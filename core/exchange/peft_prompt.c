@@ -112,9 +112,10 @@ static int take_prefix(struct adapter_reading *in, const struct peft *p, struct 
         piece_add(at, SLOT_VALUE, made + (2 * i + 1) * l * d, l * d);
     }
     if (p->values.projected)
-        notes_add(&in->out->assumed,
-                  "PEFT does not save the reparameterization MLP of a prefix: its keys and values are trained "
-                  "directly");
+        notes_add(
+            &in->out->assumed,
+            "PEFT does not save the reparameterization MLP of a prefix: its keys and values are trained "
+            "directly");
     rows->used = true;
     return 0;
 }

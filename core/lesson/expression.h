@@ -27,7 +27,8 @@ struct expression; /* opaque */
 /* The names that an expression can refer to. */
 struct expression_names {
     void *self;
-    /* Returns the earlier step that computes the value (with `run`: trains the run) of this name; -1: none. */
+    /* Returns the earlier step that computes the value (with `run`: trains the run) of this name; -1:
+     * none. */
     int (*find)(void *self, const char *name, bool run);
     /* Returns the most similar known name for messages, or NULL. */
     const char *(*nearest)(void *self, const char *name, bool run);

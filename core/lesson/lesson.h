@@ -94,8 +94,8 @@ enum lesson_word lesson_word_named(const char *name);
 /* Returns the let, check or run that {name} refers to in step `at`, or -1. */
 int lesson_named(const struct lesson *l, int at, const char *name);
 
-/* Parses a {name} or {name%} at the start of a text.  Returns its number of bytes and sets the name and whether
- * it has a percent sign; 0 if there is none. */
+/* Parses a {name} or {name%} at the start of a text.  Returns its number of bytes and sets the name and
+ * whether it has a percent sign; 0 if there is none. */
 size_t lesson_placeholder(const char *at, char name[LESSON_NAME], bool *percent);
 
 /* Returns the file of a lesson: an existing path, or lessons/NAME.lesson in the asset folders; caller frees.

@@ -74,16 +74,18 @@ void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int 
  * verbatim line a run is "3" instead of "#3", and words are quoted for a shell.  Caller frees. */
 char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text,
                   bool verbatim);
-/* Returns the command that reproduces the run of a step, with words quoted for a shell: "petri train --model M
+/* Returns the command that reproduces the run of a step, with words quoted for a shell: "petri train --model
+ * M
  * --task T --method 'lora(r=8)'".  A repeated run becomes "petri train --like 3 …", with the name of the
  * earlier run if it was not trained yet.  Caller frees. */
 char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step);
-/* Formats a computed check: "measured 1.976, expected above 1"; the range is "0 to 1e-04", "24,576", "above 0"
- * or "below 0.1". */
+/* Formats a computed check: "measured 1.976, expected above 1"; the range is "0 to 1e-04", "24,576", "above
+ * 0" or "below 0.1". */
 void lesson_check_text(const struct lesson_result *r, char out[160]);
 
-/* Reads the progress of a lesson from the JSON of all lessons, {"NAME":{…}}, if the file of the lesson has not
- * changed.  For another model or task, reads only how often each choice was given.  Ignores invalid parts. */
+/* Reads the progress of a lesson from the JSON of all lessons, {"NAME":{…}}, if the file of the lesson has
+ * not changed.  For another model or task, reads only how often each choice was given.  Ignores invalid
+ * parts. */
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n);
 /* Writes the progress of a lesson into such JSON (empty: new), and marks it as played last. */
 void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json,

@@ -258,14 +258,16 @@ static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step
         if (colon) fine = fine && text_to_int(colon, &of.seed) && of.seed >= 0;
         if (!fine)
             rc = lesson_refuse(
-                r, "\"%s\": invalid map; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer)", word);
+                r, "\"%s\": invalid map; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer)",
+                word);
         else if (s->maps == LESSON_SHOWN)
             rc = lesson_refuse(r, "\"%s\": too many maps; a step shows at most %d", word, LESSON_SHOWN);
         else s->map[s->maps++] = of;
     }
     return rc || s->maps
                ? rc
-               : lesson_refuse(r, "\"map\" must be followed by a file of points and the perplexity of each map");
+               : lesson_refuse(r,
+                               "\"map\" must be followed by a file of points and the perplexity of each map");
 }
 
 /* Reads what follows the keyword of a step. */
@@ -286,7 +288,9 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
     int rc = lesson_take_name(r, &at, s);
     if (rc) return rc;
     if (kind == LESSON_ASK)
-        return *at ? lesson_refuse(r, "\"%s\": write the question in the next lines, indented by two spaces", at) : 0;
+        return *at ? lesson_refuse(r, "\"%s\": write the question in the next lines, indented by two spaces",
+                                   at)
+                   : 0;
     rc = take_equals(r, &at, s);
     if (rc || kind == LESSON_RUN) return rc ? rc : lesson_take_run(r, at, s);
     char *copy = xstrdup(at);
@@ -404,7 +408,10 @@ static int check_placeholders(struct lesson_reader *r, const char *text) {
         char name[LESSON_NAME];
         bool percent;
         if (!lesson_placeholder(at, name, &percent))
-            return lesson_refuse(r, "\"%.20s\": invalid placeholder; write {name} or {name%%} with the name of an earlier value", at);
+            return lesson_refuse(
+                r,
+                "\"%.20s\": invalid placeholder; write {name} or {name%%} with the name of an earlier value",
+                at);
         int of = lesson_named(r->l, r->l->steps - 1, name),
             rc = of >= 0 && *text != '>' ? check_gives_nothing_away(r, of, name) : 0;
         if (rc) return rc;

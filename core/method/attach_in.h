@@ -1,6 +1,6 @@
 /* An attachment from within, shared by attach.c (lifetime and steps), attach_hooks.c (the hooks of a
- * forward pass), attach_use.c (the interface of functions), attach_vector.c (the vector of an example and what
- * is generated from it) and attach_heads.c. Private to core/method. */
+ * forward pass), attach_use.c (the interface of functions), attach_vector.c (the vector of an example and
+ * what is generated from it) and attach_heads.c. Private to core/method. */
 #ifndef CORE_METHOD_ATTACH_IN_H
 #define CORE_METHOD_ATTACH_IN_H
 

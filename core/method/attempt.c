@@ -56,8 +56,10 @@ const char *attempt_fault(const struct method *m, int *module) {
     if (m->attempt.on && !sources)
         return "attempt needs prompts of other runs: use attempt(runs=3|5), or add prompts with "
                "source=fusion,init=run(N)";
-    if (sources && !m->attempt.on) return "source=fusion needs a module that joins the prompts: add + attempt";
-    if (sources && !own) return "attempt adds to a trainable target prompt, which is missing: add prompt(l=…)";
+    if (sources && !m->attempt.on)
+        return "source=fusion needs a module that joins the prompts: add + attempt";
+    if (sources && !own)
+        return "attempt adds to a trainable target prompt, which is missing: add prompt(l=…)";
     if (sources >= MIX_MOST) return "attempt joins at most 31 prompts";
     for (*module = 0; sources && *module < m->count; ++*module) {
         const char *fault = attempt_is_source(&m->module[*module]) ? prompt_fault(&m->module[*module], own)
@@ -167,7 +169,8 @@ node attempt_rows(struct tape *t, const struct plan *p, const node *leaf, node w
 char *attempt_formula(const struct method *m) {
     char temperature[32] = "e\u00B7d";
     if (m->attempt.temperature > 0) snprintf(temperature, sizeof temperature, "%g", m->attempt.temperature);
-    return xprintf("H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j·H/%s), prompt of the example: P + Σ a_j P_j, x "
-                   "its token embeddings",
-                   temperature);
+    return xprintf(
+        "H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j·H/%s), prompt of the example: P + Σ a_j P_j, x "
+        "its token embeddings",
+        temperature);
 }

@@ -1,6 +1,6 @@
-/* ATTEMPT (Asai et al. 2022): a prompt generated per example from a trainable prompt and frozen prompts of other
- * runs (source fusion). With x the maximum over the example's token embeddings and p_j the maximum over the rows
- * of prompt j,
+/* ATTEMPT (Asai et al. 2022): a prompt generated per example from a trainable prompt and frozen prompts of
+ * other runs (source fusion). With x the maximum over the example's token embeddings and p_j the maximum over
+ * the rows of prompt j,
  *
  *   H = LN(W_u silu(W_d x)),  a = softmax_j(p_j · H / T),  P = P_own + Σ_j a_j P_j   (P_own is among them)
  *

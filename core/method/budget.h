@@ -1,6 +1,6 @@
 /* A method's budget of ranks (AdaLoRA): the number of singular values e that remain in all its SVDs, their
- * pruning during training, and a loss component that keeps the factors near orthogonal. Steps count from 1. An
- * SVD with weights per task counts as one place per task. */
+ * pruning during training, and a loss component that keeps the factors near orthogonal. Steps count from 1.
+ * An SVD with weights per task counts as one place per task. */
 #ifndef CORE_METHOD_BUDGET_H
 #define CORE_METHOD_BUDGET_H
 

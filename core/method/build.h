@@ -1,4 +1,5 @@
-/* A plan under construction: the functions with which plan.c and the sources add tensors.  Private to core/method. */
+/* A plan under construction: the functions with which plan.c and the sources add tensors.  Private to
+ * core/method. */
 #ifndef CORE_METHOD_BUILD_H
 #define CORE_METHOD_BUILD_H
 

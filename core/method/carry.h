@@ -1,5 +1,5 @@
-/* Transfer of parameters between plans: from a multi-task run to a plan of one new task, with the parts that are
- * trained there; from one stage of a run to the next; from another run. */
+/* Transfer of parameters between plans: from a multi-task run to a plan of one new task, with the parts that
+ * are trained there; from one stage of a run to the next; from another run. */
 #ifndef CORE_METHOD_CARRY_H
 #define CORE_METHOD_CARRY_H
 

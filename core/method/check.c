@@ -38,10 +38,10 @@ void check_memory(struct check *c, const struct module *m, double bytes, bool al
         if (module_selects(m, c->a, &c->tensor[i])) values += (double)c->tensor[i].rows * c->tensor[i].cols;
     bool more = values * bytes > memory;
     if (!more && !always) return;
-    check_find(
-        c, more ? LEVEL_WARNING : LEVEL_INFO, "V33",
-        "training %.0f parameters needs %.1f GB for parameters, gradients and optimizer state; this machine has %.1f GB",
-        values, values * bytes * 1e-9, memory * 1e-9);
+    check_find(c, more ? LEVEL_WARNING : LEVEL_INFO, "V33",
+               "training %.0f parameters needs %.1f GB for parameters, gradients and optimizer state; this "
+               "machine has %.1f GB",
+               values, values * bytes * 1e-9, memory * 1e-9);
 }
 
 /* ---- places ---- */
@@ -72,8 +72,8 @@ static void check_write(struct check *c, const struct module *m) {
     if (module_in_weight(m)) {
         if (m->target == TARGET_TAP && tap_weight_role(m->write) == ROLE_COUNT)
             ERROR(c, "V38",
-                  "%s is not the output of a linear map or LayerNorm: use write=a.q, a.k, a.v, a.out, a.end, f.pre, "
-                  "f.out, f.end or embed",
+                  "%s is not the output of a linear map or LayerNorm: use write=a.q, a.k, a.v, a.out, a.end, "
+                  "f.pre, f.out, f.end or embed",
                   tap_name(m->write));
         return;
     }
@@ -92,8 +92,8 @@ static void check_write(struct check *c, const struct module *m) {
         ERROR(c, "V38", "only prompts write embed.words: use write=embed, the output of the embedding");
     else if (!rows && !is_writable(m->write))
         ERROR(c, "V38",
-              "%s is not writable: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, f.out and "
-              "embed",
+              "%s is not writable: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, "
+              "f.out and embed",
               tap_name(m->write));
     else if ((rows || m->write == TAP_EMBED) && (m->first != 1 || m->last))
         ERROR(c, "V13", "the embedding is below all layers: omit layers=");
@@ -156,8 +156,8 @@ static void check_rows(struct check *c, const struct module *m) {
     if (m->read == m->write || !tap_is_attention(m->read)) return;
     if (from_keys ? !to_keys : to_keys && m->read != TAP_A_IN)
         ERROR(c, "V46",
-              "at cross-attention a.k and a.v are computed from the encoder's tokens, other taps from the decoder's: "
-              "a module cannot read %s and write %s; use site=self",
+              "at cross-attention a.k and a.v are computed from the encoder's tokens, other taps from the "
+              "decoder's: a module cannot read %s and write %s; use site=self",
               tap_name(m->read), tap_name(m->write));
 }
 
@@ -170,8 +170,8 @@ static bool check_form(struct check *c, const struct module *m) {
     if (f->check && !f->check(c, m)) return takes;
     if (m->comp == COMP_GATED && !(takes && m->write == TAP_A_HEAD))
         ERROR(c, "V1",
-              "gated needs softmax keys at the attention heads: λ is the share of the softmax on these keys; use add "
-              "or scaled");
+              "gated needs softmax keys at the attention heads: λ is the share of the softmax on these keys; "
+              "use add or scaled");
     else if (!takes)
         ERROR(c, "V42", "a %s does not support the composition %s: use %s%s", f->name,
               m->comp == COMP_MULTIPLY    ? "multiply"
@@ -188,8 +188,8 @@ static void check_end(struct check *c, const struct module *m) {
     bool normed = m->norm_before || m->norm == NORM_SCALED || m->norm == NORM_SUM;
     if (moved && m->write != TAP_A_OUT && m->write != TAP_F_OUT)
         ERROR(c, "V61",
-              "residual=, end=bare and norm=sum need the end of a sublayer: use write=a.out or write=f.out instead of "
-              "%s",
+              "residual=, end=bare and norm=sum need the end of a sublayer: use write=a.out or write=f.out "
+              "instead of %s",
               tap_name(m->write));
     else if ((moved || normed) && m->heads != HEADS_SHARED)
         ERROR(
@@ -211,8 +211,8 @@ static void check_comp(struct check *c, const struct module *m) {
         ERROR(c, "V16", "with scale 0 the module has no effect and no gradient: use another scale");
     if (m->comp == COMP_LEARNED && m->scale != 1 && m->scale != 0)
         WARN(c, "V22",
-             "a learned scale initialized to %g is equivalent to one initialized to 1 with a larger W_u: use 1 unless "
-             "you compare the two",
+             "a learned scale initialized to %g is equivalent to one initialized to 1 with a larger W_u: use "
+             "1 unless you compare the two",
              m->scale);
     if (m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA)
         WARN(c, "V24",
@@ -230,7 +230,8 @@ static void check_heads(struct check *c, const struct module *m) {
         ERROR(c, "V43", "a module per head needs write=a.head, not %s", tap_name(m->write));
     else if (m->heads == HEADS_FACTORISED && m->read != TAP_A_Q && m->read != TAP_A_HEAD)
         ERROR(c, "V43",
-              "heads=factorised reads each head's part of a.q or a.head, not %s; use heads=free to read a whole tap",
+              "heads=factorised reads each head's part of a.q or a.head, not %s; use heads=free to read a "
+              "whole tap",
               tap_name(m->read));
 }
 
@@ -239,10 +240,12 @@ static void check_prompt(struct check *c, const struct module *m) {
     struct span span[SPANS];
     int n = module_spans(m, c->a, span);
     if (function_of(m)->form != FORM_KEYS)
-        ERROR(c, "V54", "only softmax keys and values can be computed from a prompt: use source=task or source=hyper");
+        ERROR(c, "V54",
+              "only softmax keys and values can be computed from a prompt: use source=task or source=hyper");
     for (int i = 0; i < n; i++)
         if (span[i].site == SUB_CROSS) {
-            ERROR(c, "V54", "prompts of tasks apply to self-attention, not to cross-attention: use site=self");
+            ERROR(c, "V54",
+                  "prompts of tasks apply to self-attention, not to cross-attention: use site=self");
             return;
         }
 }
@@ -262,8 +265,8 @@ static void check_gate(struct check *c, const struct module *m) {
     for (int i = 0; i < n && gate; i++)
         if (span[i].stack == STACK_DECODER) {
             ERROR(c, "V73",
-                  "the gate averages over all tokens of an example; in the decoder it would see future tokens: use "
-                  "stack=encoder");
+                  "the gate averages over all tokens of an example; in the decoder it would see future "
+                  "tokens: use stack=encoder");
             return;
         }
 }
@@ -279,7 +282,8 @@ static void check_source(struct check *c, const struct module *m) {
         ERROR(c, "V42", "source=%s applies only to prompts: use source=free", source_name(m->source));
     if (m->source == SOURCE_HYPER && rows)
         ERROR(c, "V42",
-              "a prompt cannot be generated by the hypernetwork: use source=free, source=task or source=product");
+              "a prompt cannot be generated by the hypernetwork: use source=free, source=task or "
+              "source=product");
     if (init_is_of_rows(m->init) && !rows)
         ERROR(c, "V42", "init=%s applies only to prompts: use bert or normal", init_name(m->init));
     if (rows && m->init == INIT_LORA)
@@ -296,7 +300,8 @@ static void check_source(struct check *c, const struct module *m) {
         ERROR(c, "V48", "a norm after a bottleneck per head is not supported: use heads=shared");
     if (keys && m->init == INIT_LORA)
         ERROR(c, "V42",
-              "init=lora does not apply to keys and values (zeros are not the identity there): use bert or normal");
+              "init=lora does not apply to keys and values (zeros are not the identity there): use bert or "
+              "normal");
     for (int i = 0; (k = key_at(i)); i++) {
         const char *fault = key_takes(k, m) ? key_fault(k, m) : NULL;
         if (fault) ERROR(c, "V16", "%s must be %s", k->name, fault);
@@ -347,7 +352,8 @@ static void check_pair(struct check *c, const struct module *x, int first, const
         if (!function_of(owner)->vectors_only && module_is_map(user) &&
             takes_role(c, owner, user, tap_weight_role(user->write)))
             ERROR(c, "V12",
-                  "the matrix of %s is trained in full, so a low-rank change of it is redundant: remove one of the two",
+                  "the matrix of %s is trained in full, so a low-rank change of it is redundant: remove one "
+                  "of the two",
                   tap_name(user->write));
         if (user->biases && takes_role(c, owner, user, tap_bias_role(user->write)))
             WARN(c, "V30", "two biases are added at %s, the model's and b_u: use biases=no",
@@ -416,20 +422,21 @@ static void check_whole(struct check *c) {
         prototype = of < 0 || own ? own : m->hyper[of].task;
     if (r->on && r->prototype != PROTOTYPE_NONE && (of < 0 || prototype != retriever_width(r, c->a)))
         ERROR(c, "V51",
-              "a prototype loss compares examples with the prototypes or task embeddings of the generator: add + "
-              "hyper with %s=%d",
+              "a prototype loss compares examples with the prototypes or task embeddings of the generator: "
+              "add + hyper with %s=%d",
               own ? "prototype" : "task", retriever_width(r, c->a));
     if (r->on && r->tap > c->a->encoder_layers)
         ERROR(c, "V52", "retriever, tap=%d: the encoder has layers 1 to %d", r->tap,
               c->a->encoder_layers);
     if (m->budget.on && !method_find(m, FN_SVD))
-        ERROR(c, "V74", "a budget prunes the singular values of svd modules, and the method has none: add svd(…)");
+        ERROR(c, "V74",
+              "a budget prunes the singular values of svd modules, and the method has none: add svd(…)");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers) /* a model that writes has no head */
-        WARN(
-            c, "V32",
-            "the head is frozen: unless the model folder provides one, it is random and accuracy is arbitrary");
+        WARN(c, "V32",
+             "the head is frozen: unless the model folder provides one, it is random and accuracy is "
+             "arbitrary");
 }
 
 static int worse_first(const void *a, const void *b) {
@@ -463,8 +470,8 @@ int method_check(const struct method *given, const struct arch *a, struct findin
     check_whole(&c);
     if (halves)
         check_find(&c, LEVEL_INFO, "V53",
-                   "this model has no decoder: layers 1 to %d are treated as the encoder, those above as the decoder, "
-                   "and example vectors are read at layer %d unless tap= is set",
+                   "this model has no decoder: layers 1 to %d are treated as the encoder, those above as the "
+                   "decoder, and example vectors are read at layer %d unless tap= is set",
                    a->encoder_layers / 2, a->encoder_layers / 2);
     if (c.count) qsort(c.list, c.count, sizeof *c.list, worse_first);
     for (int i = 0; i < room && i < (int)c.count; i++) out[i] = c.list[i];

@@ -7,10 +7,10 @@ static const struct classifier usual = { .on = true, .layers = 2, .act = ACT_TAN
 #define AT(member) .offset = offsetof(struct classifier, member)
 static const struct key keys[] = {
     { "layers", AT(layers), .kind = KEY_WHOLE, .least = 1,
-      .says = "Number of linear layers between the first token and the outputs: one, or two with an activation "
-              "between." },
-    { "act", AT(act), KEY_WORDS(method_act_names),
-      .says = "Activation between two layers." },
+      .says =
+          "Number of linear layers between the first token and the outputs: one, or two with an activation "
+          "between." },
+    { "act", AT(act), KEY_WORDS(method_act_names), .says = "Activation between two layers." },
     { "pooler", AT(pooler), .kind = KEY_FLAG,
       .says = "Whether the input is the model's pooler output or the first token." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,

@@ -3,7 +3,8 @@
  *   layers=1: y = p W + b          layers=2: y = act(p W_1 + b_1) W + b
  *   p: the first token of the encoder's output, or the output of the model's pooler; W_1: d×hidden
  *
- * The default is that of the model family: pooler=yes and one layer for BERT, two layers with tanh for RoBERTa. */
+ * The default is that of the model family: pooler=yes and one layer for BERT, two layers with tanh for
+ * RoBERTa. */
 #ifndef CORE_METHOD_CLASSIFIER_H
 #define CORE_METHOD_CLASSIFIER_H
 

@@ -150,7 +150,8 @@ static const struct equality equalities[] = {
       "does not",
       e12 },
     { "E13", "a prefix or a prompt with a network = a free one with the generated values", e13 },
-    { "E14", "a prompt differs from a fixed prefix: its keys and values at each layer depend on the text", e14 },
+    { "E14", "a prompt differs from a fixed prefix: its keys and values at each layer depend on the text",
+      e14 },
     { "E15",
       "a parallel adapter scaled by 1 = the unscaled one; only their initial "
       "parameters can differ",
@@ -164,7 +165,8 @@ static const struct equality equalities[] = {
       "= one scale per output",
       e17 },
     { "E18",
-      "LoRA on the FFN's maps is not a parallel adapter without a nonlinearity: it reads and writes inside the FFN",
+      "LoRA on the FFN's maps is not a parallel adapter without a nonlinearity: it reads and writes inside "
+      "the FFN",
       e18 },
     { "E19",
       "a parallel adapter at the FFN with the activation of the FFN = an FFN wider by r, "

@@ -26,7 +26,8 @@ static node apply(struct tape *t, const struct use *u) {
 
 static bool check(struct check *c, const struct module *m) {
     if (m->init == INIT_LORA)
-        ERROR(c, "V42", "init=lora: the rows of a lookup are initialized to 0 and W_u at random; use normal or bert");
+        ERROR(c, "V42",
+              "init=lora: the rows of a lookup are initialized to 0 and W_u at random; use normal or bert");
     return true;
 }
 

@@ -18,8 +18,8 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 const struct function function_masked = {
     .name = "masked",
     .title = "masked",
-    .says = "A change of existing tensors that a mask makes sparse: z is learned as gates, or fixed to the largest "
-            "learned changes (diff pruning). It can be merged into the weights.",
+    .says = "A change of existing tensors that a mask makes sparse: z is learned as gates, or fixed to the "
+            "largest learned changes (diff pruning). It can be merged into the weights.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,

@@ -35,7 +35,8 @@ static void advise(struct check *c, const struct module *m) {
         WARN(c, "V8", "scaling q and scaling k are equivalent: use write=a.k");
     if (m->write == TAP_F_PRE && c->a->act != ACT_RELU)
         WARN(c, "V10",
-             "before the activation, equivalent to scaling f.act only for relu and l > 0; the paper scales f.act");
+             "before the activation, equivalent to scaling f.act only for relu and l > 0; the paper scales "
+             "f.act");
 }
 
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
@@ -85,7 +86,8 @@ static const char *unmergeable(const struct plan *p, const struct module *m) {
     struct fold fold;
     if (m->write == TAP_EMBED && !p->embed_norm)
         return "a scale at embed needs a norm to be merged into, and this model has none there";
-    return fold_of(m, &fold) ? NULL : "a scale at this tap cannot be merged: no linear map produces or reads it";
+    return fold_of(m, &fold) ? NULL
+                             : "a scale at this tap cannot be merged: no linear map produces or reads it";
 }
 
 static void scale_values(real *w, int rows, int cols, const real *l, bool columns) {

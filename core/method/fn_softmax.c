@@ -33,8 +33,8 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
 static bool check(struct check *c, const struct module *m) {
     if (m->write == TAP_A_HEAD || m->comp == COMP_GATED) return true;
     ERROR(c, "V2",
-          "softmax keys need the attention heads: use write=a.head; a bottleneck with a softmax activation is not "
-          "supported");
+          "softmax keys need the attention heads: use write=a.head; a bottleneck with a softmax activation "
+          "is not supported");
     return false;
 }
 
@@ -49,7 +49,9 @@ static void check_shift(struct check *c, const struct module *m) {
         ERROR(c, "V76", "l = %d skipped positions leave no room for text in the model's %d positions",
               m->size, arch_longest(a));
     else if (method_moved(c->m) != m->size)
-        ERROR(c, "V76", "positions of the text are shifted once: all prefixes with shift=yes must have the same length");
+        ERROR(
+            c, "V76",
+            "positions of the text are shifted once: all prefixes with shift=yes must have the same length");
     for (int i = 0; i < c->m->count; i++)
         if (function_of(&c->m->module[i])->form == FORM_ROWS && c->m->module[i].write == TAP_EMBED_WORDS)
             ERROR(c, "V76", "module %d also shifts the positions of the text: remove one of the two", i + 1);
@@ -63,8 +65,8 @@ static void advise(struct check *c, const struct module *m) {
              c->a->head_width, c->a->head_width);
     if (m->comp == COMP_GATED && c->a->attention_dropout > 0)
         WARN(c, "V34",
-             "with attention dropout %g the gate is exact only in evaluation: in training, prefix columns are dropped "
-             "too",
+             "with attention dropout %g the gate is exact only in evaluation: in training, prefix columns "
+             "are dropped too",
              c->a->attention_dropout);
 }
 

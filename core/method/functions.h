@@ -1,5 +1,5 @@
-/* Functions: what a module computes, its Δh. Each function is one file (core/method/fn_NAME.c), which ends with
- * its row, and one line of FUNCTIONS (space.h). All other code uses a function through its row. */
+/* Functions: what a module computes, its Δh. Each function is one file (core/method/fn_NAME.c), which ends
+ * with its row, and one line of FUNCTIONS (space.h). All other code uses a function through its row. */
 #ifndef CORE_METHOD_FUNCTIONS_H
 #define CORE_METHOD_FUNCTIONS_H
 
@@ -25,7 +25,8 @@ enum {
     TAKES_ACT = 1 << 5,
     TAKES_BIASES = 1 << 6,
     TAKES_NORM = 1 << 7,
-    TAKES_READ = 1 << 8, /* if absent: reads the written tap (FORM_CHANGE), the queries (FORM_KEYS), nothing */
+    TAKES_READ =
+        1 << 8, /* if absent: reads the written tap (FORM_CHANGE), the queries (FORM_KEYS), nothing */
     TAKES_TARGET = 1 << 9,
     TAKES_COMP = 1 << 10,
     TAKES_HEADS = 1 << 11,
@@ -33,7 +34,7 @@ enum {
     TAKES_INIT = 1 << 13,
     TAKES_DROPOUT = 1 << 14,
     TAKES_PLACE = 1 << 15, /* write, layers, stack, site: of every function */
-    TAKES_ROWS = 1 << 16,  /* place, pool, rows */
+    TAKES_ROWS = 1 << 16, /* place, pool, rows */
     TAKES_RESIDUAL = 1 << 20, /* residual, end */
     TAKES_SEED = 1 << 21,
     TAKES_LENGTH = 1 << 24,

@@ -5,9 +5,8 @@
  *
  * z_n: Δh of the n-th module of source fusion that writes this tap here, with its s; x: what these modules
  * read.  Without a map the vector itself is used. The modules are frozen with the
- * parameters of their runs (init=run(N)); Q, K and V are trained, one set at each place.  b_k adds the same to all scores of a token:
- * it is stored, as in the
- * adapters library, and has no gradient. */
+ * parameters of their runs (init=run(N)); Q, K and V are trained, one set at each place.  b_k adds the same
+ * to all scores of a token: it is stored, as in the adapters library, and has no gradient. */
 #ifndef CORE_METHOD_FUSION_H
 #define CORE_METHOD_FUSION_H
 

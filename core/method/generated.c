@@ -13,15 +13,14 @@ static const char *const rates[] = { "moving", "all" };
 
 #define AT(member) .offset = offsetof(struct made_head, member)
 static const struct key keys[] = {
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
-      .says = "Inner width of each network." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .says = "Inner width of each network." },
     { "width", AT(width), .kind = KEY_WHOLE, .least = 1,
       .says = "Width of the vectors of examples and labels." },
     { "learn", AT(learn), KEY_WORDS(learns),
       .says = "Whether the inner loop adapts the networks too, or only the outer loop trains them." },
     { "rates", AT(rates), KEY_WORDS(rates),
-      .says =
-          "Inner-loop learning rates: for adapted tensors only, or for all tensors (the count of Meta-Adapters)." },
+      .says = "Inner-loop learning rates: for adapted tensors only, or for all tensors (the count of "
+              "Meta-Adapters)." },
 };
 const struct network generated_network = {
     "generated-head",        "generated head", offsetof(struct method, generated),

@@ -1,11 +1,12 @@
-/* A head generated from a few labeled examples, as in LEOPARD and its successors: for the classes of an episode.
+/* A head generated from a few labeled examples, as in LEOPARD and its successors: for the classes of an
+ * episode.
  *
  *   for a pooled row p:  f = F_2 tanh(F_1 p + a_1) + a_2,  l = G_2 tanh(G_1 p + b_1) + b_2
  *   for class c:         (w_c, b_c) = the mean of l over the support examples of class c
  *   logits:             f · w_c + b_c
  *
- * The label vectors (w_c, b_c) are then parameters, which an inner loop adapts. Private to core/method; the public
- * part is in attach.h. */
+ * The label vectors (w_c, b_c) are then parameters, which an inner loop adapts. Private to core/method; the
+ * public part is in attach.h. */
 #ifndef CORE_METHOD_GENERATED_H
 #define CORE_METHOD_GENERATED_H
 

@@ -34,16 +34,14 @@ static const struct key keys[] = {
     { "place", AT(place), .kind = KEY_WHOLE,
       .says = "Width of the place embeddings; 0: no condition on the place." },
     { "instance", AT(instance), KEY_WORDS(instances), .text = KEY_UNUSUAL,
-      .says = "Condition on the example: the mean over its tokens, the mean mapped by two layers, or the retriever's "
-              "vector." },
+      .says = "Condition on the example: the mean over its tokens, the mean mapped by two layers, or the "
+              "retriever's vector." },
     { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
       .says = "Encoder layer whose output gives the example's condition; 0: the last." },
     { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1, .text = KEY_UNUSUAL,
       .says = "2: run the encoder an extra time first, only for the examples' conditions." },
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
-      .says = "Inner width of the projection." },
-    { "inner", AT(inner), .kind = KEY_WHOLE,
-      .says = "Width of the heads' input; 0: no second map." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .says = "Inner width of the projection." },
+    { "inner", AT(inner), .kind = KEY_WHOLE, .says = "Width of the heads' input; 0: no second map." },
     { "norm", AT(norm), .kind = KEY_FLAG, .says = "Whether a LayerNorm follows the projection." },
     { "net", AT(net), KEY_WORDS(nets),
       .says = "Number of output heads: one per stack, one per place in it, or one per layer and place." },
@@ -260,8 +258,8 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, g, a))
         return "with tap= generated modules must be above that layer: restrict them with layers=";
     if (reads_rows(h) && h->passes == 1 && !instance_comes_first(m, g, a))
-        return "the instance is computed at a later layer than a generated module: restrict modules to layers above "
-               "tap=N (layers=) or to the decoder, or use pass=2, which runs the encoder twice";
+        return "the instance is computed at a later layer than a generated module: restrict modules to "
+               "layers above tap=N (layers=) or to the decoder, or use pass=2, which runs the encoder twice";
     return NULL;
 }
 
@@ -275,10 +273,10 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         prompts |= makes(m, g, i) && source_is_prompt(m->module[i].source);
     }
     if (some && !h->on)
-        return g ? "source=hyper2 needs a second generator: add + hyper2, for example hyper2(task=64, layer=64, "
-                   "place=64)"
-                 : "source=hyper and source=prompt-global need a generator: add + hyper, for example hyper(task=64, "
-                   "layer=64, place=64)";
+        return g ? "source=hyper2 needs a second generator: add + hyper2, for example hyper2(task=64, "
+                   "layer=64, place=64)"
+                 : "source=hyper and source=prompt-global need a generator: add + hyper, for example "
+                   "hyper(task=64, layer=64, place=64)";
     if (!some && h->on)
         return g ? "the second generator is unused: give a module source=hyper2"
                  : "the generator is unused: give a module source=hyper";
@@ -287,8 +285,8 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         return "a generator needs a condition: set task=, prototype= or instance=";
     if (h->net == HYPER_STACK &&
         (!alike(m, g, a, STACK_ENCODER) || !alike(m, g, a, STACK_DECODER)))
-        return "a generator per stack outputs tensors of one shape: give its modules the same function and sizes, or "
-               "use net=site or net=layer";
+        return "a generator per stack outputs tensors of one shape: give its modules the same function and "
+               "sizes, or use net=site or net=layer";
     *rule = "V54";
     if (prompts && reads_rows(h))
         return "prompts depend on the task, not on the example: omit instance=";
@@ -304,7 +302,9 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
         rows += reads_rows(&m->hyper[g]);
     }
     *rule = "V50";
-    return rows > 1 ? "only one of two generators can depend on the example: omit instance= in hyper or hyper2" : NULL;
+    return rows > 1
+               ? "only one of two generators can depend on the example: omit instance= in hyper or hyper2"
+               : NULL;
 }
 
 char *method_generator_formula(const struct method *m, int generator) {

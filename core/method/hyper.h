@@ -1,18 +1,20 @@
 /* A generator (hypernetwork): one network that generates the weights of all modules with source hyper from
- * conditions: the task, its prototype, the layer, the place, the example (Karimi Mahabadi et al. 2021; Ivison and Peters
- * 2022; Zhao et al. 2023).
+ * conditions: the task, its prototype, the layer, the place, the example (Karimi Mahabadi et al. 2021; Ivison
+ * and Peters 2022; Zhao et al. 2023).
  *
  *   I(τ, ℓ, p, i) = LN(W_2 relu(W_1 [z_τ; k_τ; g_i; e_ℓ; e_p] + b_1) + b_2),   vec(slot) = A_slot I + a_slot
  *
- * z_τ and k_τ are shared by all stacks; layer and place embeddings, the projection and the heads are separate per
- * stack. If the task is the only condition, all stacks share one projection. There is a set of heads per stack
- * (net=stack), per place in it (net=site) or per layer and place (net=layer). biases=no omits all b and a. A
- * place is one module at one sublayer.
+ * z_τ and k_τ are shared by all stacks; layer and place embeddings, the projection and the heads are separate
+ * per stack. If the task is the only condition, all stacks share one projection. There is a set of heads per
+ * stack (net=stack), per place in it (net=site) or per layer and place (net=layer). biases=no omits all b and
+ * a. A place is one module at one sublayer.
  *
- * Without the condition g_i, the prologue generates the weights once per step and task. g_i is computed from the
- * mean h over the example's tokens: then each shard generates the weights per example, once h is available.
+ * Without the condition g_i, the prologue generates the weights once per step and task. g_i is computed from
+ * the mean h over the example's tokens: then each shard generates the weights per example, once h is
+ * available.
  *
- * A method can have two generators, the second for modules with source hyper2; at most one depends on the example. Private to core/method: hyper.c, and at work hyper_make.c. */
+ * A method can have two generators, the second for modules with source hyper2; at most one depends on the
+ * example. Private to core/method: hyper.c, and at work hyper_make.c. */
 #ifndef CORE_METHOD_HYPER_H
 #define CORE_METHOD_HYPER_H
 

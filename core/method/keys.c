@@ -155,9 +155,10 @@ static int set_source(struct module *m, const char *v, struct err *e) {
 /* The inner width of a prompt's maps. */
 static int set_b(struct module *m, const char *v, struct err *e) {
     if (!source_is_prompt(m->source))
-        return err_set(
-            e, ERR_USAGE,
-            "b=%s: applies only to the maps of a prompt: use source=prompt-share, prompt-sep or prompt-global", v);
+        return err_set(e, ERR_USAGE,
+                       "b=%s: applies only to the maps of a prompt: use source=prompt-share, prompt-sep or "
+                       "prompt-global",
+                       v);
     return keys_whole("b", v, 1, &m->mid, e);
 }
 
@@ -242,11 +243,11 @@ static const char *const comps_shown[COMP_COUNT] = { "add", "scaled", "learned s
                                                      "learned channel", "input gate", "input gates" };
 static const char *const comps[COMP_COUNT] = {
     [COMP_ADD] = "h \u2190 h + \u0394h.",
-    [COMP_SCALED] =
-        "h ← h + s Δh with a fixed s; with Adam equivalent to a larger learning rate for W_u.",
+    [COMP_SCALED] = "h ← h + s Δh with a fixed s; with Adam equivalent to a larger learning rate for W_u.",
     [COMP_LEARNED] = "h ← h + s Δh with a trainable s.",
-    [COMP_GATED] = "h ← (1−λ) h + λ Δh: λ(x) is the share of attention on the trainable keys, so it exists only at "
-                   "attention heads.",
+    [COMP_GATED] =
+        "h ← (1−λ) h + λ Δh: λ(x) is the share of attention on the trainable keys, so it exists only at "
+        "attention heads.",
     [COMP_MULTIPLY] = "h ← h ⊙ l: each channel is rescaled.",
     [COMP_CHANNEL] = "h ← h + s ⊙ Δh with a trainable s per channel.",
     [COMP_GATE] = "Δh, or the keys and values, times g: the mean over the example's tokens of σ(x·w + b).",
@@ -268,8 +269,8 @@ static const char *const sources[SOURCE_COUNT] = {
     "An LSTM and two maps generate the rows during training; only the rows are stored.",
     "One prompt for all tasks times a low-rank product per task.",
     "Sums of Kronecker products of small matrices, one set of which is shared by all maps (Compacter).",
-    "Frozen, from another run (init=run(N)), and joined with others at the same tap by attention (AdapterFusion, + "
-    "fusion)."
+    "Frozen, from another run (init=run(N)), and joined with others at the same tap by attention "
+    "(AdapterFusion, + fusion)."
 };
 static const char *const norms[NORM_COUNT] = {
     "No norm after the bottleneck.", "A LayerNorm on Δh, before the scale.",
@@ -282,8 +283,10 @@ static const char *const residuals[RESIDUAL_COUNT] = {
 };
 static const char *const ends[END_COUNT] = { "The model's residual and norm follow.",
                                              "Nothing follows: the written tap ends the sublayer." };
-static const char *const shifts[] = { "The positions of the text are unchanged.",
-                                      "The text starts at position l, as in PEFT; the first l positions are unused." };
+static const char *const shifts[] = {
+    "The positions of the text are unchanged.",
+    "The text starts at position l, as in PEFT; the first l positions are unused."
+};
 static const char *const lengths[LENGTH_COUNT] = {
     "The norm of W + s W_u W_d; the bias is added afterwards.",
     "The norm of W + W_u W_d plus the bias, as in AdapterHub."
@@ -451,8 +454,13 @@ static const struct key table[] = {
 
 const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale",
                                .says = "Factor s of the change." };
-const struct key key_mid = { "inner width", "mid", .kind = KEY_WHOLE, AT(mid), .least = 1,
-                             .label = "inner width", .says = "Inner width of the network that generates the weights." };
+const struct key key_mid = { "inner width",
+                             "mid",
+                             .kind = KEY_WHOLE,
+                             AT(mid),
+                             .least = 1,
+                             .label = "inner width",
+                             .says = "Inner width of the network that generates the weights." };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(table) ? &table[i] : NULL; }
 

@@ -1,6 +1,7 @@
-/* The fields of a module and of a method's networks: one row describes each. The text form, the JSON form, comparison,
- * normalization, calls of presets and the choices on the screens are derived from the rows. The fields of a
- * function are in its row (functions.h), those of a network in the table of the network (network.h). */
+/* The fields of a module and of a method's networks: one row describes each. The text form, the JSON form,
+ * comparison, normalization, calls of presets and the choices on the screens are derived from the rows. The
+ * fields of a function are in its row (functions.h), those of a network in the table of the network
+ * (network.h). */
 #ifndef CORE_METHOD_KEYS_H
 #define CORE_METHOD_KEYS_H
 

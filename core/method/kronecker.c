@@ -78,12 +78,14 @@ void kronecker_check(struct check *c, const struct module *m) {
         return;
     }
     if (n < 1 || in % n || out % n || m->size % n)
-        ERROR(c, "V25", "%d terms: must divide the read width %d, the written width %d and the bottleneck width %d",
-              n, in, out, m->size);
+        ERROR(c, "V25",
+              "%d terms: must divide the read width %d, the written width %d and the bottleneck width %d", n,
+              in, out, m->size);
     for (int i = 0; i < c->at; i++) {
         const struct module *x = &c->m->module[i];
         if (x->source != SOURCE_KRONECKER || x->own_rule || m->own_rule || x->mid == n) continue;
-        ERROR(c, "V25", "module %d has %d terms, this one %d, and they share one rule: use rule=own or the same number",
+        ERROR(c, "V25",
+              "module %d has %d terms, this one %d, and they share one rule: use rule=own or the same number",
               i + 1, x->mid, n);
         return;
     }

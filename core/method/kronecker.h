@@ -2,9 +2,10 @@
  *
  *   W_dᵀ = Σ_i A_i ⊗ L_i R_i,  i = 1…n;  A_i n×n, L_i (in/n)×k, R_i k×(out/n);  W_u likewise
  *
- * The A_i are shared by all maps of all such modules of a method ("A", counted with the first of them), or separate
- * per map. With k = 0 the products L_i R_i themselves are trained.  Biases and norms are those of any bottleneck. The generated maps are recomputed from the
- * factors, never stored.  Private to core/method. */
+ * The A_i are shared by all maps of all such modules of a method ("A", counted with the first of them), or
+ * separate per map. With k = 0 the products L_i R_i themselves are trained.  Biases and norms are those of
+ * any bottleneck. The generated maps are recomputed from the factors, never stored.  Private to
+ * core/method. */
 #ifndef CORE_METHOD_KRONECKER_H
 #define CORE_METHOD_KRONECKER_H
 

@@ -21,10 +21,9 @@ static const struct pruning pruning_usual = {
 #define AT(member) .offset = offsetof(struct pruning, member)
 static const struct key pruning_keys[] = {
     { "mask", AT(mask), KEY_WORDS(pruning_masks),
-      .says = "learned: a trainable gate per parameter; fixed: the share `keep` of the parameters, selected after a "
-              "learned stage." },
-    { "keep", AT(keep), .kind = KEY_NUMBER,
-      .says = "Share of the parameters that a fixed mask keeps." },
+      .says = "learned: a trainable gate per parameter; fixed: the share `keep` of the parameters, selected "
+              "after a learned stage." },
+    { "keep", AT(keep), .kind = KEY_NUMBER, .says = "Share of the parameters that a fixed mask keeps." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
       .says = "Weight in the loss of the expected number of open gates." },
     { "rate", AT(rate), .kind = KEY_NUMBER, .says = "Learning rate of the gates." },
@@ -49,7 +48,8 @@ const char *masked_fault(const struct method *m, int *module) {
     for (*module = 0; *module < m->count; ++*module) {
         if (m->module[*module].fn != FN_MASKED) continue;
         if (masked >= 0)
-            return "two masked modules: the mask covers all masked parameters; use one module with both targets";
+            return "two masked modules: the mask covers all masked parameters; use one module with both "
+                   "targets";
         if (!m->pruning.on) return "a masked module needs a mask: add + pruning";
         masked = *module;
     }

@@ -1,7 +1,7 @@
-/* Diff pruning (Guo et al. 2021): the model's tensors, each with a change w that a mask makes sparse. While the mask
- * is learned, every parameter has a hard-concrete gate (and with groups every tensor another one), and a loss
- * component penalizes open gates; a fixed mask keeps the share `keep` of the parameters, and only these are
- * trained. The prologue computes the weights: θ = θ₀ + z ⊙ w. */
+/* Diff pruning (Guo et al. 2021): the model's tensors, each with a change w that a mask makes sparse. While
+ * the mask is learned, every parameter has a hard-concrete gate (and with groups every tensor another one),
+ * and a loss component penalizes open gates; a fixed mask keeps the share `keep` of the parameters, and only
+ * these are trained. The prologue computes the weights: θ = θ₀ + z ⊙ w. */
 #ifndef CORE_METHOD_MASKED_H
 #define CORE_METHOD_MASKED_H
 

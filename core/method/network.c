@@ -86,11 +86,12 @@ void network_settle(struct method *m) {
 int network_set(const struct network *n, struct method *m, const char *key, const char *value,
                 struct err *e) {
     if ((n == &fusion_network || n == &attempt_network) && !strcmp(key, "runs"))
-        return err_set(e, ERR_USAGE,
-                       "%s: runs=%s needs the %s of these runs from a database: use it with train, count or explain, "
-                       "or write the modules out, as %s(source=fusion,init=run(3))",
-                       n->name, value, n == &fusion_network ? "adapters" : "prompts",
-                       n == &fusion_network ? "adapter-pfeiffer" : "prompt");
+        return err_set(
+            e, ERR_USAGE,
+            "%s: runs=%s needs the %s of these runs from a database: use it with train, count or explain, or "
+            "write the modules out, as %s(source=fusion,init=run(3))",
+            n->name, value, n == &fusion_network ? "adapters" : "prompts",
+            n == &fusion_network ? "adapter-pfeiffer" : "prompt");
     for (const struct key *k = n->key; k < n->key + n->keys; k++)
         if (!strcmp(k->name, key))
             return key_set(k, (char *)m + n->offset, value, e) ? err_prefix(e, "%s", n->name) : 0;

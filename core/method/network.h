@@ -1,6 +1,6 @@
-/* The text and JSON forms of a method's networks, such as the generator, the retriever, the generated head and the
- * classifier: each has a table of fields (keys.h). The canonical text and the JSON form contain default values
- * too, unless the `text` of the field is KEY_UNUSUAL. */
+/* The text and JSON forms of a method's networks, such as the generator, the retriever, the generated head
+ * and the classifier: each has a table of fields (keys.h). The canonical text and the JSON form contain
+ * default values too, unless the `text` of the field is KEY_UNUSUAL. */
 #ifndef CORE_METHOD_NETWORK_H
 #define CORE_METHOD_NETWORK_H
 
@@ -42,7 +42,8 @@ void network_settle(struct method *m);
 /* Sets one key. */
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e);
 
-/* All networks of a method: as text after the modules, as members of its JSON object, and parsed from JSON. */
+/* All networks of a method: as text after the modules, as members of its JSON object, and parsed from
+ * JSON. */
 bool networks_on(const struct method *m);
 bool networks_equal(const struct method *a, const struct method *b);
 void networks_text(const struct method *m, bool full, struct buf *out);

@@ -265,8 +265,9 @@ static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
         if (b < 0) return e->code;
     }
     if (backbone_set(m, (enum backbone)b, !norms)) return 0;
-    return err_set(e, ERR_USAGE, "%s=%s: full(target=norms), full and head have no other norms to train: omit it",
-                   a->key, a->value);
+    return err_set(e, ERR_USAGE,
+                   "%s=%s: full(target=norms), full and head have no other norms to train: omit it", a->key,
+                   a->value);
 }
 
 /* `site` of a preset goes to its modules at the attentions, where it has some. */

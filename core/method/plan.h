@@ -1,5 +1,6 @@
-/* A method on a given model: the list of all tensors that are trained, generated or stored, with their offsets in
- * one flat block. It is the only counting routine: screens, run records, checks and files use this list. */
+/* A method on a given model: the list of all tensors that are trained, generated or stored, with their
+ * offsets in one flat block. It is the only counting routine: screens, run records, checks and files use this
+ * list. */
 #ifndef CORE_METHOD_PLAN_H
 #define CORE_METHOD_PLAN_H
 
@@ -164,7 +165,8 @@ const struct plan_tensor *plan_prototypes(const struct plan *p);
 bool plan_encodes_by_task(const struct plan *p);
 /* The same for the retriever's vector, which can be read at a lower layer. */
 bool plan_retrieves_by_task(const struct plan *p);
-/* Returns the number of trainable parameters of a module at one place; 0 for a site that it does not cover. */
+/* Returns the number of trainable parameters of a module at one place; 0 for a site that it does not
+ * cover. */
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* Returns the arithmetic behind a module's count, "2·r·(d+d)·L = 2·8·(384+384)·6". The caller frees it. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);

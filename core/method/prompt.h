@@ -2,9 +2,9 @@
  *
  *   P_k = relu(P_τ D_k^T) U_k^T,   P_v = relu(P_τ D_v^T) U_v^T,   at every layer
  *
- * P_τ of l×d is the prompt of a task, shared by all layers of a span; D of b×d and U of (H·d_h)×b are separate per
- * layer, and shared by all tasks (prompt-share), separate per task (prompt-sep), or generated per task by the
- * hypernetwork (prompt-global). Private to core/method. */
+ * P_τ of l×d is the prompt of a task, shared by all layers of a span; D of b×d and U of (H·d_h)×b are
+ * separate per layer, and shared by all tasks (prompt-share), separate per task (prompt-sep), or generated
+ * per task by the hypernetwork (prompt-global). Private to core/method. */
 #ifndef CORE_METHOD_PROMPT_H
 #define CORE_METHOD_PROMPT_H
 

@@ -27,7 +27,8 @@ int prompt_rows_make(const struct making *x);
 /* Adds the terms of the trained parameters behind the rows. */
 void prompt_rows_terms(struct terms *t, const struct plan *p, const struct module *m, const struct arch *a);
 
-/* Initializes rows from the model's embeddings (init_is_of_rows): `blocks` prompts, concatenated, into out. */
+/* Initializes rows from the model's embeddings (init_is_of_rows): `blocks` prompts, concatenated, into
+ * out. */
 void prompt_rows_start(const struct module *m, const struct plan_tensor *t, const struct model *model,
                        const struct plan_words *words, struct rng_key key, real *out);
 

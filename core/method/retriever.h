@@ -1,7 +1,8 @@
-/* The retriever: one vector per example, from the encoder's output, for contrastive losses over the whole batch.
+/* The retriever: one vector per example, from the encoder's output, for contrastive losses over the whole
+ * batch.
  *
- *   h = the mean over the example's tokens of the encoder's output (of its layer `tap`),  z = W_2 relu(W_1 h +
- * b_1) + b_2
+ *   h = the mean over the example's tokens of the encoder's output (of its layer `tap`),  z = W_2 relu(W_1 h
+ * + b_1) + b_2
  *
  * or z = h with width 0 (PHA's ablation without a retriever).  Private to core/method, except retrieve(). */
 #ifndef CORE_METHOD_RETRIEVER_H

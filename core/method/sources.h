@@ -1,6 +1,6 @@
-/* Sources: the origin of the values of a module's slots (W_d, b_d, W_u, P_k, l, …). Each source has a row with the
- * tensors that it trains, what it generates from them, and when. Other code gets a slot's node by module, place
- * and slot (attach.c), independent of the source.  Private to core/method. */
+/* Sources: the origin of the values of a module's slots (W_d, b_d, W_u, P_k, l, …). Each source has a row
+ * with the tensors that it trains, what it generates from them, and when. Other code gets a slot's node by
+ * module, place and slot (attach.c), independent of the source.  Private to core/method. */
 #ifndef CORE_METHOD_SOURCES_H
 #define CORE_METHOD_SOURCES_H
 

@@ -51,9 +51,10 @@ enum comp {
     COMP_COUNT
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
-/* The source of a slot's value (core/method/sources.h): separate per place, shared by all layers, a network that is
- * dropped after training, separate per task, the method's generator; maps from one prompt per task, which are
- * shared by the tasks, separate per task, or generated (core/method/prompt.h); the method's second generator. */
+/* The source of a slot's value (core/method/sources.h): separate per place, shared by all layers, a network
+ * that is dropped after training, separate per task, the method's generator; maps from one prompt per task,
+ * which are shared by the tasks, separate per task, or generated (core/method/prompt.h); the method's second
+ * generator. */
 enum source {
     SOURCE_FREE,
     SOURCE_SHARED,
@@ -161,8 +162,8 @@ struct module {
 };
 
 /* A generator, for modules with source hyper or (the second one) hyper2 (core/method/hyper.h): widths of the
- * embeddings (0: no condition) and of the projection (inner 0: only its first map), whether a norm follows it,
- * heads per stack, per layer and place or per place, initialization, whether its maps have biases. */
+ * embeddings (0: no condition) and of the projection (inner 0: only its first map), whether a norm follows
+ * it, heads per stack, per layer and place or per place, initialization, whether its maps have biases. */
 enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
 enum hyper_start { HYPER_NORMAL, HYPER_FAN, HYPER_HYPERFAN };
 /* The condition on the example: none, h (the mean over its tokens), h mapped by two layers, the retriever's
@@ -184,7 +185,8 @@ struct hyper {
 enum instance_loss { INSTANCE_NONE, INSTANCE_SUPCON, INSTANCE_NEGATIVES, INSTANCE_COUNT };
 /* A loss between an example and the prototypes of the tasks, or the generator's task embeddings. */
 enum prototype_loss { PROTOTYPE_NONE, PROTOTYPE_DECOUPLED, PROTOTYPE_SOFTMAX, PROTOTYPE_COUNT };
-/* One vector per example, from the mean of the encoder's output, for such losses (core/method/retriever.h). */
+/* One vector per example, from the mean of the encoder's output, for such losses
+ * (core/method/retriever.h). */
 struct retriever {
     bool on;
     int hidden, width;    /* of its network: hidden 0: one linear layer; width 0: no network */
@@ -222,8 +224,9 @@ struct budget {
     double beta1, beta2, orthogonal;
 };
 
-/* The fusion of modules of source fusion (core/method/fusion.h): its maps, the input of the query, whether the
- * residual is added after V or before it, the initialization of V, and the weight of ‖I − V‖² in the loss. */
+/* The fusion of modules of source fusion (core/method/fusion.h): its maps, the input of the query, whether
+ * the residual is added after V or before it, the initialization of V, and the weight of ‖I − V‖² in the
+ * loss. */
 enum fusion_of { FUSION_OF_READ, FUSION_OF_WRITTEN };
 enum fusion_residual { FUSION_AFTER, FUSION_INSIDE };
 enum fusion_start { FUSION_IDENTITY, FUSION_DRAWN };
@@ -236,8 +239,9 @@ struct fusion {
     double weight;
 };
 
-/* The mask of a masked module (core/method/masked.h): learned gates, with the weight of open ones in the loss,
- * their learning rate and initial value, and optionally a gate per tensor; or a fixed mask of a given share. */
+/* The mask of a masked module (core/method/masked.h): learned gates, with the weight of open ones in the
+ * loss, their learning rate and initial value, and optionally a gate per tensor; or a fixed mask of a given
+ * share. */
 enum mask { MASK_LEARNED, MASK_FIXED };
 struct pruning {
     bool on;
@@ -376,9 +380,8 @@ struct preset {
     int root_alpha; /* LoRA's α, divided by the root of r, unless a call sets another; 0: s is that of the
                      * method */
     const char *regime;  /* training regime (core/train/config/regime.h), or NULL: that of its tasks */
-    const char
-        *same_as; /* the preset that names it in texts and records: this one is another name of the same point,
-                   * or (root_alpha) the point with another scale. Usually NULL */
+    const char *same_as; /* the preset that names it in texts and records: this one is another name of the
+                          * same point, or (root_alpha) the point with another scale. Usually NULL */
 };
 /* Returns the s that a call of the preset without one gives a module of this size. */
 double preset_scale(const struct preset *p, const struct module *m);
@@ -390,8 +393,8 @@ void method_take_generated(struct method *m);
 /* Returns the preset that equals the point apart from sizes, or NULL. */
 const struct preset *method_preset(const struct method *m);
 bool method_has_generator(const struct method *m);
-/* Returns the formula of a generator (0 … GENERATORS-1), "I = relu(W_1 [g_i; e_ℓ] + b_1), weights = A I + a, g_i = h;
- * for each row". The caller frees it; NULL if there is none. */
+/* Returns the formula of a generator (0 … GENERATORS-1), "I = relu(W_1 [g_i; e_ℓ] + b_1), weights = A I + a,
+ * g_i = h; for each row". The caller frees it; NULL if there is none. */
 char *method_generator_formula(const struct method *m, int generator);
 /* Returns the nearest preset and the differences, one phrase ("mam, but sequential at the ffn"); the caller
  * frees it; NULL for an empty method. */

@@ -2,8 +2,8 @@
  *
  *   t = LN(act(h W + b))    logits = t Eᵀ + c
  *
- * with the word embeddings E of the model, tied, and a bias c for each token. Private to core/method; the public part
- * is in attach.h. */
+ * with the word embeddings E of the model, tied, and a bias c for each token. Private to core/method; the
+ * public part is in attach.h. */
 #ifndef CORE_METHOD_WORDS_H
 #define CORE_METHOD_WORDS_H
 

@@ -138,10 +138,11 @@ static int tie_stack(struct entries *x, const char *name, struct err *e) {
     int rc = entries_compare(shared, own, &equal, e);
     if (rc) return rc;
     if (!equal)
-        return err_set(e, ERR_INPUT,
-                       "%s: \"%s\" and \"%s\" differ; only models with one word embedding for encoder and decoder "
-                       "are supported",
-                       x->folder, shared->tensor->name, own->tensor->name);
+        return err_set(
+            e, ERR_INPUT,
+            "%s: \"%s\" and \"%s\" differ; only models with one word embedding for encoder and decoder are "
+            "supported",
+            x->folder, shared->tensor->name, own->tensor->name);
     own->used = true;
     return 0;
 }

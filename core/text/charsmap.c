@@ -59,8 +59,8 @@ int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t
     for (size_t at = 0; at <= m->pool_size; at += strlen(m->pool + at) + 1)
         if (strlen(m->pool + at) > m->longest) m->longest = strlen(m->pool + at);
     if (!utf8_valid(m->pool, m->pool_size))
-        return err_set(e, ERR_INPUT, "%s: \"precompiled_charsmap\": its replacement texts are not valid UTF-8",
-                       path);
+        return err_set(e, ERR_INPUT,
+                       "%s: \"precompiled_charsmap\": its replacement texts are not valid UTF-8", path);
     return 0;
 }
 

@@ -44,9 +44,11 @@ static int nothing_to_read(const char *folder, struct err *e) {
         bool there = file_exists(path);
         free(path);
         if (there)
-            return err_set(e, ERR_NOT_FOUND,
-                           "%s: %s alone is not supported; expected tokenizer.json, vocab.json with merges.txt, "
-                           "or vocab.txt", folder, other[i]);
+            return err_set(
+                e, ERR_NOT_FOUND,
+                "%s: %s alone is not supported; expected tokenizer.json, vocab.json with merges.txt, or "
+                "vocab.txt",
+                folder, other[i]);
     }
     return err_set(e, ERR_NOT_FOUND,
                    "%s: tokenizer files are missing: expected tokenizer.json, vocab.json with merges.txt, "

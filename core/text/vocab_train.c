@@ -196,10 +196,10 @@ static int take_signs(struct vocab_trainer *t, int size, size_t *rare, struct er
     if (!rc) qsort(list, n, sizeof *list, rarer_first);
     while (!rc && *rare < n && (left + list[*rare].count) * RARE_PART < sum) left += list[(*rare)++].count;
     if (!rc && n - *rare + VOCAB_TRAIN_SPECIAL > (size_t)size)
-        rc = err_set(
-            e, ERR_USAGE,
-            "--vocab %d: too small for the %zu symbols of the text and the %d special tokens; use at least %zu",
-            size, n - *rare, VOCAB_TRAIN_SPECIAL, n - *rare + VOCAB_TRAIN_SPECIAL);
+        rc = err_set(e, ERR_USAGE,
+                     "--vocab %d: too small for the %zu symbols of the text and the %d special tokens; use "
+                     "at least %zu",
+                     size, n - *rare, VOCAB_TRAIN_SPECIAL, n - *rare + VOCAB_TRAIN_SPECIAL);
     if (!rc) qsort(list + *rare, n - *rare, sizeof *list, by_text);
     for (int i = 0; !rc && i < VOCAB_TRAIN_SPECIAL; i++)
         rc = vocab_token_of(&t->sign, vocab_train_special[i], strlen(vocab_train_special[i]), e) < 0 ? e->code

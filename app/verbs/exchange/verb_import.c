@@ -52,7 +52,8 @@ static int read_adapter(const struct args *a, const char *folder, struct importe
     bool hub = import_is_hub(folder);
     if (!hub && !import_is_peft(folder))
         return err_set(e, ERR_INPUT,
-                       "%s/adapter_config.json: has neither \"peft_type\" nor \"model_type\": not a PEFT or AdapterHub folder",
+                       "%s/adapter_config.json: has neither \"peft_type\" nor \"model_type\": not a PEFT or "
+                       "AdapterHub folder",
                        folder);
     struct model *m = find_base(a, folder, e);
     return m ? (hub ? import_hub : import_peft)(folder, m, x, e) : e->code;

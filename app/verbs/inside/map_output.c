@@ -9,8 +9,8 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 
-const char map_caution[] =
-    "sizes of clusters and distances between them are not meaningful; scores are computed on the original vectors";
+const char map_caution[] = "sizes of clusters and distances between them are not meaningful; scores are "
+                           "computed on the original vectors";
 
 void map_options(const struct args *a, struct tsne_options *o) {
     tsne_options_init(o);

@@ -18,8 +18,8 @@ void map_options(const struct args *a, struct tsne_options *o);
 void map_add_labels(struct buf *b, char *const *name, const int32_t *label, int n);
 void map_add_points(struct buf *b, const real *xy, int n);
 
-/* Write CSV, one line per point: the header, the part that is equal in all lines of a map (perplexity NaN: PCA),
- * and a line. */
+/* Write CSV, one line per point: the header, the part that is equal in all lines of a map (perplexity NaN:
+ * PCA), and a line. */
 extern const char map_csv_head[];
 void map_csv_start(struct buf *b, const struct store_embedding *m, double perplexity, uint64_t seed);
 void map_csv_line(const char *start, int64_t row, const char *task, const char *label, const char *said,

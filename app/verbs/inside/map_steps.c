@@ -126,9 +126,10 @@ static int open_steps(const struct args *a, struct played_steps *p, struct crew 
     struct store *s;
     int64_t run;
     if (!retriever && a->layer != PROBE_ALL_LAYERS)
-        return err_set(e, ERR_USAGE,
-                       "--layer: must be retriever with --steps, found \"%lld\": a run saves its last layer only",
-                       (long long)a->layer);
+        return err_set(
+            e, ERR_USAGE,
+            "--layer: must be retriever with --steps, found \"%lld\": a run saves its last layer only",
+            (long long)a->layer);
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = store_find(s, a->run, &run, e);

@@ -1,5 +1,5 @@
-/* petri map: vectors in two dimensions with scores; of a saved set, of examples that are embedded and saved as
- * by petri embed, of a file, or of all saved steps of a run. */
+/* petri map: vectors in two dimensions with scores; of a saved set, of examples that are embedded and saved
+ * as by petri embed, of a file, or of all saved steps of a run. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -112,7 +112,8 @@ static int layout(struct result *r, struct err *e) {
     tsne_free(t);
     if (r->unreached)
         buf_part(&r->note,
-            "perplexity %.3g cannot be reached for %d of %d points, which have more neighbors at equal distance",
+                 "perplexity %.3g cannot be reached for %d of %d points, which have more neighbors at equal "
+                 "distance",
                  r->options.perplexity, r->unreached, v->n);
     if (r->options.perplexity < asked)
         buf_part(&r->note, "perplexity lowered from %g to %.3g, the maximum for %d points", asked,

@@ -18,9 +18,10 @@ extern char **environ;
 static int run_script(const char *name, const char *word, const char *into, struct err *e) {
     char *script = assets_find(name);
     if (!script)
-        return err_set(e, ERR_NOT_FOUND,
-                       "fetch: script not found: %s is neither in the assets of a clone nor of an installed petri",
-                       name);
+        return err_set(
+            e, ERR_NOT_FOUND,
+            "fetch: script not found: %s is neither in the assets of a clone nor of an installed petri",
+            name);
     fflush(stdout);
     char *words[] = { "python3", script, (char *)(uintptr_t)word, NULL };
     pid_t pid;

@@ -132,8 +132,8 @@ static void handout_image(struct buf *b, const struct lesson *l, int step) {
                l->name, step + 1);
 }
 
-/* Returns the answer that a check or map belongs to, or -1: like the screen, a handout shows the value with the
- * answer. */
+/* Returns the answer that a check or map belongs to, or -1: like the screen, a handout shows the value with
+ * the answer. */
 static int handout_answered_by(const struct lesson *l, int step) {
     if (l->step[step].kind != LESSON_CHECK && l->step[step].kind != LESSON_MAP) return -1;
     for (int i = step + 1; i < l->steps; i++)

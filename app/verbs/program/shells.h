@@ -1,5 +1,5 @@
-/* The table of verbs (args.h) as a man page (shells_man.c) and as completions for shells (shells.c).  Functions
- * append to a buffer, the same bytes for the same table. */
+/* The table of verbs (args.h) as a man page (shells_man.c) and as completions for shells (shells.c).
+ * Functions append to a buffer, the same bytes for the same table. */
 #ifndef APP_VERBS_PROGRAM_SHELLS_H
 #define APP_VERBS_PROGRAM_SHELLS_H
 

@@ -213,7 +213,8 @@ static int learn_on_screen(const struct args *a, const char *lesson, struct err 
 int verb_learn(const struct args *a, struct err *e) {
     struct lesson l;
     if (a->list) return list_lessons(a, e);
-    if (!a->count) return err_set(e, ERR_USAGE, "petri learn: missing lesson; petri learn --list shows all lessons");
+    if (!a->count)
+        return err_set(e, ERR_USAGE, "petri learn: missing lesson; petri learn --list shows all lessons");
     char *path = lesson_file(a->positional[0], e);
     int rc = path ? lesson_read(&l, path, e) : e->code;
     free(path);

@@ -300,7 +300,8 @@ int verb_fewshot(const struct args *a, struct err *e) {
     if (a->count) return show_tables(a, e);
     if (!r.tasks)
         return err_set(e, ERR_USAGE,
-                       "petri fewshot: requires --tasks: a folder in LEOPARD's layout, a folder of such folders, or a list of tasks");
+                       "petri fewshot: requires --tasks: a folder in LEOPARD's layout, a folder of such "
+                       "folders, or a list of tasks");
     if (a->from) r.model = a->model;
     int rc = read_request(a, &r, "4,8,16", e);
     if (!rc) rc = read_stop(a, &r, e);

@@ -62,7 +62,8 @@ int verb_tag(const struct args *a, struct err *e) {
     char *const *tags = a->positional + runs;
     if (!count)
         return err_set(e, ERR_USAGE,
-                       "petri tag: missing tag: all arguments are runs; give a tag after them (a numeric tag must follow another tag)");
+                       "petri tag: missing tag: all arguments are runs; give a tag after them (a numeric tag "
+                       "must follow another tag)");
     struct store *s;
     int rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
@@ -125,8 +126,8 @@ static int name_classes(const struct args *a, struct err *e) {
 
 int verb_name(const struct args *a, struct err *e) {
     if (!a->classes && a->count < 2)
-        return err_set(e, ERR_USAGE, "petri name: requires a name or --classes; usage: petri %s %s", a->verb->name,
-                       a->verb->synopsis);
+        return err_set(e, ERR_USAGE, "petri name: requires a name or --classes; usage: petri %s %s",
+                       a->verb->name, a->verb->synopsis);
     if (a->classes && a->count > 1)
         return err_set(e, ERR_USAGE, "--classes: cannot be combined with a name");
     if (a->classes) return name_classes(a, e);
@@ -172,9 +173,10 @@ static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *
     if (a->purge.yes) return 0;
     describe_purge(n, sum, what);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-        return err_set(e, ERR_USAGE,
-                       "petri purge: not confirmed: %s would be deleted permanently; use --yes (nothing was deleted)",
-                           what);
+        return err_set(
+            e, ERR_USAGE,
+            "petri purge: not confirmed: %s would be deleted permanently; use --yes (nothing was deleted)",
+            what);
     fprintf(stderr, "%s will be deleted permanently.  Type %zu to confirm: ", what, n);
     if (!fgets(line, sizeof line, stdin)) line[0] = '\0';
     line[strcspn(line, "\n")] = '\0';

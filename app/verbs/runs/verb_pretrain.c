@@ -71,10 +71,10 @@ static int pretrain_run(const struct args *a, struct store *s, const struct pret
     if (!rc) rc = verb_train_runs(a, s, r, &seed, 1, &id, e);
     if (rc && !id && made) pretrain_undo(&r->config); /* nothing was started */
     if (rc && e->code == ERR_INTERRUPTED && id)
-        return err_set(
-            e, ERR_INTERRUPTED,
-            "stopped; continue with `petri resume %lld`, then write the model with `petri export %lld --to hf %s`",
-            (long long)id, (long long)id, a->out);
+        return err_set(e, ERR_INTERRUPTED,
+                       "stopped; continue with `petri resume %lld`, then write the model with `petri export "
+                       "%lld --to hf %s`",
+                       (long long)id, (long long)id, a->out);
     return rc ? rc : pretrain_write(a, s, id, e);
 }
 

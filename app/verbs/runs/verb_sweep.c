@@ -198,7 +198,8 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
     return rc;
 }
 
-/* Whether a given option belongs to the specification of the sweep; the others control output and execution. */
+/* Whether a given option belongs to the specification of the sweep; the others control output and
+ * execution. */
 static bool of_spec(const struct args *a, int given) { return a->option[given].spec->fills == FILLS_CONFIG; }
 
 /* The spec of the options, or of a file. */

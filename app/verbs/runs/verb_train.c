@@ -417,7 +417,8 @@ int verb_resume(const struct args *a, struct err *e) {
             int64_t was = i ? r.config.steps : r.config.batch, v = i ? a->resume.steps : a->resume.batch;
             if (v && v != was)
                 rc = err_set(e, ERR_USAGE,
-                             "--%s: cannot be changed in a resumed run: found %lld, run %lld has %lld; start a new run",
+                             "--%s: cannot be changed in a resumed run: found %lld, run %lld has %lld; start "
+                             "a new run",
                              fixed[i], (long long)v, (long long)id, (long long)was);
         }
         record_release(&r);

@@ -348,8 +348,10 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     config_release(&usual);
     if (!idle) return 0;
     if (idle->scope == OPTION_OF_JOIN)
-        return err_set(e, ERR_USAGE,
-                       "--%s: applies only to contrastive (whole-batch) losses; add + retriever to the method", idle->name);
+        return err_set(
+            e, ERR_USAGE,
+            "--%s: applies only to contrastive (whole-batch) losses; add + retriever to the method",
+            idle->name);
     if (idle->scope == OPTION_OF_SHARED)
         return err_set(e, ERR_USAGE, "--%s: applies only with --share-frozen on", idle->name);
     if (idle->scope == OPTION_OF_ROWS)

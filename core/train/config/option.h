@@ -80,8 +80,8 @@ struct option {
     const char *const *aliases; /* further names, hidden from help: older ones, and those that transformers,
                                    peft and mlx-lm give the same setting; NULL ends them */
 };
-/* Returns the name or the alias that equals `given`, where '_' equals '-'; NULL for none.  Name and aliases may
- * be NULL. */
+/* Returns the name or the alias that equals `given`, where '_' equals '-'; NULL for none.  Name and aliases
+ * may be NULL. */
 const char *option_spelling(const char *name, const char *const *aliases, const char *given);
 /* Appends the name and its aliases to list[*n], up to `room` entries. */
 void option_add_names(const char *name, const char *const *aliases, const char **list, size_t room,

@@ -51,7 +51,8 @@ int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e) {
     free(copy);
     if (!good)
         return err_set(e, ERR_USAGE,
-                       "--tune %s: must be a list of row, generator, shared and head, each at most once", text);
+                       "--tune %s: must be a list of row, generator, shared and head, each at most once",
+                       text);
     *parts = all;
     return 0;
 }
@@ -136,11 +137,11 @@ static int fewshot_compare(const void *a, const void *b) { return *(const int *)
 
 static int too_few(const struct dataset *d, int class, int has, int k, struct err *e) {
     if (!d->classes)
-        return err_set(e, ERR_INPUT, "%s: %d labeled examples, fewer than the %d of a support set", d->path, has,
-                       k);
+        return err_set(e, ERR_INPUT, "%s: %d labeled examples, fewer than the %d of a support set", d->path,
+                       has, k);
     char *shown = text_visible(d->class_name[class], strlen(d->class_name[class]));
-    err_set(e, ERR_INPUT, "%s: class %.60s has %d labeled examples, fewer than the %d of a support set", d->path,
-            shown, has, k);
+    err_set(e, ERR_INPUT, "%s: class %.60s has %d labeled examples, fewer than the %d of a support set",
+            d->path, shown, has, k);
     free(shown);
     return e->code;
 }

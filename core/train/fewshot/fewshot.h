@@ -1,9 +1,9 @@
 /* Few-shot adaptation: the result of a method on k examples per class of a task, over several sampled
  * support sets (draws).
  *
- * One protocol for `petri adapt` and for tables of tasks: draws are functions of a seed; each is a separate run
- * from the same initialization, whose last checkpoint is evaluated (no evaluated example selects a step, a
- * learning rate or a length). */
+ * One protocol for `petri adapt` and for tables of tasks: draws are functions of a seed; each is a separate
+ * run from the same initialization, whose last checkpoint is evaluated (no evaluated example selects a step,
+ * a learning rate or a length). */
 #ifndef CORE_TRAIN_FEWSHOT_FEWSHOT_H
 #define CORE_TRAIN_FEWSHOT_FEWSHOT_H
 
@@ -53,8 +53,8 @@ void fewshot_members(const struct fewshot *f, struct buf *b);
 int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e);
 
 /* Samples support set number `draw` by seed: k labeled examples per class, or k in all without classes; the
- * set of a larger k contains that of a smaller one.  pick (k times the classes, at least k) gets their numbers
- * in ascending order; returns how many.  ERR_INPUT names a class with fewer examples. */
+ * set of a larger k contains that of a smaller one.  pick (k times the classes, at least k) gets their
+ * numbers in ascending order; returns how many.  ERR_INPUT names a class with fewer examples. */
 int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *pick, struct err *e);
 
 /* Results of a draw. */
@@ -94,8 +94,8 @@ const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, cons
 /* Adds a result in the order of task, k and draw, whichever was done first: sums over them are then the same.
  * *r takes it over. */
 void fewshot_add(struct fewshot_results *r, struct fewshot_result *x);
-/* Writes what is known of a draw before its first step (k, draw, where it begins) as members of a JSON object,
- * and reads it. */
+/* Writes what is known of a draw before its first step (k, draw, where it begins) as members of a JSON
+ * object, and reads it. */
 void fewshot_draw_members(const struct fewshot_result *x, struct buf *b);
 void fewshot_read_draw(const json_t *o, struct fewshot_result *x);
 

@@ -135,8 +135,8 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
 
 const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
     if (!x->m->arch.pooler_absent) return NULL;
-    return "the model folder has no pooler, and a classifier of two layers cannot be saved after the pooler that the "
-           "run learned";
+    return "the model folder has no pooler, and a classifier of two layers cannot be saved after the pooler "
+           "that the run learned";
 }
 
 /* The run's method with an ordinary head: the features' first map, then one for all that is linear behind

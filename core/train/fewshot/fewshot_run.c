@@ -171,8 +171,10 @@ static int check_parts(const struct fewshot_work *w, struct err *e) {
         if (has & 1u << i) buf_printf(&list, "%s%s", n++ ? ", " : "", plan_part_name(i));
     int rc = plan_train_only(p, asked)
                  ? 0
-                 : err_set(e, ERR_USAGE, "--tune: no trainable parameters selected; the trainable parts for a new task are %s",
-                           buf_text(&list));
+                 : err_set(
+                       e, ERR_USAGE,
+                       "--tune: no trainable parameters selected; the trainable parts for a new task are %s",
+                       buf_text(&list));
     buf_release(&list);
     plan_free(p);
     return rc;

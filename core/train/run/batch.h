@@ -11,8 +11,8 @@
 struct batch_row {
     const struct dataset *data; /* encoded */
     uint32_t row;
-    struct frozen *
-        frozen; /* shared frozen layers of `data`, or NULL: all layers run; equal for all examples of a batch */
+    struct frozen *frozen; /* shared frozen layers of `data`, or NULL: all layers run; equal for all examples
+                              of a batch */
     int task;
     real weight;        /* of the loss of its label */
     real token_weight;  /* of each of its target tokens */

@@ -197,8 +197,8 @@ int step_join(struct run *r) {
                                            j->prototype_grad);
         kernel_add_to(values, 1, j->spare, j->grad);
     }
-    if (!j->anchors && !j->said) run_say(r, "a batch contains no two examples of the same task: the instance loss "
-                                            "is 0");
+    if (!j->anchors && !j->said)
+        run_say(r, "a batch contains no two examples of the same task: the instance loss is 0");
     j->said |= !j->anchors;
     return r->batch.cut.parts;
 }

@@ -102,9 +102,10 @@ static int run_close(struct run *r, int (*alone)(struct run *r)) {
     guarded(&x, r->values.prologue_arena);
     if (!r->control.lacks) return x.result;
     bool score = r->control.phase == PHASE_SCORE;
-    err_memory(&e, r->control.lacks,
-               "use a smaller --batch, a smaller --max-length, a higher --gradient-accumulation-steps, or fewer "
-               "--workers");
+    err_memory(
+        &e, r->control.lacks,
+        "use a smaller --batch, a smaller --max-length, a higher --gradient-accumulation-steps, or fewer "
+        "--workers");
     return run_fails(r, "%s %lld: %.470s", score ? "evaluation after step" : "step",
                      (long long)r->step + !score, e.text);
 }

@@ -166,13 +166,13 @@ static bool diverged(struct run *r, double loss, double norm) {
         return run_fails(r, "step %lld: the gradient is %s and the loss is finite: overflow in the backward "
                             "pass", step,
                          kind);
-    return run_fails(r,
-                     "step %lld: the loss is %.4g: the run has diverged (every value is still finite; the op is "
-                     "%s)",
-                     step, loss,
-                     op                                         ? op
-                     : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"
-                                                              : "cross_entropy");
+    return run_fails(
+        r,
+        "step %lld: the loss is %.4g: the run has diverged (every value is still finite; the op is %s)",
+        step, loss,
+        op                                       ? op
+        : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"
+                                                 : "cross_entropy");
 }
 
 /* Appends the loss of each task with examples in this step. */
@@ -207,8 +207,8 @@ enum { LOSS_PARTS = 2 };
 struct added_loss {
     const char *part[LOSS_PARTS]; /* names of the components */
     bool (*on)(const struct run *r, int part); /* whether the run has each component */
-    /* Adds its gradient to r->values.sum where the shards have not, writes the components, without weights, and the
-     * metric unless the updated parameters have it, and returns what it adds to the step's loss. */
+    /* Adds its gradient to r->values.sum where the shards have not, writes the components, without weights,
+     * and the metric unless the updated parameters have it, and returns what it adds to the step's loss. */
     double (*add)(struct run *r, double part[LOSS_PARTS], double *metric);
     const char *metric; /* name of a metric of the step; NULL: none */
     double (*updated)(const struct run *r); /* the metric of the updated parameters; NULL: add writes it */

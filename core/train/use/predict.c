@@ -477,7 +477,8 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew
                        double *probabilities, double *logits, struct metrics *out, struct err *e) {
     struct scoring s;
     if (d->kind != predictor_gold(p))
-        return err_set(e, ERR_USAGE, "%s: incompatible labels: the file has %s, but the run or model predicts %s", d->path,
+        return err_set(e, ERR_USAGE,
+                       "%s: incompatible labels: the file has %s, but the run or model predicts %s", d->path,
                        task_kind_name(d->kind), task_kind_name(predictor_gold(p)));
     int rc = run_scoring(p, d, crew, probabilities, logits, &s, e);
     if (!rc) scoring_metrics(&s, positive, out);
