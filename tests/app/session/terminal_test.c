@@ -282,6 +282,7 @@ static void runs_left_behind_can_be_stopped(void **state) {
         await(" 1  stopped", true);
         type("R");
         await_state(1, "running");
+        await(" 1  running", true); /* the screen learns it later than the history, and asks only then */
         char *pid = tmux("display-message -p -t t '#{pane_pid}'"), *kill = xprintf("pkill -%s -P %d", i == 1 ? "TERM" : "KILL", atoi(pid));
         if (!i) leave_them();
         else assert_int_equal(system(kill), 0);
