@@ -410,6 +410,21 @@ static inline void scene_method(struct ui *ui, const char *text) {
     compose_take_method(&ui->compose, &m);
 }
 
+/* Shows Compose with a method. */
+static inline void scene_compose(struct ui *ui, const char *method) {
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(ui, SCREEN_COMPOSE);
+    scene_method(ui, method);
+}
+
+/* Returns the index of a choice of the current axis. */
+static inline int scene_choice(const struct compose_view *v, const char *name) {
+    for (int i = 0; i < v->choice_count; i++)
+        if (!strcmp(v->choices[i].name, name)) return i;
+    fail_msg("no choice %s", name);
+    return 0;
+}
+
 /* One key, as typed a second after the one before. */
 static inline struct effect scene_press(struct ui *ui, uint32_t code) {
     static int64_t clock;
