@@ -18,6 +18,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
+#include "views/ui_parts.h"
 
 enum { FRAME_MS = 100, STEP_MS = 300 };
 
@@ -219,7 +220,15 @@ static char *name_database(const char *path) {
 
 /* ---- actions ---- */
 
+/* Leaves, unless a run has started since the screen was last filled: then the question about running runs is
+ * asked first. */
 static void do_quit(struct session *s, const struct effect *x) {
+    if (!s->ui.running && !s->ui.queued && jobs_live(s->jobs)) {
+        struct effect asked = { 0 };
+        session__fill_jobs(s);
+        ui_quit(&s->ui, &asked);
+        if (asked.kind != EFFECT_QUIT) return;
+    }
     s->leaving = true;
     s->finish = x->keep;
 }

@@ -108,7 +108,7 @@ static void the_first_minute_without_a_network(void **state) {
     type(line);
     free(line);
     await("train a LoRA on sections", true);
-    await("petri-mini and sections are petri's own; `petri fetch` gets more", true);
+    await("petri-mini and sections are built in; `petri fetch` gets larger ones", true);
     await("petri-mini \xe2\x9c\x93", true);
     await("s on this machine", true);
     type("T"); /* what is here, and what would bring the others */
@@ -282,7 +282,6 @@ static void runs_left_behind_can_be_stopped(void **state) {
         await(" 1  stopped", true);
         type("R");
         await_state(1, "running");
-        await(" 1  running", true); /* the screen learns it later than the history, and asks only then */
         char *pid = tmux("display-message -p -t t '#{pane_pid}'"), *kill = xprintf("pkill -%s -P %d", i == 1 ? "TERM" : "KILL", atoi(pid));
         if (!i) leave_them();
         else assert_int_equal(system(kill), 0);
