@@ -1,4 +1,4 @@
-# petri: one Makefile, GNU make, no generator.  `make help` lists the targets.
+# petri: one Makefile, for GNU make.  `make help` lists the targets.
 #   V=1 shows commands; WERROR=1 makes warnings errors; T='filters' picks tests whose path holds one,
 #   X='filters' leaves them out.
 

@@ -322,8 +322,9 @@ int db_step(sqlite3_stmt *st, struct err *e) {
     return rc == SQLITE_DONE ? 0 : db_error(sqlite3_db_handle(st), e);
 }
 
-int db_each_list(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
-                 const char *sql, const char *types, va_list list) {
+/* take NULL: rows are ignored. */
+static int each_list(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
+                     const char *sql, const char *types, va_list list) {
     sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
     if (!st) return e->code;
     int rc;
@@ -336,7 +337,7 @@ int db_each_list(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_st
 int db_run(sqlite3 *db, struct err *e, const char *sql, const char *types, ...) {
     va_list list;
     va_start(list, types);
-    int rc = db_each_list(db, e, NULL, NULL, sql, types, list);
+    int rc = each_list(db, e, NULL, NULL, sql, types, list);
     va_end(list);
     return rc;
 }
@@ -345,7 +346,7 @@ int db_each(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *r
             const char *sql, const char *types, ...) {
     va_list list;
     va_start(list, types);
-    int rc = db_each_list(db, e, take, self, sql, types, list);
+    int rc = each_list(db, e, take, self, sql, types, list);
     va_end(list);
     return rc;
 }

@@ -50,8 +50,6 @@ int db_run(sqlite3 *db, struct err *e, const char *sql, const char *types, ...);
 /* Prepares, binds, passes each row to `take`, finalizes. */
 int db_each(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
             const char *sql, const char *types, ...);
-int db_each_list(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
-                 const char *sql, const char *types, va_list list); /* take NULL: rows are ignored */
 /* Returns the first column of the first row, `none` without a row.  On failure -1 and e->code. */
 int db_int(sqlite3 *db, struct err *e, int64_t *out, int64_t none, const char *sql,
            const char *types, ...);

@@ -331,39 +331,13 @@ static void map_draw_pictured(const struct ui *ui, struct buf *out) {
     if (ui->map.data.training) buf_puts(out, "training");
 }
 
-static const enum request map_draw_keys[] = { REQ_OPEN,
-                                              REQ_PAUSE,
-                                              REQ_EARLIER,
-                                              REQ_LATER,
-                                              REQ_NEXT_PART,
-                                              REQ_PREV_PART,
-                                              REQ_LEFT,
-                                              REQ_RIGHT,
-                                              REQ_DOWN,
-                                              REQ_UP,
-                                              REQ_PAGE_DOWN,
-                                              REQ_PAGE_UP,
-                                              REQ_NEXT,
-                                              REQ_PREV,
-                                              REQ_FILTER_CELL,
-                                              REQ_FILTER_CLEAR,
-                                              REQ_FAST_LEFT,
-                                              REQ_FAST_RIGHT,
-                                              REQ_MORE,
-                                              REQ_LESS,
-                                              REQ_PAN_LEFT,
-                                              REQ_PAN_RIGHT,
-                                              REQ_FIT,
-                                              REQ_TASKS,
-                                              REQ_UNSEEN,
-                                              REQ_STEP,
-                                              REQ_REWIND,
-                                              REQ_COLOUR,
-                                              REQ_TRAINING,
-                                              REQ_BESIDE,
-                                              REQ_PERPLEXITY_LESS,
-                                              REQ_PERPLEXITY_MORE,
-                                              REQ_NONE };
+static const enum request map_draw_keys[] = {
+    REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT,
+    REQ_DOWN, REQ_UP, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR,
+    REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS,
+    REQ_UNSEEN, REQ_STEP, REQ_REWIND, REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS,
+    REQ_PERPLEXITY_MORE, REQ_NONE
+};
 
 void inspect_rendered(const struct ui *ui, struct buf *out) {
     const struct map_view *v = &ui->map;

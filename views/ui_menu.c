@@ -56,29 +56,12 @@ void ui_answer(struct ui *ui, const struct press *p, enum request r) {
 }
 
 bool ui_moves(enum request r) {
-    static const enum request silent[] = { REQ_LEFT,
-                                           REQ_RIGHT,
-                                           REQ_UP,
-                                           REQ_DOWN,
-                                           REQ_FIRST,
-                                           REQ_LAST,
-                                           REQ_PAGE_UP,
-                                           REQ_PAGE_DOWN,
-                                           REQ_FAST_LEFT,
-                                           REQ_FAST_RIGHT,
-                                           REQ_PAN_LEFT,
-                                           REQ_PAN_RIGHT,
-                                           REQ_FIT,
-                                           REQ_BACK,
-                                           REQ_FOLLOW,
-                                           REQ_NEXT_PART,
-                                           REQ_PREV_PART,
-                                           REQ_SMOOTH_LESS,
-                                           REQ_SMOOTH_MORE,
-                                           REQ_PERPLEXITY_LESS,
-                                           REQ_PERPLEXITY_MORE,
-                                           REQ_LAYER_LESS,
-                                           REQ_LAYER_MORE };
+    static const enum request silent[] = {
+        REQ_LEFT, REQ_RIGHT, REQ_UP, REQ_DOWN, REQ_FIRST, REQ_LAST, REQ_PAGE_UP, REQ_PAGE_DOWN, REQ_FAST_LEFT,
+        REQ_FAST_RIGHT, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_BACK, REQ_FOLLOW, REQ_NEXT_PART,
+        REQ_PREV_PART, REQ_SMOOTH_LESS, REQ_SMOOTH_MORE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE,
+        REQ_LAYER_LESS, REQ_LAYER_MORE
+    };
     for (size_t i = 0; i < COUNT_OF(silent); i++)
         if (silent[i] == r) return true;
     return false;

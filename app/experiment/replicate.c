@@ -214,13 +214,13 @@ static void end_line(const struct replicate *how, struct spoken *w) {
 /* Builds the command line of the run for the cell and seed, or of `petri resume`.  of: the run that
  * replaces {run}. */
 static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s,
-                     const char *name, int64_t of, int64_t begun, struct spoken *w, struct err *e) {
+                     const char *name, int64_t of, int64_t unfinished, struct spoken *w, struct err *e) {
     const struct experiment_cell *c = &x->cell[cell];
     char number[32], workers[16];
     int n = snprintf(workers, sizeof workers, "%d", how->workers);
-    if (begun) {
+    if (unfinished) {
         start_line(w, "resume");
-        add_word(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)begun));
+        add_word(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)unfinished));
     } else {
         char *line = c->verb ? xstrdup(c->text) : xprintf("%s %s", x->base, c->text),
              *full = filled(how, line, of, e);

@@ -253,15 +253,15 @@ static const struct work_kind reseed_work = { LANE_SCREENS, reseed, .done = show
 
 /* Processes all marked runs; one that fails does not stop the others. */
 static int all_go_on(struct background_work *w) {
-    int rc = 0, begun = 0;
+    int rc = 0, started = 0;
     struct err first = ERR_INIT;
     for (int i = 0; i < w->runs; i++) {
-        if (!go_on(w, w->run[i])) begun++;
+        if (!go_on(w, w->run[i])) started++;
         else if (!rc) rc = w->e.code, first = w->e;
     }
     if (rc) w->e = first;
-    if (!rc && begun > 1) work_say(w, SAY_INFO, "%d runs were resumed or started again", begun);
-    if (rc && begun) err_prefix(&w->e, "%d of %d runs resumed", begun, w->runs);
+    if (!rc && started > 1) work_say(w, SAY_INFO, "%d runs were resumed or started again", started);
+    if (rc && started) err_prefix(&w->e, "%d of %d runs resumed", started, w->runs);
     return rc;
 }
 

@@ -111,8 +111,6 @@ void sweep_work_stop(struct sweep_work *w) {
     for (int i = 0; i < w->live_count; i++) jobs_stop(w->jobs, w->live[i].run, &ignored);
 }
 
-bool sweep_work_stopped(const struct sweep_work *w) { return w->stopping; }
-
 int64_t sweep_work_run(const struct sweep_work *w) { return w->live_count ? w->live[0].run : 0; }
 
 /* ---- runs of this process ---- */
@@ -162,13 +160,13 @@ static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_
     return rc;
 }
 
-/* Starts or resumes the run; the hold is ours and the state is current.  *begun false: another process is
- * training it. */
-static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
+/* Starts or resumes the run, whose key this process holds and whose state is current.  *started false: another
+ * process is working on it. */
+static int begin_run(struct sweep_work *w, const struct unit_of_work *u, bool *started, struct err *e) {
     struct err why = ERR_INIT;
     int64_t run = found(w, u).run;
     int rc;
-    *begun = false;
+    *started = false;
     if (run) {
         struct store_run stored;
         if (store_run(w->store, run, &stored, e)) return e->code;
@@ -185,7 +183,7 @@ static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, 
     if (rc) return keep_failure(w, u, &why, e);
     if (!run) return 0;
     w->live[w->live_count++] = (struct in_work){ *u, run };
-    *begun = true;
+    *started = true;
     return 0;
 }
 
@@ -209,7 +207,7 @@ static bool is_open(const struct sweep_work *w, const struct unit_of_work *u) {
 
 /* Checks the budget, and starts a run only while no other process does, so that two do not spend the same
  * budget. */
-static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
+static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool *started, struct err *e) {
     char *why = NULL, *name = xprintf("b%015llx", (unsigned long long)w->plan->id);
     bool fresh = !found(w, u).run, held = !fresh;
     int rc = fresh ? store_hold(w->store, name, &held, e) : 0;
@@ -222,7 +220,7 @@ static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool
         free(line);
     }
     w->spent |= why != NULL;
-    if (!rc && held && !why) rc = sweep_work_begin(w, u, begun, e);
+    if (!rc && held && !why) rc = begin_run(w, u, started, e);
     if (fresh && held) store_let_go(w->store, name);
     free(name);
     free(why);
@@ -236,12 +234,12 @@ static bool sweep_work_is_there(const struct sweep_work *w, const struct unit_of
 
 /* Takes the hold and checks again. */
 static int try_one(struct sweep_work *w, const struct unit_of_work *u, struct err *e) {
-    bool held, begun = false;
+    bool held, started = false;
     int rc = store_hold(w->store, u->key, &held, e);
     if (rc || !held) return rc;
     rc = sweep_plan_find(w->plan, w->store, e);
-    if (!rc && sweep_work_is_there(w, u) && is_open(w, u)) rc = begin_within(w, u, &begun, e);
-    if (!begun) store_let_go(w->store, u->key);
+    if (!rc && sweep_work_is_there(w, u) && is_open(w, u)) rc = begin_within(w, u, &started, e);
+    if (!started) store_let_go(w->store, u->key);
     return rc;
 }
 

@@ -29,8 +29,6 @@ struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct 
 int sweep_work_step(struct sweep_work *w, bool *left, struct err *e);
 /* Stops the runs of this process, each with a checkpoint; continue stepping until nothing is left. */
 void sweep_work_stop(struct sweep_work *w);
-/* Returns whether all processes of the sweep were asked to stop (store_sweep_stop), or this one was. */
-bool sweep_work_stopped(const struct sweep_work *w);
 /* Returns an active run to wait for (jobs_wait); 0: none. */
 int64_t sweep_work_run(const struct sweep_work *w);
 /* Steps until nothing is left.  `interrupted` is polled; when it returns true, the work stops; `each`

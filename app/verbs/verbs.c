@@ -26,6 +26,17 @@
 #define COLUMNS "text text-b label source target kind positive header no-header delimiter unlabeled"
 #define COMPARED { .name = "by value cost margin csv markdown" }
 #define MOVED { "model", "DIR|NAME", .help = "path of the run's model if it was moved" }
+/* Of each draw of adapt and fewshot. */
+#define ZERO_SHOT                                                                                            \
+    {                                                                                                        \
+        "zero", NULL, "also evaluate each draw before its first step (zero-shot)", GROUP_EVALUATION,         \
+            AT(shots.zero)                                                                                   \
+    }
+#define KEEP_DRAWS                                                                                           \
+    {                                                                                                        \
+        "keep", NULL, "save the tensors of every draw, instead of the first only", GROUP_CHECKPOINTS,        \
+            AT(shots.keep)                                                                                   \
+    }
 #define HEAD_OR_MOVED                                                                                        \
     {                                                                                                        \
         "model", "DIR|NAME",                                                                                 \
@@ -156,8 +167,7 @@ static const struct option_spec ADAPT[] = {
       GROUP_FEWSHOT, AT(shots.start) },
     { "tune", "row,generator,shared,head", "parts that are trained; all others are frozen (default row,head)",
       GROUP_FEWSHOT, AT(shots.tune) },
-    { "zero", NULL, "also evaluate each draw before its first step (zero-shot)", GROUP_EVALUATION,
-      AT(shots.zero) },
+    ZERO_SHOT,
     { "steps", "N", "number of training steps of each draw", GROUP_SCHEDULE, AT(shots.steps), FILLS_INTEGER,
       1, 1e9, 100, ALIASES_OF_RUN },
     { "lr", "X", "learning rate (default: the run's)", GROUP_OPTIMIZATION, AT(shots.lr), FILLS_NUMBER, 0,
@@ -168,8 +178,7 @@ static const struct option_spec ADAPT[] = {
       GROUP_EVALUATION, AT(shots.eval_rows), FILLS_INTEGER, 0, 1e9, -1 },
     { "seed", "N", "seed of the support sets (default: the run's)", GROUP_FEWSHOT, AT(seed), FILLS_INTEGER, 0,
       OPTION_MOST, -1 },
-    { "keep", NULL, "save the tensors of every draw, instead of the first only", GROUP_CHECKPOINTS,
-      AT(shots.keep) },
+    KEEP_DRAWS,
     MOVED,
     { .name = "workers name note" },
     END,
@@ -215,10 +224,8 @@ static const struct option_spec FEWSHOT[] = {
       GROUP_FEWSHOT, AT(shots.tune) },
     { "max-length max-target form optimizer momentum weight-decay schedule warmup clip dropout",
       .fills = FILLS_CONFIG },
-    { "zero", NULL, "also evaluate each draw before its first step (zero-shot)", GROUP_EVALUATION,
-      AT(shots.zero) },
-    { "keep", NULL, "save the tensors of every draw, instead of the first only", GROUP_CHECKPOINTS,
-      AT(shots.keep) },
+    ZERO_SHOT,
+    KEEP_DRAWS,
     { .name = "workers name note cell" },
     { "csv", .help = "print CSV, one line per run, task and k" },
     END,

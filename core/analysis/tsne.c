@@ -204,7 +204,7 @@ struct stepping {
     int points;        /* of a unit of forces */
     bool moving;       /* the round in hand */
     double sum;        /* Σ q over all pairs */
-    double seconds, until; /* until 0: not begun */
+    double seconds, until; /* until 0: not started */
 };
 
 static void forces_of(struct tsne *t, size_t first, size_t end) {

@@ -250,7 +250,7 @@ static const char *const comps[COMP_COUNT] = {
         "attention heads.",
     [COMP_MULTIPLY] = "h ← h ⊙ l: each channel is rescaled.",
     [COMP_CHANNEL] = "h ← h + s ⊙ Δh with a trainable s per channel.",
-    [COMP_GATE] = "Δh, or the keys and values, times g: the mean over the example's tokens of σ(x·w + b).",
+    [COMP_GATE] = "Multiplies Δh, or the keys and values, by g: the mean of σ(x·w + b) over the tokens of the example.",
     [COMP_GATES] = "One gate for the keys, one for the values."
 };
 static const char *const heads[HEADS_COUNT] = { "One function over the whole width.",

@@ -307,8 +307,8 @@ static bool is_extender(uint32_t cp) {
 }
 
 bool unicode_breaks(struct unicode_cluster *c, uint32_t last, uint32_t cp) {
-    if (!c->begun) c->consonant = WITHIN(last, conjunct_consonants);
-    c->begun = true;
+    if (!c->started) c->consonant = WITHIN(last, conjunct_consonants);
+    c->started = true;
     bool breaks = utf8proc_grapheme_break_stateful((utf8proc_int32_t)last, (utf8proc_int32_t)cp,
                                                    &c->state);
     if (WITHIN(cp, sooner_extenders)) return false;

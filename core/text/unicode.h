@@ -49,7 +49,7 @@ void unicode_order(struct unicode_point *point, size_t n);
 /* Grapheme clusters (UAX 29) from left to right; zero at the first character of a cluster. */
 struct unicode_cluster {
     int32_t state;
-    bool begun, consonant, virama;
+    bool started, consonant, virama;
 };
 /* Returns whether the cluster ends between its last character so far and cp. */
 bool unicode_breaks(struct unicode_cluster *c, uint32_t last, uint32_t cp);

@@ -218,7 +218,7 @@ static void whole_files(void **state) {
           "\"unk_token\":\"<unk>\"}"}, "ab", "c", "5 2", "special token bos_token is not in"},
         {{.vocab = "{\"<|endoftext|>\":0,\"a\":1}", .merges = ""}, "a<|endoftext|>", NULL, "1 0", ""},
         {{.json = "{\"model\":{" VOCAB ",\"merges\":[\"a b\"],\"dropout\":0.1},\"truncation\":{},"
-                  "\"padding\":{}}"}, "abc", "b", "2 1", "its merge dropout is ignored"},
+                  "\"padding\":{}}"}, "abc", "b", "2 1", "the dropout of its merges is ignored"},
         {{.json = WITH("\"truncation\":{\"max_length\":1},\"padding\":{}")}, "ab", "b", "0 1 1",
          "its truncation is ignored"},
         {{.json = "{\"model\":{" SCORES "},\"padding\":{}}"}, "aza", NULL, "1 0 1",

@@ -42,7 +42,7 @@ bool run_fails(struct run *r, const char *format, ...) {
     return false;
 }
 
-void run_set_state(struct run *r, enum run_state state, const char *text) {
+static void set_state(struct run *r, enum run_state state, const char *text) {
     struct run_clock *t = &r->clock;
     run_lock(r);
     bool run = state == RUN_RUNNING;
@@ -126,7 +126,7 @@ static bool score_begin(struct run *r) {
 
 static void pause_here(struct run *r, enum phase resume, const char *why) {
     r->control.resume_phase = resume;
-    run_set_state(r, RUN_PAUSED, why);
+    set_state(r, RUN_PAUSED, why);
     run_lock(r);
     if (resume == PHASE_SCORE) r->control.phase = PHASE_PAUSED; /* completed chunks are not repeated */
     run_unlock(r);
@@ -135,7 +135,7 @@ static void pause_here(struct run *r, enum phase resume, const char *why) {
 
 static void end(struct run *r, enum run_state state, const char *text) {
     if (r->moved && state != RUN_FAILED) moved_tell(r->moved, r);
-    run_set_state(r, state, text);
+    set_state(r, state, text);
     set_phase(r, PHASE_OVER, 0);
 }
 
@@ -208,7 +208,7 @@ static void run_finish(struct run *r) {
 static void run_fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
 
 static void keep_running(struct run *r) {
-    if (!r->clock.running) run_set_state(r, RUN_RUNNING, NULL);
+    if (!r->clock.running) set_state(r, RUN_RUNNING, NULL);
 }
 
 /* Returns whether the step at which to stop is reached and everything due there is done. */
@@ -217,7 +217,8 @@ static bool run_is_there(const struct run *r) {
     return at && r->step >= at && r->evaluation.evaluated == r->step && !run_is_done(r);
 }
 
-void run_advance(struct run *r) {
+/* Starts the phase after a step, an evaluation or the start; called by the worker with exclusive access. */
+static void advance_run(struct run *r) {
     share_tell(r);
     run_lock(r);
     bool stop = r->control.want_stop, pause = r->control.want_pause;
@@ -293,12 +294,12 @@ static void train_run_begin(struct run *r) {
     if (phase == PHASE_SCORE && !stop) {
         if (pause) pause_here(r, PHASE_SCORE, NULL);
     } else if (phase == PHASE_PAUSED && !stop && r->control.resume_phase == PHASE_SCORE) {
-        run_set_state(r, RUN_RUNNING, NULL);
+        set_state(r, RUN_RUNNING, NULL);
         run_lock(r);
         r->control.phase = PHASE_SCORE;
         run_unlock(r);
     } else {
-        run_advance(r);
+        advance_run(r);
     }
 }
 
@@ -353,7 +354,7 @@ void run_work(struct unit *u, struct worker *w) {
         break;
     }
     if (!good) run_fail(r);
-    else if (advance) run_advance(r);
+    else if (advance) advance_run(r);
     run_lock(r);
     r->control.in_hand--;
     run_unlock(r);

@@ -397,8 +397,8 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     struct run_config copy;
     struct run *r = NULL;
     if (!e) e = &own;
-    bool begun = c && (config_rows_of(c, 0)->train_sha256 || c->episodes_sha256);
-    if (begun && !run_has_checkpoint(folder))
+    bool started = c && (config_rows_of(c, 0)->train_sha256 || c->episodes_sha256);
+    if (started && !run_has_checkpoint(folder))
         return setup_begin(id, c, true, m, tasks, folder, folder, sink, e);
     char *path = checkpoint_path(folder, true);
     int rc = checkpoint_open(&k, path, e);

@@ -297,9 +297,6 @@ void run_send(struct run *r, struct event e); /* fills in run, step, seconds */
 void run_say(struct run *r, const char *text); /* sends a message */
 /* Sets r->failure; returns false. */
 bool run_fails(struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void run_set_state(struct run *r, enum run_state state, const char *text);
-/* Starts the phase after a step, an evaluation or the start; called by the worker with exclusive access. */
-void run_advance(struct run *r);
 bool run_wants_stop(struct run *r);
 /* Returns whether to write the last checkpoint `since` seconds after the previous one, which took `took`
  * seconds; `evaluated`: an evaluation has just ended. */

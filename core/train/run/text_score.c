@@ -115,19 +115,19 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
 /* ---- texts ---- */
 
 /* A method attached on a tape. */
-struct begun {
+struct generation_start {
     struct attach *attach;
     const real *params, *made;
 };
 
 static const struct hooks *text_score_begin(void *self, struct tape *t) {
-    const struct begun *b = self;
+    const struct generation_start *b = self;
     return b->attach ? attach_begin(b->attach, t, b->params, b->made, NULL) : NULL;
 }
 
 static bool texts(struct text_scoring *s, int group, struct tape *tape, struct arena *arena,
                   struct attach *attach, const real *params, const real *made, uint64_t *bad) {
-    struct begun b = { attach, params, made };
+    struct generation_start b = { attach, params, made };
     struct err e = ERR_INIT;
     size_t from = s->generation.first[group], to = s->generation.first[group + 1];
     struct generate_memory memory = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
