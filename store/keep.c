@@ -56,59 +56,37 @@ int store_request(struct store *s, int64_t run, enum store_control what, struct 
     return rc ? rc : writer_call(s, keep_ask, &c, e);
 }
 
-struct take_call {
-    struct store_request *out;
-    int room, count;
-};
-
-static int take_request(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    struct take_call *t = arg;
-    int64_t taken[64];
-    if (t->room > (int)COUNT_OF(taken)) t->room = (int)COUNT_OF(taken);
-    sqlite3_stmt *st = db_prepare(
-        db, e, "SELECT id, run, what FROM control WHERE taken IS NULL ORDER BY id", "");
-    if (!st) return e->code;
-    int rc = 1;
-    while (t->count < t->room && (rc = db_step(st, e)) > 0) {
-        int64_t run = sqlite3_column_int64(st, 1);
-        if (!store_owns(s, run)) continue;
-        const char *what = (const char *)sqlite3_column_text(st, 2);
-        taken[t->count] = sqlite3_column_int64(st, 0);
-        enum store_control asked = STORE_STOP;
-        if (what && !strcmp(what, "pause")) asked = STORE_PAUSE;
-        if (what && !strcmp(what, "resume")) asked = STORE_RESUME;
-        t->out[t->count++] = (struct store_request){ run, asked };
-    }
-    sqlite3_finalize(st);
-    if (rc > 0) rc = 0;
-    for (int i = 0; !rc && i < t->count; i++)
-        rc = db_run(db, e, "UPDATE control SET taken=? WHERE id=?", "ii", store_now(), taken[i]);
-    return rc;
-}
-
-/* Read-only, as it is called four times per second: returns whether a run of ours is addressed. */
-static int any_for_us(struct store *s, bool *any, struct err *e) {
-    *any = false;
-    pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT DISTINCT run FROM control WHERE taken IS NULL", "");
-    int rc = st ? 1 : e->code;
-    while (rc > 0 && !*any && (rc = db_step(st, e)) > 0)
-        *any = store_owns(s, sqlite3_column_int64(st, 0));
-    sqlite3_finalize(st);
-    pthread_mutex_unlock(&s->reading);
-    return rc < 0 ? rc : 0;
-}
-
+/* Reads only, as it is called four times per second. */
 int store_requests(struct store *s, struct store_request *out, int room, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
-    bool any;
-    int rc = any_for_us(s, &any, e);
-    if (rc || !any) return rc;
-    struct take_call t = { out, room, 0 };
-    rc = writer_call(s, take_request, &t, e);
-    return rc ? rc : t.count;
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT id, run, what FROM control WHERE taken IS NULL ORDER BY id", "");
+    int rc = st ? 1 : e->code, n = 0;
+    while (rc > 0 && n < room && (rc = db_step(st, e)) > 0) {
+        int64_t run = sqlite3_column_int64(st, 1);
+        if (!store_owns(s, run)) continue;
+        const char *what = (const char *)sqlite3_column_text(st, 2);
+        enum store_control asked = STORE_STOP;
+        if (what && !strcmp(what, "pause")) asked = STORE_PAUSE;
+        if (what && !strcmp(what, "resume")) asked = STORE_RESUME;
+        out[n++] = (struct store_request){ sqlite3_column_int64(st, 0), run, asked };
+    }
+    sqlite3_finalize(st);
+    pthread_mutex_unlock(&s->reading);
+    return rc < 0 ? rc : n;
+}
+
+static int mark_taken(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    const int64_t *id = arg;
+    return db_run(db, e, "UPDATE control SET taken=? WHERE id=?", "ii", store_now(), *id);
+}
+
+int store_request_taken(struct store *s, const struct store_request *r, struct err *e) {
+    int64_t id = r->id;
+    return writer_call(s, mark_taken, &id, e);
 }
 
 /* ---- trash ---- */

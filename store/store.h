@@ -222,12 +222,14 @@ enum store_control { STORE_STOP, STORE_PAUSE, STORE_RESUME };
 /* Adds a request for the owner.  ERR_NOT_FOUND, or ERR_USAGE when the run has finished. */
 int store_request(struct store *s, int64_t run, enum store_control what, struct err *e);
 struct store_request {
-    int64_t run;
+    int64_t id, run;
     enum store_control what;
 };
-/* Takes up to `room` requests for runs owned by this store, oldest first, each once.  The owner calls it
- * about every 250 ms.  Returns their number, or < 0. */
+/* Reads up to `room` open requests for runs owned by this store, oldest first.  The owner calls it about every
+ * 250 ms.  Returns their number, or < 0. */
 int store_requests(struct store *s, struct store_request *out, int room, struct err *e);
+/* Closes a request, so that it is not read again. */
+int store_request_taken(struct store *s, const struct store_request *r, struct err *e);
 
 /* Returns a number that changes whenever any process, including this one, has committed a change; 0 if it
  * cannot be read.  The death of a run's owner is not such a change. */

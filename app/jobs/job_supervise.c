@@ -7,6 +7,7 @@
 
 enum { LOOK_MS = 100, ASKED_MS = 250 };
 
+/* A run that is recorded but not yet listed, as its job is still being prepared, keeps its requests. */
 static void obey_requests(struct jobs *j) {
     struct store_request request[16];
     struct err e = ERR_INIT;
@@ -16,7 +17,8 @@ static void obey_requests(struct jobs *j) {
         int rc = request[i].what == STORE_STOP    ? jobs_stop(j, id, &e)
                  : request[i].what == STORE_PAUSE ? jobs_pause(j, id, &e)
                                                   : jobs_unpause(j, id, &e);
-        if (rc && j->hook.asked) j->hook.asked(j->hook.self, id, request[i].what);
+        if (rc && !(j->hook.asked && j->hook.asked(j->hook.self, id, request[i].what))) continue;
+        if (store_request_taken(j->store, &request[i], &e)) jobs__say(j, e.text);
     }
 }
 

@@ -302,10 +302,11 @@ static void on_event(void *self, const struct event *e) {
 }
 
 /* A request to stop the few-shot run stops all processes that share it. */
-static void on_asked(void *self, int64_t run, enum store_control what) {
+static bool on_asked(void *self, int64_t run, enum store_control what) {
     struct shots *x = self;
     struct err ignored = ERR_INIT;
     if (run == x->id && what == STORE_STOP) store_sweep_stop(x->store, x->plan.id, &ignored);
+    return run == x->id;
 }
 
 static void say(void *self, const char *text) {
@@ -361,7 +362,10 @@ static bool is_asked_to_stop(struct shots *x) {
     struct err ignored = ERR_INIT;
     bool stop = is_interrupted(x);
     int n = store_requests(x->store, request, COUNT_OF(request), &ignored);
-    for (int i = 0; i < n; i++) stop |= request[i].run == x->id && request[i].what == STORE_STOP;
+    for (int i = 0; i < n; i++) {
+        if (request[i].run != x->id || store_request_taken(x->store, &request[i], &ignored)) continue;
+        stop |= request[i].what == STORE_STOP;
+    }
     return stop;
 }
 

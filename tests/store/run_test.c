@@ -226,6 +226,10 @@ static void requests_reach_the_owner_once(void **state) {
     assert_int_equal(store_requests(owner, q, 4, &e), 2);
     assert_true(q[0].run == id && q[0].what == STORE_PAUSE);
     assert_true(q[1].run == second && q[1].what == STORE_STOP);
+    test_ok(store_request_taken(owner, &q[0], &e), &e);
+    assert_int_equal(store_requests(owner, q, 4, &e), 1);
+    assert_int_equal(q[0].run, second);
+    test_ok(store_request_taken(owner, &q[0], &e), &e);
     assert_int_equal(store_requests(owner, q, 4, &e), 0);
     test_ok(store_request(other, id, STORE_STOP, &e), &e);
     finish(owner, id);

@@ -167,6 +167,37 @@ static void those_that_wait_hold_nothing(void **state) {
     jobs_free(j, true);
 }
 
+static struct run *never_built(void *self, struct event_sink sink, struct err *e) {
+    (void)sink;
+    *(bool *)self = true;
+    err_set(e, ERR_USAGE, "a stopped run was built");
+    return NULL;
+}
+
+static void without_parts(void *self) { (void)self; }
+
+/* A request that arrives between the record of a run and its place in the queue waits for it. */
+static void a_request_waits_for_its_job(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct job_request r = request(5, 2);
+    struct err e = ERR_INIT;
+    int64_t first = begin(j, 100000000, 1), id;
+    bool built = false;
+    r.config.task = xstrdup("toys");
+    await_step(j, first, 1);
+    const struct store_new_run n = { .config = "{}", .method = "lora(r=2)", .steps = 5 };
+    test_ok(store_create_run(store, &n, &id, &e), &e);
+    test_ok(store_request(store, id, STORE_STOP, &e), &e);
+    rest(600); /* the supervisor looks every 250 ms */
+    jobs_add(j, &(struct job_built){ id, &r.config, never_built, without_parts, &built });
+    assert_true(jobs_wait(j, id, 10));
+    expect_stored(id, STORE_STOPPED, 0);
+    assert_false(built);
+    jobs_free(j, false);
+    config_release(&r.config);
+}
+
 /* Short runs end while others are begun: each is whole (a run that was listed before the pool had it was
  * taken for over and freed). */
 static void many_short_runs_are_all_trained(void **state) {
@@ -506,6 +537,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(those_that_wait_hold_nothing, make, close_store),
         cmocka_unit_test_setup_teardown(those_that_wait_cost_little, make, close_store),
+        cmocka_unit_test_setup_teardown(a_request_waits_for_its_job, make, close_store),
         cmocka_unit_test_setup_teardown(many_short_runs_are_all_trained, make, close_store),
         cmocka_unit_test_setup_teardown(leaving_takes_back_what_waits, make, close_store),
         cmocka_unit_test_setup_teardown(a_full_disk_sets_nothing_going, make, close_store),
