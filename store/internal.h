@@ -38,6 +38,9 @@ struct store {
     pthread_mutex_t reading; /* guards reader: one query at a time */
     sqlite3 *reader;
 
+    pthread_mutex_t asking; /* guards asker */
+    sqlite3 *asker;         /* idle connection of store_sql (sql.c), or NULL */
+
     pthread_mutex_t naming; /* guards the list of names */
     struct point_key *key;
     size_t key_count, key_room;

@@ -48,6 +48,7 @@ static struct store *open_make(const char *path, enum store_mode mode) {
     s->mode = mode;
     s->holds = -1;
     pthread_mutex_init(&s->reading, NULL);
+    pthread_mutex_init(&s->asking, NULL);
     pthread_mutex_init(&s->owning, NULL);
     pthread_mutex_init(&s->naming, NULL);
     return s;
@@ -57,7 +58,9 @@ static void open_release(struct store *s) {
     store_drop_locks(s);
     if (s->holds >= 0) close(s->holds);
     db_close(s->reader);
+    db_close(s->asker);
     pthread_mutex_destroy(&s->reading);
+    pthread_mutex_destroy(&s->asking);
     pthread_mutex_destroy(&s->owning);
     keys_free(s);
     free(s->owned);

@@ -122,18 +122,39 @@ static int hand_out(sqlite3 *db, sqlite3_stmt *st, struct store_rows rows, struc
     return rc;
 }
 
+/* Takes the store's idle connection, or opens one: to open means to read the schema. */
+static int asker_take(struct store *s, sqlite3 **db, struct err *e) {
+    pthread_mutex_lock(&s->asking);
+    *db = s->asker;
+    s->asker = NULL;
+    pthread_mutex_unlock(&s->asking);
+    if (*db) return 0;
+    int rc = db_open_reader(s->path, db, e);
+    if (!rc) sqlite3_set_authorizer(*db, authorise, NULL);
+    return rc;
+}
+
+/* Leaves the connection to the next query, or closes it where another is idle. */
+static void asker_leave(struct store *s, sqlite3 *db) {
+    pthread_mutex_lock(&s->asking);
+    sqlite3 *other = s->asker;
+    s->asker = db;
+    pthread_mutex_unlock(&s->asking);
+    db_close(other);
+}
+
 int store_sql(struct store *s, const char *sql, struct store_rows rows, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     sqlite3 *db;
-    int rc = db_open_reader(s->path, &db, e);
+    int rc = asker_take(s, &db, e);
     if (rc) return rc;
-    sqlite3_set_authorizer(db, authorise, NULL);
     sqlite3_stmt *st = NULL;
     rc = sql_prepare(db, sql, &st, e);
     if (!rc) rc = hand_out(db, st, rows, e);
     sqlite3_finalize(st);
-    db_close(db);
+    if (rc) db_close(db);
+    else asker_leave(s, db);
     return rc;
 }
 
