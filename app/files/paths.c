@@ -74,7 +74,7 @@ char *paths_stand_in(const char *model, const char *task) {
     bool own_model = model && !strcmp(model, OWN_MODEL) && !have_model(DEFAULT_MODEL);
     bool own_task = task && !strcmp(task, OWN_TASK) && !have_task(DEFAULT_TASK);
     if (own_model && own_task)
-        return xprintf("%s and %s are built in; `%s` gets larger ones",
+        return xprintf("%s and %s are built in; `%s` gets more",
                        OWN_MODEL, OWN_TASK, paths_fetch());
     return own_model || own_task ? xprintf("%s is built in; `%s` gets a larger one",
                                            own_model ? OWN_MODEL : OWN_TASK, paths_fetch())

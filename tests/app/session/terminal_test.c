@@ -108,7 +108,7 @@ static void the_first_minute_without_a_network(void **state) {
     type(line);
     free(line);
     await("train a LoRA on sections", true);
-    await("petri-mini and sections are built in; `petri fetch` gets larger ones", true);
+    await("petri-mini and sections are built in; `petri fetch` gets more", true);
     await("petri-mini \xe2\x9c\x93", true);
     await("s on this machine", true);
     type("T"); /* what is here, and what would bring the others */
