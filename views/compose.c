@@ -130,7 +130,7 @@ static void count(struct compose_view *v) {
     if (!p) return;
     f->counted = true;
     f->trained = p->trained_method;
-    f->kept = p->kept_method;
+    f->kept = p->stored_method;
     f->head = p->head;
     f->model = p->model;
     cost_of_plan(v, &v->config, p, &f->cost);

@@ -165,7 +165,7 @@ static void add_costs(struct explain_page *page, const struct plan *p) {
     double share = 100.0 * (double)p->trained_method / (double)p->model;
     text_thousands((int64_t)p->trained_method, trained);
     text_thousands((int64_t)p->model, model);
-    text_thousands((int64_t)p->kept_method, kept);
+    text_thousands((int64_t)p->stored_method, kept);
     add(page, EXPLAIN_COSTS, "%s trainable parameters, %.3f%% of the model's %s, without the head", trained,
         share, model);
     if (p->tasks > 1) add(page, EXPLAIN_COSTS, "%.3f%% per task, for %d tasks", share / p->tasks, p->tasks);

@@ -28,7 +28,7 @@ static void fill_module(struct store_module *row, const struct method *method, i
     for (int k = 0; k < p->tensors; k++) {
         if (p->tensor[k].module != i) continue;
         if (!p->tensor[k].frozen) trained += (int64_t)p->tensor[k].count;
-        if (p->tensor[k].kept) kept += (int64_t)p->tensor[k].count;
+        if (p->tensor[k].stored) kept += (int64_t)p->tensor[k].count;
     }
     for (int k = 0; k < p->made; k++)
         if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
@@ -155,7 +155,7 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
         .split = x->split,
         .seed = c->seed,
         .trained = (int64_t)p->trained_method,
-        .kept = (int64_t)p->kept_method,
+        .kept = (int64_t)p->stored_method,
         .head = (int64_t)p->head,
         .model_values = (int64_t)p->model,
         .steps = x->steps,

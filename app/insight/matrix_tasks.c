@@ -308,7 +308,7 @@ static int list_own(const struct probe *p, const real *rows, struct task_block *
                                          plan->row_tensor[i].count, apart };
     for (int i = 0; i < plan->tensors; i++) {
         const struct plan_tensor *t = &plan->tensor[i];
-        if (t->kind == PLAN_OWN && t->kept && t->blocks == plan->tasks)
+        if (t->kind == PLAN_OWN && t->stored && t->blocks == plan->tasks)
             list[n++] = own_block(t->stack, t->layer, params + t->offset, t->count / (size_t)t->blocks);
     }
     *out = list;

@@ -57,8 +57,8 @@ static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struc
     model_release(m);
     if (rc) return err_prefix(e, "--size-of %s", p->spec.size_of);
     x->method = method_text(&c->method);
-    x->kept = (int64_t)fit.kept;
-    x->wanted = (int64_t)fit.wanted;
+    x->kept = (int64_t)fit.stored;
+    x->wanted = (int64_t)fit.target;
     return 0;
 }
 

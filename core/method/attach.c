@@ -234,7 +234,7 @@ void attach_prologue(const struct plan *p, const struct model *m, struct tape *t
 
 void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made) {
     bool some = false;
-    for (int i = 0; i < p->made; i++) some |= !p->made_tensor[i].kept;
+    for (int i = 0; i < p->made; i++) some |= !p->made_tensor[i].stored;
     if (!some) return;
     struct arena *memory = arena_new();
     struct tape *t = tape_new(memory);
@@ -243,7 +243,7 @@ void attach_remake(const struct plan *p, const struct model *m, const real *para
     tape_reset(t, false, 0, 0);
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
-        if (x->kept) continue;
+        if (x->stored) continue;
         attach_make(&all, i);
         memcpy(made + x->offset, tape_value(t, value[i]), x->count * sizeof *made);
     }

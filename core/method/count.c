@@ -27,11 +27,11 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
         const struct plan_tensor *t = &p->tensor[i];
         if (t->module != module) continue;
         *trained += t->fixed ? 0 : t->count;
-        *kept += t->kept ? t->count : 0;
+        *kept += t->stored ? t->count : 0;
         ++*tensors;
     }
     for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].module == module && p->made_tensor[i].kept) *kept += p->made_tensor[i].count;
+        if (p->made_tensor[i].module == module && p->made_tensor[i].stored) *kept += p->made_tensor[i].count;
 }
 
 /* Of the encoder's first so many layers. */
@@ -176,7 +176,7 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
     buf_printf(&b,
                "{\"trained\":%zu,\"kept\":%zu,\"head\":%zu,\"head_trained\":%s,\"model\":%zu,"
                "\"modules\":[",
-               p->trained_method, p->kept_method, p->head,
+               p->trained_method, p->stored_method, p->head,
                p->method.head == METHOD_HEAD_TRAINED ? "true" : "false", p->model);
     for (int i = 0; i < p->method.count; i++) {
         size_t trained, kept;

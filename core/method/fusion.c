@@ -150,7 +150,7 @@ static void add_map(struct build *b, const struct span *s, int layer, enum tap t
     t.site = s->site;
     t.layer = layer;
     t.place = (int)tap;
-    t.cannot_move = slot == SLOT_FUSION_KEY_B;
+    t.no_gradient = slot == SLOT_FUSION_KEY_B;
     build_network(b, t, "fusion.%s.%d.%s.%s.%s", s->stack == STACK_DECODER ? "dec" : "enc", layer,
                   site_name(s->site), strchr(tap_name(tap), '.') + 1, names[slot - SLOT_FUSION_QUERY_W]);
 }

@@ -83,7 +83,7 @@ static void add_made(struct build *b, int module, const struct tensor_info *t, i
     struct plan_made *x = &b->p->made_tensor[b->p->made - 1];
     snprintf(x->name, sizeof x->name, "%s", t->name);
     x->tensor = tensor;
-    x->kept = false;
+    x->stored = false;
 }
 
 void masked_plan(struct build *b, int module, const struct tensor_info *list, int n) {

@@ -142,14 +142,14 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
     bool in_training = slot >= SLOT_MLP_E && slot <= SLOT_LSTM_LAST;
     struct plan_tensor t = { .kind = PLAN_OWN, .module = module, .stack = s->stack, .site = s->site,
                             .layer = layer, .tensor = -1, .blocks = blocks, .rows = blocks * rows,
-                            .cols = cols, .kept = !in_training, .decays = !slot_is_vector(m, slot),
+                            .cols = cols, .stored = !in_training, .decays = !slot_is_vector(m, slot),
                             .role = (int)slot };
     build_network(b, t, "%s.%s", b->place, slot_name(m, slot));
 }
 
 struct plan_tensor build_part(enum plan_kind kind, enum slot slot, int64_t rows, int64_t cols) {
     return (struct plan_tensor){ .kind = kind, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
-                                 .blocks = 1, .rows = rows, .cols = cols, .kept = true, .decays = rows > 1,
+                                 .blocks = 1, .rows = rows, .cols = cols, .stored = true, .decays = rows > 1,
                                  .role = (int)slot };
 }
 
@@ -188,7 +188,7 @@ void build_made(struct build *b, int module, const struct span *s, int layer, en
     GROW(p->made_tensor, b->made_room, p->made + 1);
     struct plan_made *t = &p->made_tensor[p->made++];
     *t = made_of(b, module, s, layer, slot, blocks, rows, cols);
-    t->kept = source_row(p->method.module[module].source)->in_training;
+    t->stored = source_row(p->method.module[module].source)->in_training;
     t->offset = p->made_size;
     t->count = build_count(b, t->rows, cols, &p->made_size);
 }
@@ -227,7 +227,7 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
     const struct tensor_info *t = &list[i];
     struct plan_tensor x = { .kind = PLAN_MODEL, .module = module, .stack = t->stack,
                             .site = t->sublayer, .layer = t->layer, .tensor = i, .blocks = 1, .rows = t->rows,
-                            .cols = t->cols, .kept = true, .decays = !t->vector,
+                            .cols = t->cols, .stored = true, .decays = !t->vector,
                             .role = SLOT_MODEL, .pooler = tensor_is_pooler(t) };
     memcpy(x.name, t->name, sizeof x.name);
     plan_add_tensor(b, x);
@@ -275,7 +275,7 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
         if (!parts[i].there) continue;
         struct plan_tensor t = build_part(PLAN_HEAD, parts[i].slot, parts[i].rows, parts[i].cols);
         t.task = task;
-        t.cannot_move = !moves;
+        t.no_gradient = !moves;
         t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
         if (!own && (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B))
             t.tensor = arch_find(list, n,
@@ -318,7 +318,7 @@ static bool shift_matters_somewhere(const struct plan *p, const struct arch *a,
 static bool stands_still(const struct plan *p, const struct arch *a, const struct tensor_info *list,
                          const struct plan_tensor *t) {
     if (t->fixed) return true;
-    if (t->kind == PLAN_HEAD || t->kind == PLAN_NETWORK) return t->cannot_move;
+    if (t->kind == PLAN_HEAD || t->kind == PLAN_NETWORK) return t->no_gradient;
     const struct module *m = &p->method.module[t->module];
     const struct classifier *c = classifier_of(&p->method, a);
     if (t->kind == PLAN_MODEL && t->pooler && c && !c->pooler) return true; /* nothing goes through it */
@@ -378,19 +378,19 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
     p->lowest_layer = a->encoder_layers + (a->decoder_layers ? a->decoder_layers + 1 : 0);
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
-        t->cannot_move = stands_still(p, a, list, t) || (p->meta.on && !t->outer);
-        if (t->fixed) p->kept_method += t->count;
+        t->no_gradient = stands_still(p, a, list, t) || (p->meta.on && !t->outer);
+        if (t->fixed) p->stored_method += t->count;
         if (t->kind == PLAN_HEAD || t->fixed) continue;
         bool of_rows = t->kind == PLAN_NETWORK && !attempt_is_own(t) &&
                        (t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE);
         int layer = of_rows ? a->encoder_layers : first_use(p, a, list, n, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
-        if (t->kept) p->kept_method += t->count;
+        if (t->stored) p->stored_method += t->count;
         if (t->blocks > 1) p->own += t->count;
     }
     for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].kept) p->kept_method += p->made_tensor[i].count;
+        if (p->made_tensor[i].stored) p->stored_method += p->made_tensor[i].count;
     p->model = arch_parameters(a);
 }
 

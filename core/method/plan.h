@@ -28,7 +28,7 @@ struct plan_tensor {
     int blocks;         /* 1, or one block of rows per task, concatenated */
     int64_t rows, cols; /* all blocks together; plan_fits checks the limits */
     size_t offset, count; /* in the flat block, in reals */
-    bool kept;          /* false: needed only during training (the MLP of a prefix) */
+    bool stored;        /* false: needed only during training (the MLP of a prefix) */
     bool decays;        /* weight decay applies: matrices, not vectors */
     int generator;      /* of a generator: its index */
     int64_t fan;        /* of the tensor that such a head generates: its columns, 1 for a vector */
@@ -40,7 +40,7 @@ struct plan_tensor {
     int rate;           /* of adapted ones: index of the inner loop's rate; -1 */
     bool fixed;         /* never trained (projection.h); also frozen */
     bool frozen;        /* frozen at its initial value: no leaf of it is trained (carry.h) */
-    bool cannot_move;   /* its gradient is zero in exact arithmetic (key biases without a
+    bool no_gradient;   /* its gradient is zero in exact arithmetic (key biases without a
                          * prefix): listed, but it does not change */
 };
 
@@ -53,7 +53,7 @@ struct plan_made {
     int tensor;           /* of a model weight: its index; -1 */
     int slot, blocks;     /* the slot that it is the value of; 1, or one block of rows per task */
     int place;            /* of a generator: its place, as in the heads that generate it */
-    bool kept;            /* stored in checkpoints; otherwise recomputed */
+    bool stored;          /* stored in checkpoints; otherwise recomputed */
     size_t offset, count; /* in the block of generated values, which follows the trained ones */
 };
 
@@ -82,7 +82,7 @@ struct plan {
     bool made_frozen;     /* all tensors from which values are generated are frozen */
     size_t trained;       /* reals in the flat block, head included */
     size_t made_size;     /* number of reals that the prologue generates */
-    size_t trained_method, kept_method; /* without the head */
+    size_t trained_method, stored_method; /* without the head */
     size_t head;          /* the heads */
     struct plan_meta meta;
     int rates, rate_tensor,

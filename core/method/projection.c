@@ -55,7 +55,7 @@ void projection_plan(struct build *b) {
                                          build_part(PLAN_NETWORK, SLOT_PROJECTION_B, out, any->size) };
     for (int i = 0; i < 2; i++) {
         struct plan_tensor t = parts[i];
-        t.fixed = t.frozen = t.cannot_move = true;
+        t.fixed = t.frozen = t.no_gradient = true;
         t.decays = false;
         build_network(b, t, "projection.%c", "AB"[i]);
     }

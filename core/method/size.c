@@ -22,7 +22,7 @@ static int kept_of(const struct method *m, const struct arch *a, int tasks, size
     const struct plan_tasks all = { tasks, name, outputs, NULL };
     struct plan *p = plan_new_tasks(m, a, &all, e);
     if (!p) return e->code;
-    *out = p->kept_method;
+    *out = p->stored_method;
     plan_free(p);
     return 0;
 }
@@ -59,10 +59,10 @@ static double growth(const struct method *m, const struct arch *a, int tasks, si
 int method_size_like(struct method *m, const struct method *like, const struct arch *a, int tasks,
                      struct size_fit *out, struct err *e) {
     int size = first_size(m);
-    if (kept_of(like, a, tasks, &out->wanted, e) || kept_of(m, a, tasks, &out->kept, e)) return e->code;
-    double by = size ? growth(m, a, tasks, out->kept) : 0;
+    if (kept_of(like, a, tasks, &out->target, e) || kept_of(m, a, tasks, &out->stored, e)) return e->code;
+    double by = size ? growth(m, a, tasks, out->stored) : 0;
     if (!(by > 0)) return 0;
-    double guess = round(size + ((double)out->wanted - (double)out->kept) / by);
+    double guess = round(size + ((double)out->target - (double)out->stored) / by);
     int middle = (int)fmin(fmax(guess, 1), LARGEST);
     struct method best = *m;
     for (int s = middle - AROUND; s <= middle + AROUND; s++) {
@@ -71,11 +71,11 @@ int method_size_like(struct method *m, const struct method *like, const struct a
         struct err ignored = ERR_INIT; /* a size that the method cannot have */
         size_t n;
         if (kept_of(&x, a, tasks, &n, &ignored)) continue;
-        double far = fabs((double)n - (double)out->wanted),
-               before = fabs((double)out->kept - (double)out->wanted);
+        double far = fabs((double)n - (double)out->target),
+               before = fabs((double)out->stored - (double)out->target);
         if (far >= before) continue;
         best = x;
-        out->kept = n;
+        out->stored = n;
     }
     *m = best;
     return 0;

@@ -5,7 +5,7 @@
 #include "core/method/plan.h"
 
 struct size_fit {
-    size_t kept, wanted; /* stored parameters, without the head */
+    size_t stored, target; /* stored parameters, without the head */
 };
 /* Sets the sizes of m's modules, in their proportion, so that the number of stored parameters on the model
  * is closest to that of `like`, the smaller of equally close ones. A method without sizes is unchanged.

@@ -23,7 +23,7 @@ void words_plan(struct build *b) {
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         struct plan_tensor t = build_part(PLAN_HEAD, parts[i].slot, parts[i].rows, parts[i].cols);
         t.decays = moves && parts[i].slot == SLOT_WORDS_W;
-        t.cannot_move = !moves;
+        t.no_gradient = !moves;
         b->p->head += build_network(b, t, "head.words.%s", parts[i].name);
     }
 }

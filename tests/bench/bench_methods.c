@@ -34,7 +34,7 @@ static int bench_kept(const char *text, const struct arch *a, double *kept, stru
     struct method m;
     struct plan *p = method_parse(text, &m, e) ? NULL : plan_new(&m, a, 2, e);
     if (!p) return e->code;
-    *kept = (double)p->kept_method;
+    *kept = (double)p->stored_method;
     plan_free(p);
     return 0;
 }

@@ -290,7 +290,7 @@ static void still_tensors_get_no_gradient(void **state) {
             double most = 0;
             for (size_t j = 0; j < t->count; j++) most = fmax(most, fabs((double)g[t->offset + j]));
             bool still = most < 1e-6 * largest;
-            if (still != t->cannot_move)
+            if (still != t->no_gradient)
                 fail_msg("%s: %s: gradient %g of %g", texts[i], t->name, most, largest);
         }
         free(x);

@@ -38,9 +38,9 @@ static void count(const char *config, const struct row *row, size_t n) {
     for (size_t i = 0; i < n; i++) {
         struct plan *p = plan_of(row[i].text, &a);
         size_t kept = row[i].kept ? row[i].kept : row[i].trained, at = 0;
-        if (p->trained_method != row[i].trained || p->kept_method != kept)
+        if (p->trained_method != row[i].trained || p->stored_method != kept)
             fail_msg("%s: %s: trained %zu kept %zu, not %zu and %zu", a.model_type, row[i].text,
-                     p->trained_method, p->kept_method, row[i].trained, kept);
+                     p->trained_method, p->stored_method, row[i].trained, kept);
         for (int k = 0; k < p->tensors; k++) {
             assert_int_equal(p->tensor[k].offset, at);
             at += p->tensor[k].count;

@@ -29,9 +29,9 @@ static void counts_are(const struct arch *a, const struct row *row, size_t n) {
     for (size_t i = 0; i < n; i++) {
         struct plan *p = planned(row[i].text, a, 2);
         size_t kept = row[i].kept ? row[i].kept : row[i].trained;
-        if (p->trained_method != row[i].trained || p->kept_method != kept)
+        if (p->trained_method != row[i].trained || p->stored_method != kept)
             fail_msg("%s: trained %zu kept %zu, not %zu and %zu", row[i].text, p->trained_method,
-                     p->kept_method, row[i].trained, kept);
+                     p->stored_method, row[i].trained, kept);
         /* The block is exactly the list, one tensor after the other. */
         size_t at = 0, made = 0, fixed = 0;
         for (int k = 0; k < p->tensors; k++) {
@@ -263,7 +263,7 @@ static void stuck(const char *text, int count) {
     struct arch a = shape_tiny();
     struct plan *p = planned(text, &a, 2);
     int n = 0;
-    for (int i = 0; i < p->tensors; i++) n += p->tensor[i].cannot_move;
+    for (int i = 0; i < p->tensors; i++) n += p->tensor[i].no_gradient;
     if (n != count) fail_msg("%s: %d tensors cannot move, not %d", text, n, count);
     plan_free(p);
 }

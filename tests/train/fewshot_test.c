@@ -256,7 +256,7 @@ static void only_these_move(int of, const char *method, unsigned parts, int task
     for (int i = 0; i < p->plan->tensors; i++) {
         const struct plan_tensor *t = &p->plan->tensor[i];
         bool same = !memcmp(start + t->offset, p->params + t->offset, t->count * sizeof *start);
-        bool still = t->cannot_move || strstr(t->name, "W_d"); /* may wait for W_u, which begins at 0 */
+        bool still = t->no_gradient || strstr(t->name, "W_d"); /* may wait for W_u, which begins at 0 */
         if (t->kind == PLAN_HEAD || (still && parts & plan_part_of(p->plan, t))) continue;
         if (same != !(parts & plan_part_of(p->plan, t))) fail_msg("%s %s: %s", method, t->name, same ? "stayed" : "moved");
     }

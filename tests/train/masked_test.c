@@ -151,7 +151,7 @@ static void ten_steps_are_pytorchs(void **state) {
     }
     for (int i = 0; i < x.plan->tensors; i++) {
         const struct plan_tensor *t = &x.plan->tensor[i];
-        if (t->cannot_move) continue; /* rounding alone, of which AdamW makes steps */
+        if (t->no_gradient) continue; /* rounding alone, of which AdamW makes steps */
         char *name = name_of(&x, "after.", t);
         fixture_compare(&x.fixture, name, x.params + t->offset, t->count, near_step);
         free(name);

@@ -132,7 +132,7 @@ static void only_its_own_moves(int of, uint64_t seed, bool *held) {
         size_t n = x->count / (size_t)x->blocks;
         if (x->kind == PLAN_HEAD) assert_int_equal(moved(before, t.params, x->offset, n), x->task == task);
         for (int k = 0; k < x->blocks && x->blocks > 1; k++, blocks++)
-            if (moved(before, t.params, x->offset + (size_t)k * n, n) != (k == task && !x->cannot_move))
+            if (moved(before, t.params, x->offset + (size_t)k * n, n) != (k == task && !x->no_gradient))
                 fail_msg("%s: block %d, the step being of task %d", x->name, k, task);
         if (x->kind == PLAN_MODEL && x->layer == 0) assert_true(moved(before, t.params, x->offset, n));
     }

@@ -61,7 +61,7 @@ static void trains_what_it_declares(struct ground *g, const char *name) {
     hash_model(g->model, after);
     for (int j = 0; j < n; j++) assert_string_equal(before[j], after[j]);
     for (int j = 0; j < p->tensors; j++)
-        if (!p->tensor[j].cannot_move && !moved(&p->tensor[j], start, t.params))
+        if (!p->tensor[j].no_gradient && !moved(&p->tensor[j], start, t.params))
             fail_msg("%s: %s did not move in 3 steps", name, p->tensor[j].name);
     trained_release(&t);
     config_release(&c);

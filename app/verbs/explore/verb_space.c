@@ -104,7 +104,7 @@ static void print_network(const char *name, char *how) {
 static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
     char trained[32], kept[32], head[32], model[32];
     text_thousands((int64_t)p->trained_method, trained);
-    text_thousands((int64_t)p->kept_method, kept);
+    text_thousands((int64_t)p->stored_method, kept);
     text_thousands((int64_t)p->head, head);
     text_thousands((int64_t)p->model, model);
     const struct preset *preset = method_preset(m);

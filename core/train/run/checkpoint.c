@@ -158,12 +158,12 @@ static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const
                         const real *made, bool all) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (all || t->kept)
+        if (all || t->stored)
             checkpoint_add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, params + t->offset);
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        if (t->kept) checkpoint_add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols,
+        if (t->stored) checkpoint_add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols,
                                            made + t->offset);
     }
 }
@@ -247,7 +247,7 @@ int predictor_save(const struct predictor *p, const struct run_config *c, const 
     struct checkpoint_writer w = { NULL, 0, 0 };
     struct buf labels = BUF_INIT;
     BUG_IF(p->plan->tasks != 1);
-    for (int i = 0; i < p->plan->made; i++) BUG_IF(p->plan->made_tensor[i].kept);
+    for (int i = 0; i < p->plan->made; i++) BUG_IF(p->plan->made_tensor[i].stored);
     add_labels(&labels, p->of->label, p->of->labels);
     weights_sha256(p->plan, p->params, sha256);
     add_tensors(&w, p->plan, p->params, NULL, false);

@@ -220,7 +220,7 @@ static int read_block(const struct checkpoint *c, const struct plan *p, const ch
         char *full = xprintf("%s/%s", kind, t->name);
         bool there = st_find(c->file, full) != NULL;
         free(full);
-        if (!all && !t->kept && !there) continue;
+        if (!all && !t->stored && !there) continue;
         if (read_tensor(c, kind, t->name, t->rows, t->cols, out + t->offset, read, e))
             return e->code;
     }
@@ -255,7 +255,7 @@ int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool train
     if (read_block(c, p, "param", training, params, &read, e)) return e->code;
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        if (!t->kept) continue;
+        if (!t->stored) continue;
         if (read_tensor(c, "param", t->name, t->rows, t->cols, made + t->offset, &read, e))
             return e->code;
     }

@@ -33,7 +33,7 @@ static int moved_group(const struct plan *p, const struct plan_tensor *t) {
 }
 
 /* Returns whether the tensor is trainable. */
-static bool can_move(const struct plan_tensor *t) { return !t->frozen && !t->fixed && !t->cannot_move; }
+static bool can_move(const struct plan_tensor *t) { return !t->frozen && !t->fixed && !t->no_gradient; }
 
 static double moved_norm(const struct run *r, int group) {
     double squares = 0;
