@@ -154,7 +154,7 @@ static enum tap parallel_read(enum fn fn, enum tap write) {
 static void compose_choose_move_to(struct module *m, enum tap write) {
     bool sequential = module_is_sequential(m);
     if (function_of(m)->per_head) {
-        if (write == TAP_A_HEAD && m->heads == HEADS_SHARED) m->heads = HEADS_FACTORISED;
+        if (write == TAP_A_HEAD && m->heads == HEADS_SHARED) m->heads = HEADS_FACTORIZED;
         if (write != TAP_A_HEAD) m->heads = HEADS_SHARED;
     }
     m->write = write;
@@ -183,7 +183,7 @@ static struct module with_function(const struct module *m, enum fn fn) {
         n.write = n.read = m->write;
     }
     if (m->size > 0 && n.size > 0) n.size = m->size;
-    module_normalise(&n);
+    module_normalize(&n);
     return n;
 }
 
@@ -228,7 +228,7 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         struct module n = *m;
         n.target = targets[i].target;
         n.write = targets[i].tap;
-        module_normalise(&n);
+        module_normalize(&n);
         compose_choose_add(v, targets[i].name, targets[i].says, &n)->current =
             m->target == n.target && m->write == n.write;
     }
@@ -266,7 +266,7 @@ static void list_positions(struct compose_view *v, const struct module *m) {
             n.write = taps[i].tap;
         } else {
             if (n.comp == COMP_GATED) n.comp = COMP_ADD;
-            module_normalise(&n);
+            module_normalize(&n);
         }
         compose_choose_add(v, tap_words(taps[i].tap), taps[i].says, &n)->current = m->write == taps[i].tap;
     }
@@ -314,7 +314,7 @@ static bool settle(const struct module *m, struct module *n, const struct key *k
         if (source_width(n->source) != source_width(m->source)) n->mid = source_width(n->source);
     }
     if (k->words != site_names) return true;
-    module_normalise(n);
+    module_normalize(n);
     return n->site == value;
 }
 

@@ -98,8 +98,8 @@ bool compose_on_schedule(const struct compose_view *v) {
 
 void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r) {
     enum { POINTS = 200 };
-    static const enum rate_shape shapes[] = {
-        [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT
+    static const enum lr_schedule shapes[] = {
+        [SCHEDULE_LINEAR] = LR_LINEAR, [SCHEDULE_COSINE] = LR_COSINE, [SCHEDULE_CONSTANT] = LR_CONSTANT
     };
     double step[POINTS + 1], rate[POINTS + 1];
     struct phrase right = { "" };
@@ -117,8 +117,8 @@ void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struc
     for (size_t i = 0; i < n; i++) {
         int64_t at = n > 1 ? (int64_t)llround((double)i * (double)(steps - 1) / (double)(n - 1)) : 0;
         step[i] = (double)at;
-        rate[i] = v->config.lr *
-                  rate_factor(shapes[v->config.schedule], (uint64_t)at, (uint64_t)warmup, (uint64_t)steps);
+        rate[i] = v->config.lr * lr_schedule_factor(shapes[v->config.schedule], (uint64_t)at,
+                                                    (uint64_t)warmup, (uint64_t)steps);
     }
     struct plot_data d = { step, rate, n };
     struct plot_look look = { .raw = false };

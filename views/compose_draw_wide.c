@@ -31,11 +31,11 @@ static void draw_near(const struct compose_view *v, struct canvas *c, struct rec
     const struct preset *but = v->facts.preset;
     canvas_title(c, r, "nearest methods", NULL);
     for (int i = 0; i < 2 && i + 1 < r.h; i++) {
-        char *near = method_nearest_but(&v->config.method, but);
+        char *near = method_nearest_except(&v->config.method, but);
         if (near) canvas_fit(c, r.x + 3, r.y + 1 + i, r.w - 4, INK_TEXT, near);
         free(near);
         if (v->facts.preset) return; /* what is nearest to it but itself */
-        but = method_nearest_preset_but(&v->config.method, but);
+        but = method_nearest_preset_except(&v->config.method, but);
         if (!but) return;
     }
 }

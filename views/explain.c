@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/apart.h"
+#include "core/method/distance.h"
 #include "core/method/attach.h"
 #include "core/method/equal.h"
 #include "core/method/attempt.h"
@@ -217,14 +217,14 @@ static void add_equals(struct explain_page *page, const struct method *m, const 
     explain_add_words(page, m, preset, is);
     for (int i = 0; (q = equality_at(i)); i++)
         if (equality_applies(q, m, a)) add(page, EXPLAIN_EQUALS, "%s: %s", q->id, q->text);
-    const struct preset *near = method_nearest_preset_but(m, is);
+    const struct preset *near = method_nearest_preset_except(m, is);
     if (near) {
         char *from = xprintf("from %s: ", near->name);
-        add_taken(page, EXPLAIN_EQUALS, from, method_apart(m, &near->method));
+        add_taken(page, EXPLAIN_EQUALS, from, method_difference(m, &near->method));
         free(from);
     }
     add_taken(page, EXPLAIN_EQUALS,
-              is ? "nearest other preset: " : "nearest published method: ", method_nearest_but(m, is));
+              is ? "nearest other preset: " : "nearest published method: ", method_nearest_except(m, is));
 }
 
 /* Of what is no preset itself, what is known of the nearest one. */
@@ -240,7 +240,7 @@ void explain_fill(struct explain_page *out, const struct method *given, const st
     struct method m = *given;
     const struct preset *is = method_preset(&m), *preset = named ? named : is;
     *out = (struct explain_page){ 0 };
-    for (int i = 0; i < m.count; i++) module_normalise(&m.module[i]);
+    for (int i = 0; i < m.count; i++) module_normalize(&m.module[i]);
     out->title = preset ? xprintf("%s: %s", preset->title, preset->paper) : method_text(&m);
     add_about(out, &m, preset);
     for (int i = 0; i < m.count; i++) explain_add_axes(out, &m.module[i], i + 1);

@@ -111,7 +111,7 @@ static int fused_close_prompts(struct method *found, const char *rest, struct bu
     one.module[0].source = SOURCE_FREE;
     one.module[0].from_run = 0;
     one.module[0].init = INIT_DEFAULT;
-    module_normalise(&one.module[0]);
+    module_normalize(&one.module[0]);
     text = method_text(&one);
     buf_printf(b, "%s + ", text);
     free(text);

@@ -21,7 +21,7 @@ static void fill_module(struct store_module *row, const struct method *method, i
                         const struct plan *p, char layers[KEY_TEXT], char **text) {
     struct module own = method->module[i];
     const struct module *m = &own;
-    module_normalise(&own);
+    module_normalize(&own);
     struct method single = { .count = 1, .module = { *m } };
     *text = method_canonical(&single);
     int64_t trained = 0, kept = 0;

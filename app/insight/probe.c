@@ -200,13 +200,13 @@ static int insight_probe_draw(struct probe *p, int share, struct probe_task *k,
                               const struct probe_draw *how, struct err *e) {
     const struct model *m = p->opened.model;
     const struct predictor *run = how->own ? how->own->predictor : p->opened.predictor;
-    int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_longest(&m->arch);
+    int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_max_length(&m->arch);
     if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: contains no examples", k->d->path);
     if (!share)
         return err_set(e, ERR_USAGE, "--rows %lld: must be at least the number of tasks, %d",
                        (long long)how->most, p->tasks);
     int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
-    if (longest > arch_longest(&m->arch)) longest = arch_longest(&m->arch);
+    if (longest > arch_max_length(&m->arch)) longest = arch_max_length(&m->arch);
     dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
     free(pick);
     int rc = put_as_read(p, k, how, e);
@@ -214,7 +214,7 @@ static int insight_probe_draw(struct probe *p, int share, struct probe_task *k,
     const struct opened *config = how->own ? how->own : &p->opened;
     int target = k->t.kind != DATA_TEXT ? 0
                  : config->run          ? config->config.max_target
-                                        : arch_longest(&m->arch);
+                                        : arch_max_length(&m->arch);
     return rc ? rc
               : dataset_encode(k->d, m->tokenizer, (size_t)longest, (size_t)target, m->arch.vocabulary, e);
 }

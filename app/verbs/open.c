@@ -58,5 +58,5 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
 int verb_max_len(const struct opened *o, const struct args *a, int64_t *out, struct err *e) {
     *out = predictor_max_len(o->predictor);
     if (a->max_len) *out = a->max_len;
-    return args_within("max-length", *out, 2, arch_longest(&o->model->arch), e);
+    return args_within("max-length", *out, 2, arch_max_length(&o->model->arch), e);
 }

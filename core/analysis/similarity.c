@@ -36,7 +36,7 @@ void similarity_cosine(const real *a, int n, const real *b, int m, int d, double
 
 /* Columns centred, then everything divided by the greatest magnitude (CKA does not see
  * scale); false when constant. */
-static bool centre(const real *x, int n, int p, real *out) {
+static bool center(const real *x, int n, int p, real *out) {
     double most = 0, scale = 0;
     for (size_t j = 0; j < (size_t)p; j++) {
         double mean = 0;
@@ -76,7 +76,7 @@ static double shared(const real *a, int p, const real *b, int q, int n) {
 double similarity_cka(const real *a, int p, const real *b, int q, int n) {
     double v = NAN;
     real *x = xmalloc((size_t)n * (size_t)p * sizeof *x), *y = xmalloc((size_t)n * (size_t)q * sizeof *y);
-    if (n > 1 && centre(a, n, p, x) && centre(b, n, q, y)) {
+    if (n > 1 && center(a, n, p, x) && center(b, n, q, y)) {
         double own = shared(x, p, x, p, n), other = shared(y, q, y, q, n);
         v = shared(x, p, y, q, n) / sqrt(own * other);
         if (v > 1) v = 1;
@@ -110,7 +110,7 @@ double similarity_cka_debiased(const real *a, int p, const real *b, int q, int n
     double v = NAN;
     size_t all = (size_t)n * (size_t)n;
     real *x = xmalloc((size_t)n * (size_t)p * sizeof *x), *y = xmalloc((size_t)n * (size_t)q * sizeof *y);
-    if (n >= 4 && centre(a, n, p, x) && centre(b, n, q, y)) {
+    if (n >= 4 && center(a, n, p, x) && center(b, n, q, y)) {
         double *k = u_centred(x, p, n), *l = u_centred(y, q, n), own = 0, other = 0, both = 0;
         for (size_t i = 0; i < all; i++) {
             own += k[i] * k[i];

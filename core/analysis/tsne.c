@@ -253,7 +253,7 @@ static void move_points(struct tsne *t, double sum, size_t first, size_t end) {
     }
 }
 
-static void centre(struct tsne *t) {
+static void center(struct tsne *t) {
     for (int a = 0; a < 2; a++) {
         double mean = 0;
         for (int i = 0; i < t->n; i++) mean += (double)t->axis[a][i] / t->n;
@@ -278,7 +278,7 @@ static int end_iteration(struct stepping *s) {
     struct tsne *t = s->t;
     s->moving = false;
     t->iteration++;
-    if (t->iteration % CENTRE == 0) centre(t);
+    if (t->iteration % CENTRE == 0) center(t);
     bool late = s->seconds > 0 && clock_seconds() >= s->until;
     return ++s->run == s->count || late ? 0 : units_of(t->n, s->points);
 }

@@ -51,12 +51,12 @@ double optim_clip(size_t n, real *grad, double most) {
     return norm;
 }
 
-double rate_factor(enum rate_shape shape, uint64_t i, uint64_t warmup, uint64_t total) {
+double lr_schedule_factor(enum lr_schedule shape, uint64_t i, uint64_t warmup, uint64_t total) {
     if (total && warmup >= total) warmup = total - 1;
     if (i < warmup) return (double)i / (double)warmup;
-    if (shape == RATE_CONSTANT) return 1;
+    if (shape == LR_CONSTANT) return 1;
     if (i >= total) return 0;
     double done = (double)(i - warmup) / (double)(total - warmup);
-    return shape == RATE_LINEAR ? (double)(total - i) / (double)(total - warmup)
+    return shape == LR_LINEAR ? (double)(total - i) / (double)(total - warmup)
                                 : 0.5 * (1 + cos(M_PI * done));
 }

@@ -40,10 +40,10 @@ double optim_norm(size_t n, const real *grad);
  * 0 disables.  Returns the norm before clipping. */
 double optim_clip(size_t n, real *grad, double most);
 
-enum rate_shape { RATE_LINEAR, RATE_COSINE, RATE_CONSTANT };
+enum lr_schedule { LR_LINEAR, LR_COSINE, LR_CONSTANT };
 /* Returns the factor of the learning rate at step i (from 0) of `total`: i/warmup during the warm-up, then
  * linear or half a cosine from 1 down to 0 at `total`, or 1.  Like the schedules of transformers, except that
  * a warm-up as long as the run or longer is reduced to total-1 steps, so that a run of one step trains. */
-double rate_factor(enum rate_shape shape, uint64_t i, uint64_t warmup, uint64_t total);
+double lr_schedule_factor(enum lr_schedule shape, uint64_t i, uint64_t warmup, uint64_t total);
 
 #endif

@@ -25,8 +25,8 @@ static bool alike(const struct module *x, const struct module *y) {
     a.last = b.last = 0;
     a.stack = b.stack = STACK_ALL;
     a.site = b.site = SITE_ALL;
-    module_normalise(&a);
-    module_normalise(&b);
+    module_normalize(&a);
+    module_normalize(&b);
     return module_equal(&a, &b);
 }
 
@@ -195,7 +195,7 @@ static int add_modules(struct method *out, const struct assembly *a, const struc
     everywhere.site = SITE_ALL;
     everywhere.first = 1;
     everywhere.last = 0;
-    module_normalise(&everywhere);
+    module_normalize(&everywhere);
     int n = module_spans(&everywhere, &a->m->arch, span), rc = 0;
     bool all = true, decoder = true;
     int first_of_decoder = -1;

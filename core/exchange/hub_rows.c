@@ -178,7 +178,7 @@ int hub_take_prompt(struct hub_reader *r, struct err *e) {
     m.write = TAP_EMBED;
     m.place = after ? PLACE_AFTER_BOS : PLACE_FIRST;
     m.pool = POOL_ROW0; /* with the first token before them, that is row 0 */
-    module_normalise(&m);
+    module_normalize(&m);
     t->used = true;
     piece_add(assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_EMBED, -1), SLOT_OWN, t->values, t->count);
     return 0;

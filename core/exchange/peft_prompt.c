@@ -134,7 +134,7 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     struct module m = module_default(FN_PROMPT);
     if (find_length(in, p, rows, &m, e)) return e->code;
     m.pool = POOL_ROW0;
-    module_normalise(&m);
+    module_normalize(&m);
     rows->used = true;
     struct placed *at = assembly_piece(&in->to, &m, STACK_ENCODER, SUB_EMBED, -1);
     if (p->type == PEFT_MULTITASK && take_product(in, rows, e)) return e->code;

@@ -307,7 +307,7 @@ int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
         .labels = !writes && r->classes > 1 ? r->classes : 0, .label = label,
     };
     if (!rc) {
-        r->out->config.max_len = method_longest(&r->out->config.method, &r->m->arch);
+        r->out->config.max_len = method_max_length(&r->out->config.method, &r->m->arch);
         r->out->predictor = predictor_new(&parts, e);
         rc = r->out->predictor ? 0 : err_prefix(e, "%s", r->bag.path);
     }

@@ -201,6 +201,6 @@ struct hooks attach_hooks(struct attach *a) {
                            attach_reached,
                            a->rows ? hyper_of_rows(m)->passes : 1,
                            joined_rows(m),
-                           method_moved(m),
+                           method_position_shift(m),
                            hook_rows };
 }

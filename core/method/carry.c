@@ -132,7 +132,7 @@ static struct module as_start(const struct module *m) {
     x.init = INIT_DEFAULT;
     x.dropout = 0;
     x.learn = LEARN_BOTH;
-    module_normalise(&x);
+    module_normalize(&x);
     return x;
 }
 

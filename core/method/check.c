@@ -228,7 +228,7 @@ static void check_heads(struct check *c, const struct module *m) {
         ERROR(c, "V42", "a %s per head is not supported: use heads=shared", f->name);
     else if (m->write != TAP_A_HEAD)
         ERROR(c, "V43", "a module per head needs write=a.head, not %s", tap_name(m->write));
-    else if (m->heads == HEADS_FACTORISED && m->read != TAP_A_Q && m->read != TAP_A_HEAD)
+    else if (m->heads == HEADS_FACTORIZED && m->read != TAP_A_Q && m->read != TAP_A_HEAD)
         ERROR(c, "V43",
               "heads=factorised reads each head's part of a.q or a.head, not %s; use heads=free to read a "
               "whole tap",
@@ -448,7 +448,7 @@ static int worse_first(const void *a, const void *b) {
 int method_check(const struct method *given, const struct arch *a, struct finding *out, int room) {
     struct method m = *given;
     struct tensor_info *list;
-    for (int i = 0; i < m.count; i++) module_normalise(&m.module[i]);
+    for (int i = 0; i < m.count; i++) module_normalize(&m.module[i]);
     bool halves = hyper_fit(&m, a);
     struct check c = { .m = &m, .a = a };
     c.tensors = arch_tensors(a, &list);

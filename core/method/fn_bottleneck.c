@@ -17,7 +17,7 @@ static int64_t inner(const struct module *m, const struct arch *a) {
 
 static bool fit_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
     out->rows = inner(m, a);
-    if (m->heads == HEADS_FACTORISED) out->cols = a->head_width;
+    if (m->heads == HEADS_FACTORIZED) out->cols = a->head_width;
     return true;
 }
 
@@ -120,7 +120,7 @@ static node apply(struct tape *t, const struct use *u) {
     node down_b = use_slot(u, SLOT_DOWN_B), up_b = use_slot(u, SLOT_UP_B);
     double s = use_factor(u, &scale);
     if (m->norm_before) x = norm_by(t, u, x, SLOT_BEFORE_W, u->groups);
-    if (m->heads == HEADS_FACTORISED) {
+    if (m->heads == HEADS_FACTORIZED) {
         if (m->read == TAP_A_Q && arch->scale_scores) x = op_scale(t, x, 1 / sqrt(arch->head_width));
         x = op_head_linear(t, x, down, arch->heads);
         if (down_b != NODE_NONE) x = op_bias(t, x, down_b);

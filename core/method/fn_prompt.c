@@ -27,14 +27,14 @@ static bool check(struct check *c, const struct module *m) {
 }
 
 static void advise(struct check *c, const struct module *m) {
-    int longest = c->a->positions ? arch_longest(c->a) : m->size + 3;
+    int max_length = c->a->positions ? arch_max_length(c->a) : m->size + 3;
     if (m->stack == STACK_DECODER)
         ERROR(c, "V14",
               "a prompt in the decoder would shift its targets and is not supported: use stack=encoder");
-    if (m->write == TAP_EMBED_WORDS && m->size + 3 > longest)
+    if (m->write == TAP_EMBED_WORDS && m->size + 3 > max_length)
         ERROR(c, "V19",
               "l = %d prompt rows leave no room for text in the model's %d positions",
-              m->size, longest);
+              m->size, max_length);
     if (m->pool == POOL_ROW0 && !c->a->decoder_layers)
         WARN(c, "V31",
              "the classifier would read a row of the prompt (row 0): use pool=cls to read the first token of "

@@ -45,10 +45,10 @@ static void check_shift(struct check *c, const struct module *m) {
         ERROR(
             c, "V76",
             "shift=yes shifts the learned positions of an encoder, which this model does not have");
-    else if (m->size + 3 > arch_longest(a))
+    else if (m->size + 3 > arch_max_length(a))
         ERROR(c, "V76", "l = %d skipped positions leave no room for text in the model's %d positions",
-              m->size, arch_longest(a));
-    else if (method_moved(c->m) != m->size)
+              m->size, arch_max_length(a));
+    else if (method_position_shift(c->m) != m->size)
         ERROR(
             c, "V76",
             "positions of the text are shifted once: all prefixes with shift=yes must have the same length");
@@ -108,7 +108,7 @@ const struct function function_softmax = {
     .usual = { .size = 16,
                .write = TAP_A_HEAD,
                .comp = COMP_GATED,
-               .heads = HEADS_FACTORISED,
+               .heads = HEADS_FACTORIZED,
                .init = INIT_BERT },
     /* A prompt that maps make keys and values of must tell its places apart from the start. */
     .made_init = INIT_NORMAL,

@@ -23,7 +23,7 @@ void format_comp(const struct module *m, char out[64]) {
 void format_mlp(const struct module *m, char out[64]) {
     struct module usual = *m;
     usual.mid_act = ACT_NONE;
-    module_normalise(&usual);
+    module_normalize(&usual);
     if (m->mid_act == usual.mid_act) snprintf(out, 64, "%d", m->mid);
     else snprintf(out, 64, "%d,%s", m->mid, method_act_name(m->mid_act));
 }
@@ -49,7 +49,7 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     if (source_width(m->source)) {
         usual.source = m->source;
         usual.init = INIT_DEFAULT;
-        module_normalise(&usual);
+        module_normalize(&usual);
     }
     buf_printf(b, "%s(", fn_name(m->fn));
     size_t open = b->size;
@@ -73,7 +73,7 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
 char *format_module(const struct module *m, bool full) {
     struct buf b = BUF_INIT;
     struct module x = *m;
-    module_normalise(&x);
+    module_normalize(&x);
     add_module(&b, &x, full);
     return buf_take(&b);
 }
@@ -92,7 +92,7 @@ static void add_rest(struct buf *b, const struct method *m, bool full) {
 char *method_canonical(const struct method *m) {
     struct method x = *m;
     struct buf b = BUF_INIT;
-    method_normalise(&x);
+    method_normalize(&x);
     for (int i = 0; i < x.count; i++) {
         if (i) buf_puts(&b, " + ");
         add_module(&b, &x.module[i], true);
@@ -157,9 +157,9 @@ char *method_text(const struct method *m) {
         add_head(&b, &x);
         return buf_take(&b);
     }
-    for (int i = 0; i < x.count; i++) module_normalise(&x.module[i]);
+    for (int i = 0; i < x.count; i++) module_normalize(&x.module[i]);
     struct method sorted = x;
-    method_normalise(&sorted);
+    method_normalize(&sorted);
     char *whole = match_run(sorted.module, sorted.count, NULL);
     if (whole) buf_puts(&b, whole);
     else add_parts(&b, &x);

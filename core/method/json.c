@@ -79,7 +79,7 @@ char *method_json(const struct method *m, bool decoder) {
                m->head == METHOD_HEAD_FROZEN ? "frozen" : "trained");
     for (int i = 0; i < m->count; i++) {
         struct module x = m->module[i];
-        module_normalise(&x);
+        module_normalize(&x);
         if (i) buf_putc(&b, ',');
         add_module(&b, &x, decoder);
     }
@@ -217,7 +217,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     if (source_width(m->source) && m->mid == 0)
         return err_set(e, ERR_INPUT, "%s: \"mid\", the inner width of source %s, is missing", where,
                        source_name(m->source));
-    module_normalise(m);
+    module_normalize(m);
     if (insertion >= 0 && strcmp(insertions[insertion], module_insertion(m)))
         return err_set(e, ERR_INPUT,
                        "%s: \"insertion\" is %s, but reading %s and writing %s is %s", where,

@@ -129,7 +129,7 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     m->source = SOURCE_MLP;
     m->mid_act = act;
     m->init = INIT_DEFAULT; /* of such a source; init= comes after */
-    module_normalise(m);
+    module_normalize(m);
     return 0;
 }
 
@@ -148,7 +148,7 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     m->mid = mid;
     if (i == SOURCE_KRONECKER) m->factor = 1;
     if (mid) m->init = INIT_DEFAULT; /* of such a source; init= comes after */
-    module_normalise(m);
+    module_normalize(m);
     return 0;
 }
 
@@ -201,7 +201,7 @@ static int set_site(struct module *m, const char *v, struct err *e) {
     if (i < 0) return ERR_USAGE;
     struct module x = *m;
     x.site = i;
-    module_normalise(&x);
+    module_normalize(&x);
     bool placed = m->write != TAP_NONE || m->target != TARGET_NONE;
     if (placed && x.site != i)
         return err_set(e, ERR_USAGE, "site=%s: %s is not in that sublayer: %s", v,

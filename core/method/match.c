@@ -52,7 +52,7 @@ static void give_mlp(const struct module *run, struct module *base, int n) {
         base[i].mid = run[i].mid;
         base[i].mid_act = run[i].mid_act;
         base[i].init = INIT_DEFAULT;
-        module_normalise(&base[i]);
+        module_normalize(&base[i]);
     }
 }
 
@@ -145,7 +145,7 @@ static bool move(struct call_text *c, struct method *base, const struct module *
             base->module[i] = first;
             base->module[i].read = run[i].read;
             base->module[i].write = run[i].write;
-            module_normalise(&base->module[i]);
+            module_normalize(&base->module[i]);
         }
         bool peft = !strcmp(buf_text(&places), "k+v+ctx+act");
         if (peft) buf_puts(&c->args, "peft");
@@ -175,7 +175,7 @@ static bool with_backbone(struct call_text *c, const struct preset *p, struct me
     if (own == its || own == BACKBONE_COUNT || its == BACKBONE_COUNT) return false;
     if (own == BACKBONE_FROZEN && !networks_on(&p->method)) return false;
     if (!backbone_set(&other, its, true)) return false;
-    method_normalise(&other);
+    method_normalize(&other);
     if (!same_places(&other, run, n)) return false;
     *base = other;
     if (own == BACKBONE_NORMS && its == BACKBONE_FROZEN) match_add(c, "norms", "no", FAR_SWITCH);
@@ -187,7 +187,7 @@ static bool parses_to(const char *text, const struct module *run, int n) {
     struct method m;
     struct err e = ERR_INIT;
     if (method_parse(text, &m, &e) || m.count != n) return false;
-    method_normalise(&m);
+    method_normalize(&m);
     for (int i = 0; i < n; i++)
         if (!module_equal(&m.module[i], &run[i])) return false;
     return true;
@@ -227,12 +227,12 @@ static bool may_name(const struct preset *p, const struct module *run, int n) {
     return match_by_task(run, n) || !match_by_task(own, p->method.count);
 }
 
-/* The call of one preset, or NULL.  `run` is normalised. */
+/* The call of one preset, or NULL.  `run` is normalized. */
 static char *spell(const struct preset *p, const struct module *run, int n, enum far *far) {
     struct method base = p->method;
     struct call_text c = { .far = FAR_SIZE };
     char *text = NULL;
-    method_normalise(&base);
+    method_normalize(&base);
     if (same_places(&base, run, n) || (base.count && (with_backbone(&c, p, &base, run, n) ||
                                                       move(&c, &base, run, n)))) {
         add_fields(&c, run, base.module, n);
@@ -268,7 +268,7 @@ char *match_networks(const struct method *m, struct match *found) {
     char *best = NULL;
     *found = (struct match){ NULL, false };
     if (!networks_on(m)) return NULL;
-    method_normalise(&x);
+    method_normalize(&x);
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
         struct match one;
@@ -293,7 +293,7 @@ char *match_run(const struct module *m, int n, struct match *found) {
     enum far least = FAR_SWITCH;
     if (n == 0) return NULL;
     memcpy(run.module, m, (size_t)n * sizeof *m);
-    method_normalise(&run);
+    method_normalize(&run);
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
         enum far far = FAR_SWITCH;
@@ -318,7 +318,7 @@ const struct preset *method_preset(const struct method *m) {
     if (x.head != METHOD_HEAD_TRAINED) return NULL;
     if (x.count == 0) return networks_on(&x) ? NULL : preset_find("head");
     method_forget_runs(&x); /* the method is the same */
-    method_normalise(&x);
+    method_normalize(&x);
     if (networks_on(&x)) free(match_networks(&x, &found));
     else free(match_run(x.module, x.count, &found));
     return found.sizes_only ? found.preset : NULL;

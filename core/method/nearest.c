@@ -162,9 +162,9 @@ static void other_networks(struct buf *b, const struct method *m, const struct m
                    n->noun);
 }
 
-char *method_nearest(const struct method *m) { return method_nearest_but(m, NULL); }
+char *method_nearest(const struct method *m) { return method_nearest_except(m, NULL); }
 
-/* The nearest of the presets but one, and which modules of m (normalised) stand for its own. */
+/* The nearest of the presets but one, and which modules of m (normalized) stand for its own. */
 static const struct preset *of_presets(const struct method *m, const struct preset *but,
                                        int with[METHOD_MODULES]) {
     const struct preset *best = NULL;
@@ -172,7 +172,7 @@ static const struct preset *of_presets(const struct method *m, const struct pres
     for (int i = 0; i < preset_count(); i++) {
         struct method p = preset_at(i)->method;
         if (p.count == 0 || preset_at(i)->same_as || preset_at(i) == but) continue;
-        method_normalise(&p);
+        method_normalize(&p);
         int d = pair_up(&p, m, partner) + networks_apart(&p, m);
         if (best && d >= least) continue;
         best = preset_at(i);
@@ -183,24 +183,24 @@ static const struct preset *of_presets(const struct method *m, const struct pres
 }
 
 const struct preset *method_nearest_preset(const struct method *m) {
-    return method_nearest_preset_but(m, NULL);
+    return method_nearest_preset_except(m, NULL);
 }
 
-const struct preset *method_nearest_preset_but(const struct method *given, const struct preset *but) {
+const struct preset *method_nearest_preset_except(const struct method *given, const struct preset *but) {
     struct method m = *given;
     int partner[METHOD_MODULES];
-    method_normalise(&m);
+    method_normalize(&m);
     return m.count ? of_presets(&m, but, partner) : NULL;
 }
 
-char *method_nearest_but(const struct method *given, const struct preset *but) {
+char *method_nearest_except(const struct method *given, const struct preset *but) {
     struct method m = *given;
     int best_partner[METHOD_MODULES];
     if (m.count == 0) return NULL;
-    method_normalise(&m);
+    method_normalize(&m);
     const struct preset *best = of_presets(&m, but, best_partner);
     struct method p = best->method;
-    method_normalise(&p);
+    method_normalize(&p);
     struct buf b = BUF_INIT;
     bool taken[METHOD_MODULES] = { false };
     for (int i = 0; i < p.count; i++) {

@@ -163,7 +163,7 @@ static int one_scale(const struct method_item *item, struct err *e) {
 /* ---- a function ---- */
 
 static enum tap usual_read(const struct module *m) {
-    if (m->heads == HEADS_FACTORISED) return TAP_A_Q;
+    if (m->heads == HEADS_FACTORIZED) return TAP_A_Q;
     if (function_of(m)->linear && tap_map_input(m->write) != TAP_NONE) return tap_map_input(m->write);
     if (m->write == TAP_EMBED) return TAP_EMBED;
     return m->write >= TAP_F_RES && m->write <= TAP_F_END ? TAP_F_IN : TAP_A_IN;
@@ -204,7 +204,7 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
     if (m.target == TARGET_TAP && m.write == TAP_NONE)
         return err_set(e, ERR_USAGE, "%s: missing write=: the output of the map", item->name);
     if (m.read == TAP_NONE) m.read = usual_read(&m);
-    module_normalise(&m);
+    module_normalize(&m);
     *out = m;
     return 0;
 }
@@ -242,7 +242,7 @@ static int retarget(struct method *m, const char *value, struct err *e) {
         struct module x = first;
         x.write = f->places[i].tap;
         x.read = function_place_read(f, x.write);
-        module_normalise(&x);
+        module_normalize(&x);
         for (int j = 0; j < m->count; j++)
             if (m->module[j].write == x.write)
                 return err_set(e, ERR_USAGE, "at=%s: %s is repeated", value, word);
@@ -293,7 +293,7 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
         first = x;
         takers++;
         if (key_set(k, x, a->value, e)) return err_prefix(e, "%s", item->name);
-        module_normalise(x);
+        module_normalize(x);
     }
     BUG_IF(!takers);
     return 0;

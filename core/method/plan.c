@@ -435,7 +435,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     p->decoder = a->decoder_layers > 0;
     p->embed_norm = a->embed_norm;
     for (int i = 0; i < m->count; i++) {
-        module_normalise(&p->method.module[i]);
+        module_normalize(&p->method.module[i]);
         add_module(&b, i, list, n);
     }
     projection_plan(&b);
@@ -501,7 +501,7 @@ static void narrow(struct method *m) {
     for (int i = 0; i < m->count; i++) {
         if (hyper_makes_rows(&together, i)) continue; /* its generator goes on */
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
-        module_normalise(&m->module[i]);
+        module_normalize(&m->module[i]);
     }
 }
 

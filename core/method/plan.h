@@ -151,10 +151,10 @@ char *plan_counts_json(const struct plan *p, const struct arch *a);
 enum { PLAN_RATE = 24 };
 void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char out[PLAN_RATE]);
 /* Returns the maximum sequence length of a text with this method: rows of a prompt use positions.
- * (method_longest) */
+ * (method_max_length) */
 /* Returns the number of learned positions by which its prefixes shift the text (shift=yes). */
-int method_moved(const struct method *m);
-int method_longest(const struct method *m, const struct arch *a);
+int method_position_shift(const struct method *m);
+int method_max_length(const struct method *m, const struct arch *a);
 /* Returns the number of rows that its prompts add to a sequence. */
 int method_rows(const struct method *m);
 /* Returns whether only the prologue uses the tensor. */

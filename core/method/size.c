@@ -56,7 +56,7 @@ static double growth(const struct method *m, const struct arch *a, int tasks, si
     return 0;
 }
 
-int method_size_like(struct method *m, const struct method *like, const struct arch *a, int tasks,
+int method_match_size(struct method *m, const struct method *like, const struct arch *a, int tasks,
                      struct size_fit *out, struct err *e) {
     int size = first_size(m);
     if (kept_of(like, a, tasks, &out->target, e) || kept_of(m, a, tasks, &out->stored, e)) return e->code;

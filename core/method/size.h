@@ -10,7 +10,7 @@ struct size_fit {
 /* Sets the sizes of m's modules, in their proportion, so that the number of stored parameters on the model
  * is closest to that of `like`, the smaller of equally close ones. A method without sizes is unchanged.
  * `tasks`: number of tasks of the run. Returns ERR_USAGE if one of the two is invalid on this model. */
-int method_size_like(struct method *m, const struct method *like, const struct arch *a, int tasks,
+int method_match_size(struct method *m, const struct method *like, const struct arch *a, int tasks,
                      struct size_fit *out, struct err *e);
 
 #endif

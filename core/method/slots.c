@@ -34,7 +34,7 @@ int module_spans(const struct module *m, const struct arch *a, struct span out[S
     return n;
 }
 
-int method_moved(const struct method *m) {
+int method_position_shift(const struct method *m) {
     for (int i = 0; i < m->count; i++)
         if (m->module[i].shift) return m->module[i].size;
     return 0;
@@ -49,10 +49,10 @@ int method_rows(const struct method *m) {
     return rows;
 }
 
-int method_longest(const struct method *m, const struct arch *a) {
-    int longest = arch_longest(a);
-    if (a->positions) longest -= method_moved(m) + method_rows(m);
-    return longest < 1 ? 1 : longest;
+int method_max_length(const struct method *m, const struct arch *a) {
+    int n = arch_max_length(a);
+    if (a->positions) n -= method_position_shift(m) + method_rows(m);
+    return n < 1 ? 1 : n;
 }
 
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer) {

@@ -109,7 +109,7 @@ struct module module_default(enum fn fn) {
     m.first = 1;
     m.stack = STACK_ALL;
     m.site = SITE_ALL;
-    module_normalise(&m);
+    module_normalize(&m);
     return m;
 }
 
@@ -169,15 +169,15 @@ static enum tap fixed_read(const struct module *m) {
 }
 
 /* Rows join one stack, at one place; behind the first token that one is still the first. */
-static void normalise_rows(struct module *m) {
+static void normalize_rows(struct module *m) {
     if (m->stack == STACK_ALL) m->stack = STACK_ENCODER;
     if (m->source == SOURCE_SHARED) m->source = SOURCE_FREE;
     if (m->place == PLACE_AFTER_BOS) m->pool = POOL_CLS;
 }
 
-void module_normalise(struct module *m) {
+void module_normalize(struct module *m) {
     leave_out(m);
-    if (function_of(m)->form == FORM_ROWS) normalise_rows(m);
+    if (function_of(m)->form == FORM_ROWS) normalize_rows(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (m->source != SOURCE_KRONECKER) m->factor = m->own_rule = 0;
     else m->init = usual_init(m); /* of other tensors than the factors, which have none */
@@ -268,7 +268,7 @@ void method_order(const struct method *m, int order[METHOD_MODULES]) {
     int left[METHOD_MODULES];
     for (int i = 0; i < m->count; i++) {
         x[i] = m->module[i];
-        module_normalise(&x[i]);
+        module_normalize(&x[i]);
         left[i] = i;
     }
     for (int n = 0, count = m->count; n < m->count; n++) {
@@ -284,13 +284,13 @@ void method_order(const struct method *m, int order[METHOD_MODULES]) {
     }
 }
 
-void method_normalise(struct method *m) {
+void method_normalize(struct method *m) {
     struct module from[METHOD_MODULES];
     int order[METHOD_MODULES];
     method_order(m, order);
     memcpy(from, m->module, (size_t)m->count * sizeof *from);
     for (int n = 0; n < m->count; n++) {
         m->module[n] = from[order[n]];
-        module_normalise(&m->module[n]);
+        module_normalize(&m->module[n]);
     }
 }

@@ -50,7 +50,7 @@ enum comp {
     COMP_GATES,   /* one gate for keys, one for values */
     COMP_COUNT
 };
-enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
+enum head_form { HEADS_SHARED, HEADS_FACTORIZED, HEADS_FREE, HEADS_COUNT };
 /* The source of a slot's value (core/method/sources.h): separate per place, shared by all layers, a network
  * that is dropped after training, separate per task, the method's generator; maps from one prompt per task,
  * which are shared by the tasks, separate per task, or generated (core/method/prompt.h); the method's second
@@ -335,7 +335,7 @@ const char *module_insertion(const struct module *m); /* "sequential", "parallel
 /* Returns a module of this function with default settings. */
 struct module module_default(enum fn fn);
 /* Resets fields that do not apply to the function, so that equivalent modules are equal field by field. */
-void module_normalise(struct module *m);
+void module_normalize(struct module *m);
 bool module_equal(const struct module *a, const struct module *b);
 /* Returns the first module of a function, or NULL. */
 const struct module *method_find(const struct method *m, enum fn fn);
@@ -348,7 +348,7 @@ bool module_takes_site(const struct module *m);
 bool module_is_at(const struct module *m, int stack, int site);
 /* Normalizes modules and sorts those of different taps in the order of the forward pass; modules of one tap
  * keep their order. Equal for equal points. */
-void method_normalise(struct method *m);
+void method_normalize(struct method *m);
 /* Sets order[n] to the index of the module that is at n in the normalized order. */
 void method_order(const struct method *m, int order[METHOD_MODULES]);
 
@@ -401,8 +401,8 @@ char *method_generator_formula(const struct method *m, int generator);
 char *method_nearest(const struct method *m);
 /* Returns this preset. */
 const struct preset *method_nearest_preset(const struct method *m);
-const struct preset *method_nearest_preset_but(const struct method *m, const struct preset *but);
+const struct preset *method_nearest_preset_except(const struct method *m, const struct preset *but);
 /* The same, excluding one preset. */
-char *method_nearest_but(const struct method *m, const struct preset *but);
+char *method_nearest_except(const struct method *m, const struct preset *but);
 
 #endif

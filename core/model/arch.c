@@ -472,7 +472,7 @@ static int arch_read_config(const char *file, json_t *config, struct err *first,
     if (!type) type = get_string(&r, "dtype");
     snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
     snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
-    if (!r.failed && out->positions && arch_longest(out) < 3)
+    if (!r.failed && out->positions && arch_max_length(out) < 3)
         arch_refuse(&r, "max_position_embeddings", "too small", "no input fits");
     json_decref(config);
     if (!r.failed) return 0;
@@ -506,9 +506,9 @@ bool arch_class_is_other(const char *class) {
            strstr(class, "QuestionAnswering");
 }
 
-int arch_longest(const struct arch *a) {
-    int longest = a->positions ? a->positions - a->position_offset : LONGEST_TEXT;
-    return longest < LONGEST_TEXT ? longest : LONGEST_TEXT;
+int arch_max_length(const struct arch *a) {
+    int n = a->positions ? a->positions - a->position_offset : MAX_TEXT_TOKENS;
+    return n < MAX_TEXT_TOKENS ? n : MAX_TEXT_TOKENS;
 }
 
 bool arch_generates(const struct arch *a) { return a->decoder_layers > 0; }

@@ -17,7 +17,7 @@ enum family { FAMILY_BERT, FAMILY_ROBERTA, FAMILY_BART, FAMILY_MBART, FAMILY_T5,
 
 /* Meaning of the outputs of a head: "problem_type" of config.json. */
 enum problem {
-    PROBLEM_UNSAID, PROBLEM_CLASSES,
+    PROBLEM_UNSPECIFIED, PROBLEM_CLASSES,
     PROBLEM_LABELS, /* several labels per text, each with its own sigmoid */
     PROBLEM_SCORES
 };
@@ -75,10 +75,10 @@ char *arch_class(const struct arch *a, const char *end);
 /* Returns the prefix of tensor names in files of models with a head: "bert.", "" for T5. */
 const char *family_prefix(enum family f);
 /* Maximum tokens of a text for any model: attention over all pairs of them takes 1 GiB. */
-enum { LONGEST_TEXT = 16384 };
+enum { MAX_TEXT_TOKENS = 16384 };
 /* Returns the maximum input length in tokens: positions minus those reserved by the family (T5 has no limit),
- * at most LONGEST_TEXT. */
-int arch_longest(const struct arch *a);
+ * at most MAX_TEXT_TOKENS. */
+int arch_max_length(const struct arch *a);
 /* Returns whether the head of a class of transformers, such as "BertForTokenClassification", does not
  * classify texts but tokens, choices or answer spans. */
 bool arch_class_is_other(const char *class);

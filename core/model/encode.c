@@ -54,7 +54,7 @@ static void encode_run(const struct model *m, const struct encoded *x, real **cl
 
 int model_encode_text(const struct model *m, const char *a, const char *b, size_t max_len,
                       struct encoded *out, real **cls, real **mean, struct err *e) {
-    size_t longest = (size_t)arch_longest(&m->arch);
+    size_t longest = (size_t)arch_max_length(&m->arch);
     if (!m->tokenizer)
         return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer; texts cannot be encoded",
                        m->folder);

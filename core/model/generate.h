@@ -15,7 +15,7 @@
 #include "core/model/generate_search.h"
 #include "core/model/model.h"
 
-enum { GENERATE_MOST = LONGEST_TEXT }; /* new tokens, as far as the model's positions allow */
+enum { GENERATE_MOST = MAX_TEXT_TOKENS }; /* new tokens, as far as the model's positions allow */
 
 /* Reads the settings of the folder's generation_config.json, or of config.json without it, and the library's
  * defaults (greedy, 20 new tokens).  Unsupported settings (such as sampling) are reported in `report` (may be

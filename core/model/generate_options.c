@@ -80,7 +80,7 @@ static void read_early(struct options_reading *r, struct generate_options *o) {
 
 /* Lengths in the files include the start token, unless they are called "new". */
 static void read_lengths(struct options_reading *r, struct generate_options *o) {
-    int longest = arch_longest(r->arch);
+    int longest = arch_max_length(r->arch);
     int most = int_of(r, "max_length", 0, 0, INT32_MAX);
     o->max_new = most ? most - 1 : LIBRARY_MOST;
     o->max_new = int_of(r, "max_new_tokens", o->max_new, 1, INT32_MAX);
@@ -172,7 +172,7 @@ int generate_defaults(const struct model *m, struct generate_options *out, struc
 }
 
 int generate_check(const struct model *m, const struct generate_options *o, struct err *e) {
-    int longest = arch_longest(&m->arch);
+    int longest = arch_max_length(&m->arch);
     if (!arch_generates(&m->arch)) return no_decoder(m, e);
     if (o->beams < 1 || o->beams > BEAMS_MOST || 2 * o->beams > m->arch.vocabulary)
         return err_set(e, ERR_USAGE, "beams must be between 1 and %d, and at most half the vocabulary",

@@ -96,7 +96,7 @@ static int fetch(const struct st_file *f, size_t at, void *out, size_t n, struct
 }
 
 /* Describes a file that is not a safetensors file by its first bytes. */
-static int recognise(const struct st_file *f, struct err *e) {
+static int recognize(const struct st_file *f, struct err *e) {
     char head[256];
     size_t n = f->size < sizeof head - 1 ? f->size : sizeof head - 1;
     int rc = fetch(f, 0, head, n, e);
@@ -130,7 +130,7 @@ static void safetensors_thousands(size_t v, char out[32]) { text_thousands((int6
 
 /* Reads and parses the header; sets f->data. */
 static int read_header(struct st_file *f, struct err *e) {
-    int rc = recognise(f, e);
+    int rc = recognize(f, e);
     if (rc) return rc;
     uint64_t length;
     rc = fetch(f, 0, &length, sizeof length, e);

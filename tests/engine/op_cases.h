@@ -502,7 +502,7 @@ static node rmsnorm_run(struct tape *t, struct setup *s, const node *in) {
     (void)s;
     return op_rmsnorm(t, in[0], in[1], in[2], 1e-3);
 }
-static void norm_expect(const struct setup *s, const double *const *in, double *out, bool centre) {
+static void norm_expect(const struct setup *s, const double *const *in, double *out, bool center) {
     int d = s->out_cols;
     for (int i = 0; i < s->out_rows; i++) {
         double mean = 0, var = 0, z[64];
@@ -510,7 +510,7 @@ static void norm_expect(const struct setup *s, const double *const *in, double *
             z[j] = in[0][i * d + j] + (in[1] ? in[1][i * d + j] : 0);
             mean += z[j] / d;
         }
-        if (!centre) mean = 0;
+        if (!center) mean = 0;
         for (int j = 0; j < d; j++) var += (z[j] - mean) * (z[j] - mean) / d;
         for (int j = 0; j < d; j++)
             out[i * d + j] = (z[j] - mean) / sqrt(var + 1e-3) * in[2][block_of(s, i) * d + j] +

@@ -85,27 +85,27 @@ static void test_clip(void **state) {
     assert_true(fabs(optim_norm(4, g) / 1e30 - 1) < 1e-6);
 }
 
-static void rates(enum rate_shape shape, uint64_t warmup, const double *want) {
+static void rates(enum lr_schedule shape, uint64_t warmup, const double *want) {
     for (uint64_t i = 0; i < 10; i++) {
-        double got = rate_factor(shape, i, warmup, 10);
+        double got = lr_schedule_factor(shape, i, warmup, 10);
         if (!(fabs(got - want[i]) < 1e-8)) fail_msg("step %d: %g, not %g", (int)i, got, want[i]);
     }
 }
 
 static void test_rates(void **state) {
     (void)state;
-    rates(RATE_LINEAR, 0, linear_expected);
-    rates(RATE_LINEAR, 4, linear_warm_expected);
-    rates(RATE_COSINE, 3, cosine_expected);
-    rates(RATE_CONSTANT, 3, constant_expected);
+    rates(LR_LINEAR, 0, linear_expected);
+    rates(LR_LINEAR, 4, linear_warm_expected);
+    rates(LR_COSINE, 3, cosine_expected);
+    rates(LR_CONSTANT, 3, constant_expected);
     /* one step, and warm-ups that would never end */
-    for (int shape = 0; shape <= RATE_CONSTANT; shape++) {
-        assert_true(fabs(rate_factor((enum rate_shape)shape, 0, 0, 1) - 1) < 1e-12);
-        assert_true(fabs(rate_factor((enum rate_shape)shape, 0, 1, 1) - 1) < 1e-12);
-        assert_true(fabs(rate_factor((enum rate_shape)shape, 9, 50, 10) - 1) < 1e-12);
-        assert_true(fabs(rate_factor((enum rate_shape)shape, 3, 50, 10) - 3.0 / 9) < 1e-12);
+    for (int shape = 0; shape <= LR_CONSTANT; shape++) {
+        assert_true(fabs(lr_schedule_factor((enum lr_schedule)shape, 0, 0, 1) - 1) < 1e-12);
+        assert_true(fabs(lr_schedule_factor((enum lr_schedule)shape, 0, 1, 1) - 1) < 1e-12);
+        assert_true(fabs(lr_schedule_factor((enum lr_schedule)shape, 9, 50, 10) - 1) < 1e-12);
+        assert_true(fabs(lr_schedule_factor((enum lr_schedule)shape, 3, 50, 10) - 3.0 / 9) < 1e-12);
     }
-    assert_true(rate_factor(RATE_LINEAR, 10, 0, 10) == 0);
+    assert_true(lr_schedule_factor(LR_LINEAR, 10, 0, 10) == 0);
 }
 
 int main(void) {

@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/apart.h"
+#include "core/method/distance.h"
 #include "core/method/equal.h"
 #include "core/method/plan.h"
 #include "tests/method/shapes.h"
@@ -220,11 +220,11 @@ static void distances_are_as_listed(void **state) {
         test_ok(method_parse(from, &a, &e), &e);
         test_ok(method_parse(to, &b, &e), &e);
         int n = (int)strtol(apart, NULL, 10);
-        char *said = method_apart(&a, &b), *back = method_apart(&b, &a),
+        char *said = method_difference(&a, &b), *back = method_difference(&b, &a),
              *want = xprintf("%d %s apart%s", n, n == 1 ? "axis" : "axes", strchr(apart, ':'));
         assert_string_equal(said, want);
         assert_string_equal(back, want);
-        assert_int_equal(method_apart_count(&a, &b), n);
+        assert_int_equal(method_distance(&a, &b), n);
         free(said);
         free(back);
         free(want);
@@ -235,11 +235,11 @@ static void distances_are_as_listed(void **state) {
     struct err e = ERR_INIT;
     test_ok(method_parse("mam", &a, &e), &e);
     test_ok(method_parse("mam(r=3)", &b, &e), &e);
-    char *same = method_apart(&a, &b);
+    char *same = method_difference(&a, &b);
     assert_string_equal(same, "equal on all axes");
     free(same);
     test_ok(method_parse("prefix", &b, &e), &e);
-    same = method_apart(&a, &b);
+    same = method_difference(&a, &b);
     assert_string_equal(same, "with another bottleneck at f.out");
     free(same);
 }

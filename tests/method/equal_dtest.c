@@ -208,7 +208,7 @@ static void free_of_scale(struct method *m) {
     struct method given = *m;
     for (int i = 0; i < m->count; i++)
         if (asked_of(&given, i)) m->module[i].comp = COMP_ADD;
-    method_normalise(m);
+    method_normalize(m);
 }
 
 static void scales_go_into_maps(const struct method *m) {
@@ -306,7 +306,7 @@ static void scales_are_weights(const struct method *m) {
         other.module[i].target = TARGET_TAP;
         other.module[i].write = m->module[i].write == TAP_F_ACT ? TAP_F_OUT : m->module[i].write;
     }
-    method_normalise(&other);
+    method_normalize(&other);
     struct point a = of_method(m, 0.4), b = of_method(&other, 0);
     for (size_t k = 0; k < COUNT_OF(of); k++) {
         int n = places(of[k].tap != TAP_F_ACT, place);
@@ -361,7 +361,7 @@ static void made_values_are_free_ones(const struct method *m) {
         some = some || source_is_generated(other.module[i].source);
     }
     if (!some) without_generators(&other);
-    method_normalise(&other);
+    method_normalize(&other);
     struct point a = of_method(m, 0.3), b = of_method(&other, 0.1);
     carry(a, b);
     sides_are_same(a, b);
@@ -398,7 +398,7 @@ static void a_product_of_ones(const struct method *m) {
     struct method other = *m;
     for (int i = 0; i < m->count; i++)
         if (asked_of(m, i)) other.module[i].source = SOURCE_FREE;
-    method_normalise(&other);
+    method_normalize(&other);
     struct point a = of_method(m, 0.4), b = of_method(&other, 0.1);
     for (int i = 0; i < a.p->tensors; i++) {
         const struct plan_tensor *t = &a.p->tensor[i];
@@ -483,7 +483,7 @@ static void zeros_are_no_identity(const struct method *m) {
     }
     none.count = n;
     if (m->module[m->count - 1].source == SOURCE_PROMPT_GLOBAL) without_generators(&zeros), without_generators(&none);
-    method_normalise(&zeros);
+    method_normalize(&zeros);
     struct point a = of_method(&zeros, 0.3), b;
     for (int i = 0; i < a.p->tensors; i++) {
         const struct plan_tensor *t = &a.p->tensor[i];
@@ -552,7 +552,7 @@ static void shrink(struct method *m) {
         else if (x->mid > 3) x->mid = 3;
         if (module_is_sized(x)) x->size = 2;
     }
-    method_normalise(m);
+    method_normalize(m);
 }
 
 static bool lists_any(const struct method *m) {
@@ -589,7 +589,7 @@ static void what_does_not_hold_is_not_listed(void **state) {
         struct err e = ERR_INIT;
         const struct equality *q;
         test_ok(method_parse(rows[i].text, &m, &e), &e);
-        method_normalise(&m);
+        method_normalize(&m);
         for (int k = 0; (q = equality_at(k)); k++) {
             char *mark = xprintf("%s ", q->id);
             if (strstr(rows[i].ids, mark) && equality_applies(q, &m, &rig.m->arch)) fail_msg("%s lists %s", rows[i].text, q->id);

@@ -111,7 +111,7 @@ static void heads_that_share_a_down_map_are_one_adapter(void **state) {
 
 /* W_q, divided by the root of the head's width (not in T5), and the factor are one
  * down-map. */
-static void a_factorised_head_is_a_free_one_through_the_query_map(void **state) {
+static void a_factorized_head_is_a_free_one_through_the_query_map(void **state) {
     (void)state;
     const struct arch *arch = &rig.m->arch;
     struct place place[PLACES];
@@ -301,7 +301,7 @@ int main(void) {
         cmocka_unit_test(a_scale_goes_into_the_matrices),
         cmocka_unit_test(sequential_linear_is_a_change_of_weights),
         cmocka_unit_test(heads_that_share_a_down_map_are_one_adapter),
-        cmocka_unit_test(a_factorised_head_is_a_free_one_through_the_query_map),
+        cmocka_unit_test(a_factorized_head_is_a_free_one_through_the_query_map),
         cmocka_unit_test(a_scale_is_a_rate_of_the_up_map),
         cmocka_unit_test(a_scale_of_one_is_none),
         cmocka_unit_test(a_lora_in_the_ffn_is_no_adapter_beside_it),

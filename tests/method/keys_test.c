@@ -45,7 +45,7 @@ static void comes_back(const struct module *m, const char *field) {
     for (size_t i = 0; i < COUNT_OF(form); i++) {
         if (method_parse(form[i], &back, &e)) fail_msg("%s: %s: %s", field, form[i], e.text);
         if (back.count != 1) fail_msg("%s: %s", field, form[i]);
-        module_normalise(&back.module[0]);
+        module_normalize(&back.module[0]);
         if (!module_equal(&back.module[0], m)) fail_msg("%s does not come back from %s", field, form[i]);
         free(form[i]);
     }
@@ -64,7 +64,7 @@ static void a_row_is_all_that_a_field_needs(void **state) {
             for (int value = k->kind == KEY_WHOLE ? k->least : k->first; value < values; value++) {
                 struct module m = usual;
                 key_choose(k, &m, value);
-                module_normalise(&m);
+                module_normalize(&m);
                 if (key_number(k, &m) != value || (k->words == source_names && m.mid)) continue;
                 if (k->words == tap_names || k->words == target_names) continue; /* a place decides others */
                 if (module_equal(&m, &usual) != key_same(k, &m, &usual)) fail_msg("%s is not compared", k->name);
@@ -80,7 +80,7 @@ static int files_that_name(const char *member) {
     static const char *const files[] = {
         "core/method/keys.c", "core/method/space.c", "core/method/format.c", "core/method/json.c",
         "core/method/parse.c", "core/method/match.c", "core/method/nearest.c", "core/method/check.c",
-        "core/method/apart.c", "views/compose.c", "views/compose_choose.c", "views/compose_edit.c",
+        "core/method/distance.c", "views/compose.c", "views/compose_choose.c", "views/compose_edit.c",
         "views/compose_draw.c", "views/compose_sweep.c"
     };
     int found = 0;

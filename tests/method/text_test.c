@@ -290,8 +290,8 @@ static void ten_thousand_come_back(void **state) {
             free(again);
         }
         struct method x = back, y = m;
-        method_normalise(&x);
-        method_normalise(&y);
+        method_normalize(&x);
+        method_normalize(&y);
         assert_int_equal(x.count, y.count);
         assert_int_equal(x.head, y.head);
         for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
@@ -337,7 +337,7 @@ static void decimal_comma_changes_nothing(void **state) {
 
 /* ---- presets and recognition ---- */
 
-static void presets_are_named_and_recognised(void **state) {
+static void presets_are_named_and_recognized(void **state) {
     (void)state;
     static const char *const names[] = {
         "full", "head", "bitfit", "adapter-houlsby", "adapter-pfeiffer", "prefix", "prefix-mlp",
@@ -423,14 +423,14 @@ static void a_presets_networks_are_changed(void **state) {
     refused("pha + hyper(tap=x)", "tap=x");
 }
 
-static void recognised(const char *text, const char *name) {
+static void recognized(const char *text, const char *name) {
     struct method m = parsed(text);
     const struct preset *p = method_preset(&m);
     if (!name) {
         if (p) fail_msg("%s taken for %s", text, p->name);
         return;
     }
-    if (!p) fail_msg("%s not recognised", text);
+    if (!p) fail_msg("%s not recognized", text);
     assert_string_equal(p->name, name);
 }
 
@@ -454,8 +454,8 @@ static void backbones_are_words_of_presets(void **state) {
     assert_written("prefix(backbone=norms)", "ln-tuning + prefix");
     struct method canonical = parsed("hyperprompt-sep(backbone=norms)"); /* in the canonical order: a plan's is the same */
     assert_int_equal(canonical.module[0].target, TARGET_NORMS);
-    recognised("hyperprompt-sep(l=3,b=7)", "hyperprompt-sep");
-    recognised("hyperprompt-sep(backbone=norms)", NULL);
+    recognized("hyperprompt-sep(l=3,b=7)", "hyperprompt-sep");
+    recognized("hyperprompt-sep(backbone=norms)", NULL);
     refused("lora(backbone=norm)", "did you mean norms");
     refused("head(backbone=full)", "frozen");
     refused("shared-ft(backbone=norms)", "full(target=norms), full and head");
@@ -464,17 +464,17 @@ static void backbones_are_words_of_presets(void **state) {
 
 static void recognition_looks_past_sizes(void **state) {
     (void)state;
-    recognised("lora(r=64,s=1)", "lora");
-    recognised("mam(l=30,r=512,s=4)", "mam");
-    recognised("prefix(mlp=100)", "prefix-mlp");
-    recognised("scaled-parallel-adapter(r=3,s=7) + prefix(l=2)", "mam");
-    recognised("lora(dropout=0.1)", "lora");
-    recognised("lora(layers=1-2)", NULL);
-    recognised("lora(at=q)", NULL);
-    recognised("linear(r=8;write=a.q,s=2)+linear(r=4;write=a.v,s=2)", NULL);
-    recognised("parallel-adapter-ffn(s=4)", NULL);
-    recognised("lora + head(frozen)", NULL);
-    recognised("bias(target=norms)", NULL);
+    recognized("lora(r=64,s=1)", "lora");
+    recognized("mam(l=30,r=512,s=4)", "mam");
+    recognized("prefix(mlp=100)", "prefix-mlp");
+    recognized("scaled-parallel-adapter(r=3,s=7) + prefix(l=2)", "mam");
+    recognized("lora(dropout=0.1)", "lora");
+    recognized("lora(layers=1-2)", NULL);
+    recognized("lora(at=q)", NULL);
+    recognized("linear(r=8;write=a.q,s=2)+linear(r=4;write=a.v,s=2)", NULL);
+    recognized("parallel-adapter-ffn(s=4)", NULL);
+    recognized("lora + head(frozen)", NULL);
+    recognized("bias(target=norms)", NULL);
 }
 
 static void nearest(const char *text, const char *phrase) {
@@ -576,7 +576,7 @@ int main(void) {
         cmocka_unit_test(ten_thousand_come_back),
         cmocka_unit_test(mangled_texts_are_no_danger),
         cmocka_unit_test(decimal_comma_changes_nothing),
-        cmocka_unit_test(presets_are_named_and_recognised),
+        cmocka_unit_test(presets_are_named_and_recognized),
         cmocka_unit_test(other_words_keep_the_first_name),
         cmocka_unit_test(backbones_are_words_of_presets),
         cmocka_unit_test(a_presets_networks_are_changed),

@@ -79,7 +79,7 @@ static void test_bert_fields(void **state) {
     assert_int_equal(a.family, FAMILY_BERT);
     assert_int_equal(a.head_width, 64);
     assert_int_equal(a.act, ACT_GELU);
-    assert_int_equal(arch_longest(&a), 512);
+    assert_int_equal(arch_max_length(&a), 512);
     assert_true(a.biases && a.embed_norm && a.scale_scores && a.pooler);
     assert_false(a.pre_norm || a.rms_norm || a.gated || a.embed_scale);
     assert_true(a.norm_eps == 1e-12 && a.dropout == 0.1);
@@ -89,7 +89,7 @@ static void test_bert_fields(void **state) {
 
     read_ok(ROBERTA_BASE, &a, NULL);
     assert_int_equal(a.position_offset, 2);
-    assert_int_equal(arch_longest(&a), 512);
+    assert_int_equal(arch_max_length(&a), 512);
     arch_release(&a);
 }
 
@@ -98,9 +98,9 @@ static void test_longest_text(void **state) {
     (void)state;
     struct arch a;
     read_ok(T5_SMALL, &a, NULL);
-    assert_int_equal(arch_longest(&a), LONGEST_TEXT);
+    assert_int_equal(arch_max_length(&a), MAX_TEXT_TOKENS);
     a.positions = 1 << 20;
-    assert_int_equal(arch_longest(&a), LONGEST_TEXT);
+    assert_int_equal(arch_max_length(&a), MAX_TEXT_TOKENS);
     arch_release(&a);
 }
 

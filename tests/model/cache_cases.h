@@ -47,7 +47,7 @@ static int32_t draw(const struct bench *b, uint64_t i) {
 
 /* Tokens of a source, as many as the rows of a prompt leave positions for. */
 static int length_of(const struct bench *b, int source) {
-    int longest = b->p ? method_longest(&b->p->method, &b->m->arch) : LONGEST;
+    int longest = b->p ? method_max_length(&b->p->method, &b->m->arch) : LONGEST;
     return source_length[source] < longest ? source_length[source] : longest;
 }
 

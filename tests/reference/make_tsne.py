@@ -91,8 +91,8 @@ def main():
     add("purity", np.mean(label[neighbours(x, "cosine")] == label[:, None]))
     plane = x @ np.sin(np.arange(128).reshape(64, 2) * 1.1)
     add("preservation", preservation(x * (1 + 0.1 * np.sin(np.arange(64))), plane))  # no equal distances
-    centre = np.array([x[label == c].mean(0) for c in range(10)])
-    add("centroids", *pairwise_distances(centre, metric="cosine")[0])
+    center = np.array([x[label == c].mean(0) for c in range(10)])
+    add("centroids", *pairwise_distances(center, metric="cosine")[0])
     add("cka", cka(x[:, :32], x[:, 32:]))
     add("cka.wide", cka(x[:20, :40], x[:20, 24:]))
     add("order", *[int(i) for i in leaves_list(linkage(pdist(x[:60], "cosine"), "average"))])

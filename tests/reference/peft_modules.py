@@ -77,7 +77,7 @@ class PrefixAttention(nn.Module):
 
 
 class PfeifferOutput(nn.Module):
-    """The FFN's output sublayer with an adapter on its normalised sum."""
+    """The FFN's output sublayer with an adapter on its normalized sum."""
 
     def __init__(self, own, size):
         super().__init__()

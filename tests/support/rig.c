@@ -104,7 +104,7 @@ static int head_losses(struct rig *r, struct attach *a, struct forward *f, node 
 struct batch rig_batch(struct rig *r, const struct plan *p) {
     const struct batch *from = &r->fixture.batch;
     struct batch b = *from;
-    int most = p ? method_longest(&p->method, &r->m->arch) : from->tokens;
+    int most = p ? method_max_length(&p->method, &r->m->arch) : from->tokens;
     size_t room = (size_t)from->tokens + 1;
     b.start = arena_keep(r->arena, ((size_t)b.rows + 1) * sizeof *b.start);
     b.ids = arena_keep(r->arena, room * sizeof *b.ids);

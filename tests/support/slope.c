@@ -97,7 +97,7 @@ void slope_check(struct rig *r, const char *text) {
 static int check_module(struct rig *r, struct module m) {
     struct finding f;
     struct method one = {.count = 1};
-    module_normalise(&m);
+    module_normalize(&m);
     one.module[0] = m;
     if (method_check(&one, &r->m->arch, &f, 1) && f.level == LEVEL_ERROR) return 0;
     char *text = method_canonical(&one);

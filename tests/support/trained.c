@@ -246,7 +246,7 @@ void fixture_task_open(struct fixture_task *t, const struct fixture *f) {
     t->task.train = (struct dataset){ .path = t->task.name, .kind = DATA_CLASSES,
                                       .classes = classes, .rows = rows, .row = row,
                                       .start = start, .ids = b->ids, .types = types };
-    t->task.train.max_len = (size_t)arch_longest(&f->model->arch);
+    t->task.train.max_len = (size_t)arch_max_length(&f->model->arch);
     t->task.class_name = xcalloc((size_t)classes, sizeof *t->task.class_name);
     for (int i = 0; i < classes; i++) t->task.class_name[i] = xprintf("%d", i);
 }

@@ -12,7 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/shelf.h"
-#include "core/method/untouched.h"
+#include "core/method/frozen_layers.h"
 #include "core/train/run/frozen.h"
 #include "core/train/run/state.h"
 #include "tests/support/mixed.h"
@@ -409,14 +409,14 @@ static void who_shares_how_much(void **state) {
         const struct arch *a = &mixed[rows[i].of].model->arch;
         struct err e = ERR_INIT;
         struct method m;
-        char why[UNTOUCHED_WHY] = "";
+        char why[FROZEN_LAYERS_REASON] = "";
         const char *const names[] = { "a", "b" };
         const int outputs[] = { rows[i].of == T5 ? 0 : 2, rows[i].of == T5 ? 0 : 2 };
         const struct plan_tasks tasks = { 2, names, outputs, NULL };
         test_ok(method_parse(rows[i].method, &m, &e), &e);
         struct plan *p = plan_new_tasks(&m, a, &tasks, &e);
         if (!p) fail_msg("%s: %s", rows[i].method, e.text);
-        int layers = method_untouched(p, a, why);
+        int layers = method_frozen_layers(p, a, why);
         if (layers != rows[i].layers) fail_msg("%s: %d layers", rows[i].method, layers);
         if (rows[i].why && !strstr(why, rows[i].why)) fail_msg("%s: %s", rows[i].method, why);
         plan_free(p);

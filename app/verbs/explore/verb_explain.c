@@ -8,7 +8,7 @@
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/method/apart.h"
+#include "core/method/distance.h"
 #include "core/method/plan.h"
 #include "core/model/model.h"
 #include "views/explain.h"
@@ -47,7 +47,7 @@ static int beside_text(const struct args *a, const struct method *m, char **out,
     *out = NULL;
     if (!other) return 0;
     int rc = method_parse(other, &b, e);
-    if (!rc) *out = method_apart(m, &b);
+    if (!rc) *out = method_difference(m, &b);
     return rc;
 }
 

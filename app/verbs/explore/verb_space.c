@@ -488,7 +488,7 @@ int verb_encode(const struct args *a, struct err *e) {
     struct model *m = model_load(verb_model(a), e);
     if (!m) return e->code;
     bool json = a->json, vectors = json && !a->flag;
-    int64_t longest = arch_longest(&m->arch);
+    int64_t longest = arch_max_length(&m->arch);
     int rc = a->max_len ? args_within("max-length", a->max_len, 2, longest, e) : 0;
     if (a->max_len) longest = a->max_len;
     struct encoded x;

@@ -160,9 +160,11 @@ int verb_generate(const struct args *a, struct err *e) {
     if (!rc && !from.model->tokenizer)
         rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", from.model->folder);
     if (!rc) rc = verb_generate_options(a, from.model, &o, e);
-    int64_t max_len = rc ? 0 : from.run ? predictor_max_len(from.predictor) : arch_longest(&from.model->arch);
+    int64_t max_len = rc         ? 0
+                      : from.run ? predictor_max_len(from.predictor)
+                                 : arch_max_length(&from.model->arch);
     if (a->max_len) max_len = a->max_len;
-    if (!rc) rc = args_within("max-length", max_len, 2, arch_longest(&from.model->arch), e);
+    if (!rc) rc = args_within("max-length", max_len, 2, arch_max_length(&from.model->arch), e);
     if (!rc) rc = input_open(&in, a, opened_reader(&from), e);
     if (!rc)
         rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary,

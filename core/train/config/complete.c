@@ -25,17 +25,17 @@
 /* ---- model and task together ---- */
 
 int run_max_len(const struct run_config *c, const struct model *m) {
-    int longest = method_longest(&c->method, &m->arch);
+    int longest = method_max_length(&c->method, &m->arch);
     const struct stages *s = config_stages(c);
     for (int k = 0; s && k < s->count; k++) {
-        int own = method_longest(&s->stage[k].method, &m->arch);
+        int own = method_max_length(&s->stage[k].method, &m->arch);
         if (own < longest) longest = own;
     }
     return c->max_len < longest ? c->max_len : longest;
 }
 
 int run_max_target(const struct run_config *c, const struct model *m) {
-    int longest = arch_longest(&m->arch);
+    int longest = arch_max_length(&m->arch);
     return c->max_target < longest ? c->max_target : longest;
 }
 

@@ -510,7 +510,7 @@ bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *p
         out->loss = support_slope(&w, s, at, slope, false);
         descend(&w, at,
                 clip_of(&w, slope) *
-                    rate_factor(RATE_LINEAR, (uint64_t)s, ((uint64_t)steps + 9) / 10, (uint64_t)steps),
+                    lr_schedule_factor(LR_LINEAR, (uint64_t)s, ((uint64_t)steps + 9) / 10, (uint64_t)steps),
                 slope);
         out->steps = s + 1;
         sum += out->loss * rows;

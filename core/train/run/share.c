@@ -5,7 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/untouched.h"
+#include "core/method/frozen_layers.h"
 
 static struct frozen *share_add(struct run *r, int layers, const struct dataset *d) {
     struct frozen *f = frozen_new(r->m, layers, d, r->c.cache_limit);
@@ -37,9 +37,9 @@ static char *share_text(const struct run *r, int layers, const char *why) {
 }
 
 void share_init(struct run *r) {
-    char why[UNTOUCHED_WHY];
+    char why[FROZEN_LAYERS_REASON];
     if (!r->c.share_frozen) return;
-    int layers = method_untouched(r->plan, &r->m->arch, why);
+    int layers = method_frozen_layers(r->plan, &r->m->arch, why);
     char *text = share_text(r, layers, why);
     run_say(r, text);
     free(text);

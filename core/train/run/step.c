@@ -117,14 +117,14 @@ static void prologue_backward(struct run *r) {
 
 /* Returns the learning rate of the current step. */
 static double step_rate(const struct run *r) {
-    static const enum rate_shape shape[] = {
-        [SCHEDULE_LINEAR] = RATE_LINEAR,
-        [SCHEDULE_COSINE] = RATE_COSINE,
-        [SCHEDULE_CONSTANT] = RATE_CONSTANT,
+    static const enum lr_schedule shape[] = {
+        [SCHEDULE_LINEAR] = LR_LINEAR,
+        [SCHEDULE_COSINE] = LR_COSINE,
+        [SCHEDULE_CONSTANT] = LR_CONSTANT,
     };
     const struct stage_span *s = &r->stages.span;
     int64_t warmup = config_warmup_steps(&r->c, s->steps);
-    return s->lr * rate_factor(shape[r->c.schedule], (uint64_t)(r->step - s->first), (uint64_t)warmup,
+    return s->lr * lr_schedule_factor(shape[r->c.schedule], (uint64_t)(r->step - s->first), (uint64_t)warmup,
                                (uint64_t)s->steps);
 }
 

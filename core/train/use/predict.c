@@ -212,7 +212,7 @@ static int open_model(struct predictor *p, struct err *e) {
     if (!p->several && head_other(&m->arch, m->head_rows))
         return err_set(e, ERR_INPUT, "%s/config.json: the head %s; petri predicts one score", m->folder,
                        head_other(&m->arch, m->head_rows));
-    p->max_len = arch_longest(&m->arch);
+    p->max_len = arch_max_length(&m->arch);
     bool scores = m->head_rows == 1 && !p->several;
     predict_take_tasks(p, &(struct checkpoint_task){ .gold = scores ? DATA_REGRESSION : DATA_CLASSES }, 1);
     if (!scores) {
@@ -244,7 +244,7 @@ static int predict_open_words(struct predictor *p, struct err *e) {
                        "%s: the model has no masked language modeling head (cls.predictions.\u2026); use "
                        "petri pretrain or petri train --form masked to train one",
                        m->folder);
-    p->max_len = arch_longest(&m->arch);
+    p->max_len = arch_max_length(&m->arch);
     predict_take_tasks(p, &(struct checkpoint_task){ .gold = DATA_MASKED }, 1);
     p->plan = plan_new(&preset_find("head")->method, &m->arch, PLAN_WORDS, e);
     if (!p->plan || predict_allocate(p, e)) return e->code;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/method/apart.h"
+#include "core/method/distance.h"
 #include "core/method/keys.h"
 #include "core/method/plan.h"
 #include "tests/support/test.h"
@@ -41,7 +41,7 @@ static void it_is_compared_and_left_out(void **state) {
     assert_false(module_equal(&a.module[0], &b.module[0]));
     struct module m = module_default(FN_SCALE); /* a function without a rank has no spin */
     m.spin = 3;
-    module_normalise(&m);
+    module_normalize(&m);
     assert_int_equal(m.spin, 0);
 }
 
