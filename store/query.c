@@ -168,6 +168,7 @@ void store_runs_release(struct store_runs *l) {
 #define NOT_TAGGED(names) "NOT EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name IN (" names "))"
 #define UNASKED NOT_TAGGED("'" STORE_LESSON_TAG "','" STORE_DRAW_TAG "'")
 static const char *listed_among(const struct store_list *list, const struct filter *f) {
+    if (list->all) return list->trash ? "r.trashed IS NOT NULL" : "r.trashed IS NULL";
     if (list->trash) return f->draws ? "r.trashed IS NOT NULL"
                                      : "r.trashed IS NOT NULL AND " NOT_TAGGED("'" STORE_DRAW_TAG "'");
     return f->lessons ? "r.trashed IS NULL"

@@ -399,6 +399,7 @@ struct store_list {
                            "task=reviews acc>0.8 word" */
     const char *sort;   /* NULL: newest first.  A column or metric, '-' before it: descending */
     bool trash;         /* the trash instead of the other runs */
+    bool all;           /* lessons' runs and draws too, whatever the filter */
     bool mark;          /* runs excluded by the filter are listed too, and marked (unfit) */
     int64_t limit, offset; /* limit 0: all */
 };

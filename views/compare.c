@@ -116,7 +116,7 @@ static void compare_taught(struct ui *ui, const int64_t *run, int runs, struct e
 /* Runs with the group's runs alone. */
 static void to_runs(struct ui *ui, struct effect *out) {
     const struct compare_group *g = compare_at_cursor(&ui->compare);
-    if (g) runs_show_only(ui, g->run, g->runs, out);
+    if (g) runs_show_only(ui, g->run, g->runs, g->name, out);
 }
 
 /* A group's curve is clicked: the cursor goes to the group; where it is, to its runs. */

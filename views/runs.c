@@ -23,6 +23,7 @@ void runs_release(struct ui *ui) {
     free(v->order);
     free(v->marked);
     free(v->chosen);
+    free(v->only.run);
     free(v->group);
     free(v->member);
     free(v->counted);
@@ -217,13 +218,14 @@ void runs_changed(struct runs_view *v) {
     v->order = xrealloc(v->order, (size_t)v->rows + 1, sizeof *v->order);
     v->shown = 0;
     for (int i = 0; i < v->rows; i++)
-        if (!*v->filter || !v->row[i].unfit) v->order[v->shown++] = i;
+        if (runs_are_listed(v, &v->row[i])) v->order[v->shown++] = i;
     choose_columns(v);
     qsort_r(v->order, (size_t)v->shown, sizeof *v->order, by_order, v);
     for (int i = 0; i < v->shown; i++)
         if (v->cursor_id && v->row[v->order[i]].id == v->cursor_id) v->cursor = i;
     v->cursor = ui_into(v->cursor, v->shown - 1);
     keep_marks(v);
+    if (v->only.runs) runs_count_seeds(v);
     runs_find_groups(v);
     const struct run_row *row = runs_at_cursor(v);
     v->cursor_id = row ? row->id : 0;
@@ -281,66 +283,9 @@ int runs_choose(struct runs_view *v, bool marked, struct effect *out) {
     return n;
 }
 
-/* Appends a value as a filter reads it: in the quotes that it does not hold, in pieces where it holds
- * both. */
-static void add_quoted(struct buf *b, const char *text) {
-    if (!strpbrk(text, " '\"")) buf_puts(b, text);
-    else
-        while (*text) {
-            char quote = strchr(text, '"') && (*text == '"' || !strchr(text, '\'')) ? '\'' : '"',
-                 stop[] = { quote, '\0' };
-            size_t n = strcspn(text, stop);
-            buf_printf(b, "%c%.*s%c", quote, (int)n, text, quote);
-            text += n;
-        }
-}
-
-static void filter_cell(struct runs_view *v) {
-    const struct run_row *row = runs_at_cursor(v);
-    const char *task = runs_column_at(v, v->column).task; /* runs that were trained on it */
-    char text[256];
-    if (!row || (!task && !runs_cell_value(row, v->column, text))) return;
-    struct buf word = BUF_INIT;
-    buf_printf(&word, "%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column],
-               task ? "~" : "=");
-    add_quoted(&word, task ? task : text);
-    size_t n = strlen(v->filter);
-    if (n + word.size < sizeof v->filter) memcpy(v->filter + n, word.data, word.size + 1);
-    buf_release(&word);
-}
-
 static void move_column(struct runs_view *v, int by) {
     v->column = v->place[ui_into(place_of(v, v->column) + by, v->places - 1)];
     runs_show_column(v);
-}
-
-void runs_set_filter(struct runs_view *v, const char *text, struct effect *out) {
-    snprintf(v->filter, sizeof v->filter, "%.127s", text);
-    *v->filter_error = 0;
-    out->kind = EFFECT_FILTER;
-    runs_changed(v);
-}
-
-void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
-    struct runs_view *v = &ui->runs;
-    size_t at = (size_t)snprintf(v->filter, sizeof v->filter, "id=");
-    int shown = 0;
-    for (; shown < runs; shown++) {
-        char one[32];
-        size_t n = (size_t)snprintf(one, sizeof one, "%s%lld", shown ? "," : "", (long long)run[shown]);
-        if (at + n >= sizeof v->filter) break;
-        memcpy(v->filter + at, one, n + 1);
-        at += n;
-    }
-    if (shown < runs)
-        ui_say(ui, SAY_WARNING, "filter too long: limited to the first %d of %d runs", shown, runs);
-    *v->filter_error = 0;
-    v->trash = false;
-    v->marks = 0;
-    v->cursor = v->top = 0;
-    v->cursor_id = runs ? run[0] : 0;
-    out->kind = EFFECT_FILTER;
-    ui_show(ui, SCREEN_RUNS);
 }
 
 void runs_sort(struct runs_view *v, int column) {
@@ -370,23 +315,18 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
         v->reverse = !v->reverse;
         runs_changed(v);
         break;
-    case REQ_FILTER_CELL:
-        filter_cell(v);
-        out->kind = EFFECT_FILTER;
-        break;
-    case REQ_FILTER_CLEAR: runs_set_filter(v, "", out); break;
+    case REQ_FILTER_CELL: runs_filter_cell(ui, out); break;
+    case REQ_FILTER_CLEAR: runs_list_all(v, out); break;
     case REQ_TASKS:
         v->by_task = !v->by_task;
         out->kind = EFFECT_BY_TASK;
         runs_changed(v);
         break;
-    case REQ_SEARCH:
-        prompt_open(&ui->prompt, "/", v->filter, false);
-        ui->use = USE_FILTER;
-        break;
+    case REQ_SEARCH: runs_filter_open(ui); break;
     case REQ_BACK:
         if (v->marks) v->marks = 0;
         else if (*v->filter) runs_set_filter(v, "", out);
+        else if (v->only.runs) runs_list_all(v, out);
         else return false;
         break;
     default:

@@ -1,7 +1,8 @@
 /* State of Runs: the table of all runs.  Rows and strings belong to the app; order, filter, marks and cursor
  * to the view.
  *
- * In runs.c, runs_keep.c, runs_columns.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c. */
+ * In runs.c, runs_filter.c, runs_keep.c, runs_columns.c, runs_tasks.c and runs_groups.c; drawn in
+ * runs_draw.c. */
 #ifndef VIEWS_RUNS_H
 #define VIEWS_RUNS_H
 
@@ -79,7 +80,15 @@ enum {
     COL_CURVE,
     COL_COUNT /* then one column per task */
 };
-enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
+enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9, RUNS_FILTER = 128, RUNS_PAST = 16 };
+
+/* The only runs that are listed, opened from another screen or from a group; none: all runs. */
+struct runs_only {
+    int64_t *run;             /* ids, owned, sorted */
+    int runs;
+    int seeds;                /* distinct seeds of those that are listed */
+    char what[200];           /* their description: "lora(r=2)" */
+};
 
 /* Runs with the same value of a column, and comparable best values. */
 struct runs_group {
@@ -125,7 +134,11 @@ struct runs_view {
     int groups, group_cursor, group_top;
     int purging;              /* runs of the open question, in chosen[] */
     char purged[128];         /* description of the deletion */
-    char filter[128];         /* as the command line's; a change is an EFFECT_FILTER */
+    struct runs_only only;    /* a change is an EFFECT_FILTER */
+    char filter[RUNS_FILTER]; /* as the command line's; a change is an EFFECT_FILTER */
+    char before[RUNS_FILTER]; /* the filter when its prompt was opened */
+    char past[RUNS_PAST][RUNS_FILTER]; /* earlier filters, the newest last */
+    int pasts, past_at;       /* past_at: the one in the prompt, pasts: none */
 };
 
 /* Recomputes the order after a change of rows, sort or filter; the cursor stays on its run. */

@@ -145,7 +145,7 @@ static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r
 }
 
 static void empty(const struct ui *ui, struct canvas *c, struct rect r) {
-    const char *says = *ui->runs.filter ? "no runs match the filter; F clears it"
+    const char *says = *ui->runs.filter || ui->runs.only.runs ? "no runs match the filter; F clears it"
                        : ui->runs.trash ? "the trash is empty; V returns to the runs"
                                         : "no runs yet: press 1 to compose a method, Enter there to train it";
     canvas_fit(c, r.x + 3, r.y + 3, r.w - 4, INK_DIM, says);
@@ -183,6 +183,7 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
         buf_printf(out, "filter: %s", v->filter_error);
         return;
     }
+    if (v->only.runs) runs_only_words(v, out);
     if (*v->filter) buf_printf(out, "filter: %s   %d/%d   ", v->filter, v->shown, v->rows);
     if (v->grouped) {
         runs_groups_readout(v, out);
@@ -197,7 +198,7 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     if (*flag) buf_printf(out, "\u2691 #%lld %s", (long long)row->id, flag);
-    else if (row && !*v->filter && !v->marks) {
+    else if (row && !*v->filter && !v->marks && !v->only.runs) {
         buf_printf(out, "#%lld  %s%s%s", (long long)row->id, row->name ? row->name : "",
                    row->name ? "   " : "", row->method);
         if (row->tags) buf_printf(out, "   tags: %s", row->tags);
@@ -224,13 +225,14 @@ static int marked(const struct ui *ui, const int64_t **ids) {
 
 static void runs_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
     (void)run, (void)runs;
+    ui->runs.only.runs = 0;
     runs_set_filter(&ui->runs, "tag=lesson", out);
     ui_show(ui, SCREEN_RUNS);
 }
 
 static void runs_draw_pictured(const struct ui *ui, struct buf *out) {
     const struct runs_view *v = &ui->runs;
-    buf_printf(out, "%s%s", v->trash ? "trash " : "", v->filter);
+    buf_printf(out, "%s%s%s", v->trash ? "trash " : "", v->only.runs ? v->only.what : "", v->filter);
     if (v->grouped) buf_printf(out, " by %s", runs_column_name[v->group_by]);
 }
 
@@ -275,8 +277,9 @@ static const enum request runs_draw_keys[] = {
     REQ_PRESETS, REQ_NONE
 };
 
+/* The filter in words of a shell; restricted runs by their ids. */
 static void runs_draw_printed(const struct ui *ui, struct buf *out) {
-    char *filter = xstrdup(ui->runs.filter), *rest = filter, *word;
+    char *filter = runs_filter_text(&ui->runs), *rest = filter, *word;
     buf_puts(out, "runs");
     while ((word = strsep(&rest, " "))) {
         if (!*word) continue;
@@ -288,8 +291,10 @@ static void runs_draw_printed(const struct ui *ui, struct buf *out) {
 }
 
 static void runs_draw_rendered(const struct ui *ui, struct buf *out) {
-    text_shell_option(out, "filter", ui->runs.filter);
+    char *filter = runs_filter_text(&ui->runs);
+    text_shell_option(out, "filter", filter);
     if (ui->runs.trash) buf_puts(out, " --trash");
+    free(filter);
 }
 
 const struct screen screen_runs = {

@@ -121,14 +121,25 @@ void runs_find_groups(struct runs_view *v) {
     ui_in_sight(&v->group_top, v->group_cursor, v->page);
 }
 
+/* "lora(r=2)", "seed 2"; with the task where the groups are of several. */
+static struct phrase group_name(const struct runs_view *v, const struct runs_group *g) {
+    bool alone = v->group_by == COL_METHOD || v->group_by == COL_TASK || v->group_by == COL_NAME;
+    struct phrase name = alone ? phrase("%s", g->value)
+                               : phrase("%s %s", runs_column_name[v->group_by], g->value);
+    const char *task = row_of(v, g)->task;
+    bool tasks = false;
+    for (int i = 0; i < v->groups; i++) tasks = tasks || strcmp(row_of(v, &v->group[i])->task, task) != 0;
+    if (tasks && v->group_by != COL_TASK) phrase_add(&name, " on %s", task);
+    return name;
+}
+
 static void open_group(struct ui *ui, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (!v->groups) return;
     const struct runs_group *g = &v->group[v->group_cursor];
     int64_t *run = xcalloc((size_t)g->runs, sizeof *run);
     for (int i = 0; i < g->runs; i++) run[i] = v->row[v->member[g->first + i]].id;
-    v->grouped = false;
-    runs_show_only(ui, run, g->runs, out);
+    runs_show_only(ui, run, g->runs, group_name(v, g).text, out);
     free(run);
 }
 

@@ -1,4 +1,4 @@
-/* Runs: names, pins, tags, notes, and deleting for good what lies in the trash (runs.h). */
+/* Runs: names, pins, tags, notes, and permanent deletion of runs in the trash (runs.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-/* Of the run under the cursor its tags are changed; to several that are marked tags are added. */
+/* Edits the tags of the run under the cursor, or adds tags to several marked runs. */
 static void ask_tags(struct ui *ui) {
     struct runs_view *v = &ui->runs;
     const struct run_row *row = runs_at_cursor(v);
@@ -91,7 +91,7 @@ void runs_saved_picked(struct ui *ui, struct effect *out) {
     snprintf(out->text, sizeof out->text, "%s", item->name);
 }
 
-/* ---- for good ---- */
+/* ---- permanent deletion ---- */
 
 void runs_purge(struct ui *ui, struct effect *out) {
     struct runs_view *v = &ui->runs;
@@ -123,7 +123,7 @@ void runs_purge_ask(struct ui *ui, int runs, const char *what) {
     ui->use = USE_PURGE;
 }
 
-/* The number typed is the first answer, y the second. */
+/* The typed number is the first answer, y the second. */
 void runs_purge_typed(struct ui *ui, const char *text) {
     int64_t typed;
     if (!text_to_int(text, &typed) || typed != ui->runs.purging) {

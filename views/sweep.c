@@ -242,13 +242,16 @@ static void sweep_to_runs(struct ui *ui, struct effect *out) {
                                       ? &v->page.worth[v->worth]
                                       : NULL;
     int64_t *run = NULL;
+    struct phrase what = phrase("sweep %lld", (long long)v->page.id);
+    if (w && w->level) phrase_add(&what, ": %s=%s", w->axis, w->level);
+    else if (tile >= 0) phrase_add(&what, ": %s", v->page.tile[tile].name);
     for (int i = 0; i < v->page.tiles; i++) {
         const struct sweep_tile *t = &v->page.tile[i];
         bool mine = w ? !w->level || !strcmp(t->axis[w->axis_at] ? t->axis[w->axis_at] : "none", w->level)
                       : i == tile;
         if (mine) add_runs(t, &run, &n);
     }
-    if (n) runs_show_only(ui, run, n, out);
+    if (n) runs_show_only(ui, run, n, what.text, out);
     else
         ui_say(ui, SAY_INFO, "%s",
                tile >= 0 && v->page.tile[tile].reason ? v->page.tile[tile].reason : "no runs here yet");

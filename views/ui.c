@@ -302,15 +302,15 @@ static void prompt_changed(struct ui *ui, struct effect *out) {
 static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out) {
     if (ui->use == USE_FILES && data_files_press(ui, p, out)) return;
     if (ui->use == USE_COMMAND && ui_palette_press(ui, p)) return;
+    if (ui->use == USE_FILTER && runs_filter_press(ui, p, out)) return;
     enum prompt_result r = prompt_press(&ui->prompt, p);
-    if (r == PROMPT_CANCELLED && (ui->use == USE_FILTER || ui->use == USE_SEARCH))
-        prompt_set(&ui->prompt, "");
+    if (r == PROMPT_CANCELLED && ui->use == USE_SEARCH) prompt_set(&ui->prompt, "");
     if (r == PROMPT_COMPLETE && ui->use == USE_COMMAND) ui_palette_take(ui);
-    if (r == PROMPT_CHANGED || r == PROMPT_CANCELLED) prompt_changed(ui, out);
-    if (r != PROMPT_DONE) return;
-    if (ui->use == USE_FILTER) {
-        if (*ui->runs.filter_error) ui_say(ui, SAY_ERROR, "filter: %s", ui->runs.filter_error);
-    } else if (ui->use == USE_COMMAND) {
+    if (ui->use == USE_FILTER && (r == PROMPT_DONE || r == PROMPT_CANCELLED))
+        runs_filter_done(ui, r == PROMPT_CANCELLED, out);
+    else if (r == PROMPT_CHANGED || r == PROMPT_CANCELLED) prompt_changed(ui, out);
+    if (r != PROMPT_DONE || ui->use == USE_FILTER) return;
+    if (ui->use == USE_COMMAND) {
         ui_command(ui, ui->prompt.text, out);
     } else if (ui->use == USE_SWEEP || ui->use == USE_MORE) {
         sweep_typed(ui, ui->prompt.text, ui->use == USE_MORE, out);

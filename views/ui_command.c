@@ -126,11 +126,12 @@ static void compare_named(struct ui *ui, const char *rest, struct effect *out) {
 /* ":runs task=reviews" filters as the command line does; alone it shows them all. */
 static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
     struct runs_view *v = &ui->runs;
-    if (!*rest && !*v->filter) return;
+    if (!*rest && !*v->filter && !v->only.runs) return;
     if (strlen(rest) >= sizeof v->filter) {
         ui_say(ui, SAY_ERROR, "filter too long: at most %zu bytes", sizeof v->filter - 1);
         return;
     }
+    v->only.runs = 0;
     runs_set_filter(v, rest, out);
 }
 

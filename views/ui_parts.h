@@ -169,17 +169,32 @@ void runs_columns_typed(struct ui *ui, const char *text, struct effect *out);
 /* Stores the marked runs if `marked`, else or without any the run under the cursor, in out; returns the
  * number. */
 int runs_choose(struct runs_view *v, bool marked, struct effect *out);
+void runs_saved_picked(struct ui *ui, struct effect *out); /* from the list of saved filters */
 /* runs_keep.c: pins, tags, notes and names, and the typed text; permanent deletion: the request, the typed
  * number, the answer to the last question. */
-void runs_saved_picked(struct ui *ui, struct effect *out); /* from the list of saved filters */
 bool runs_keep_request(struct ui *ui, enum request r, struct effect *out);
 void runs_keep_typed(struct ui *ui, const char *text, struct effect *out);
 void runs_purge(struct ui *ui, struct effect *out);
 void runs_purge_typed(struct ui *ui, const char *text);
 void runs_purge_answer(struct ui *ui, uint32_t code, struct effect *out);
-/* Set a filter and notify the app; set the filter that only these runs match. */
+/* runs_filter.c: return whether a run matches the filter; set a filter and notify the app; remove all
+ * restrictions; list only these runs, with a description, on Runs; add the value under the cursor to the
+ * filter. */
+bool runs_are_listed(const struct runs_view *v, const struct run_row *r);
 void runs_set_filter(struct runs_view *v, const char *text, struct effect *out);
-void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out);
+void runs_list_all(struct runs_view *v, struct effect *out);
+void runs_show_only(struct ui *ui, const int64_t *run, int runs, const char *what, struct effect *out);
+void runs_filter_cell(struct ui *ui, struct effect *out);
+/* Count the seeds of the restricted runs; append "lora(r=2), 3 seeds"; return the filter of the command line
+ * that lists the same runs (caller frees). */
+void runs_count_seeds(struct runs_view *v);
+void runs_only_words(const struct runs_view *v, struct buf *out);
+char *runs_filter_text(const struct runs_view *v);
+/* The prompt of the filter: opens it empty; handles Up and Down, which show earlier filters (false: another
+ * press); ends it, canceled: with the filter from before. */
+void runs_filter_open(struct ui *ui);
+bool runs_filter_press(struct ui *ui, const struct press *p, struct effect *out);
+void runs_filter_done(struct ui *ui, bool canceled, struct effect *out);
 /* Opens Map or Heatmap, for the run under the cursor if there is one. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 /* The width that remains for method and task together, and the width that they should have. */

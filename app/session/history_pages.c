@@ -70,14 +70,16 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
  * reported. */
 static int list_rows(struct store *s, struct history_rows *d, struct err *e) {
     struct err why = ERR_INIT;
-    int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter, .mark = true },
-                        &d->stored, &why);
+    struct store_list list = { .trash = d->trash, .all = d->all, .filter = d->filter, .mark = true };
+    int rc = store_list(s, &list, &d->stored, &why);
     if (rc != ERR_USAGE) {
         if (rc) *e = why;
         return rc;
     }
     memcpy(d->error, why.text, strlen(why.text) + 1);
-    return store_list(s, &(struct store_list){ .trash = d->trash }, &d->stored, e);
+    list.filter = NULL;
+    list.mark = false;
+    return store_list(s, &list, &d->stored, e);
 }
 
 /* Collects the results of the runs' tasks. */
@@ -96,10 +98,11 @@ static int add_tasks(struct store *s, struct history_rows *d, struct result_cach
     return rc;
 }
 
-int history_rows_read(struct store *s, bool trash, const char *filter, struct result_cache *tasks,
+int history_rows_read(struct store *s, bool trash, bool all, const char *filter, struct result_cache *tasks,
                      struct history_rows **out, struct err *e) {
     struct history_rows *d = xcalloc(1, sizeof *d);
     d->trash = trash;
+    d->all = all;
     d->filter = xstrdup(filter ? filter : "");
     int rc = list_rows(s, d, e);
     if (rc) {

@@ -11,7 +11,7 @@
 
 /* The rows of Runs: run_row points into `stored`. */
 struct history_rows {
-    bool trash;
+    bool trash, all; /* all: lessons' runs and draws too, as requested */
     char *filter;    /* as requested */
     char error[900]; /* error of the filter; "": none */
     struct store_runs stored;
@@ -23,9 +23,10 @@ struct history_rows {
     double *curves; /* of all rows; NULL: not requested */
     char (*keys)[65]; /* storage of the rows' evidence keys */
 };
-/* Reads all runs and flags those that do not match the filter (NULL: all match).  tasks: also read the
- * results of the tasks of multi-task runs; NULL: do not. */
-int history_rows_read(struct store *s, bool trash, const char *filter, struct result_cache *tasks,
+/* Reads all runs and flags those that do not match the filter (NULL: all match).  all: with the runs of
+ * lessons and draws, whatever the filter.  tasks: also read the results of the tasks of multi-task runs;
+ * NULL: do not. */
+int history_rows_read(struct store *s, bool trash, bool all, const char *filter, struct result_cache *tasks,
                       struct history_rows **out, struct err *e);
 void history_rows_free(struct history_rows *r); /* NULL is ignored */
 

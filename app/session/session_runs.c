@@ -13,12 +13,13 @@
 /* ---- the list ---- */
 
 /* The flags in `number`. */
-enum { ROWS_TRASH = 1, ROWS_BY_TASK = 2, ROWS_DISK = 4 /* the bytes of each run's files */, ROWS_CURVE = 8 };
+enum { ROWS_TRASH = 1, ROWS_BY_TASK = 2, ROWS_DISK = 4 /* the bytes of each run's files */, ROWS_CURVE = 8,
+       ROWS_ALL = 16 };
 
 static int read_rows(struct background_work *w) {
     bool disk = w->number & ROWS_DISK, curve = w->number & ROWS_CURVE;
     struct history_rows *r = NULL;
-    int rc = history_rows_read(w->store, w->number & ROWS_TRASH, w->text,
+    int rc = history_rows_read(w->store, w->number & ROWS_TRASH, w->number & ROWS_ALL, w->text,
                                w->number & ROWS_BY_TASK ? &w->room->tasks : NULL, &r, &w->e);
     if (!rc) rc = run_keys_fill(&w->room->keys, w->store, &r->stored, r->row, &r->keys, &w->e);
     if (!rc && (disk || curve))
@@ -30,7 +31,9 @@ static int read_rows(struct background_work *w) {
 static void take_rows(struct session *s, struct background_work *w) {
     struct runs_view *v = &s->ui.runs;
     struct history_rows *r = w->made;
-    if (!r || r->trash != v->trash || strcmp(r->filter, v->filter) || (v->by_task && !r->results))
+    bool all = v->only.runs > 0;
+    if (!r || r->trash != v->trash || r->all != all || strcmp(r->filter, v->filter) ||
+        (v->by_task && !r->results))
         return; /* requested again in the meantime */
     bool news = strcmp(v->filter_error, r->error) != 0;
     memcpy(v->filter_error, r->error, sizeof v->filter_error);
@@ -40,7 +43,7 @@ static void take_rows(struct session *s, struct background_work *w) {
     s->runs.rows = r;
     v->row = r->row;
     v->rows = r->rows;
-    if (!r->trash) s->ui.total_runs = r->rows;
+    if (!r->trash && !r->all) s->ui.total_runs = r->rows;
 }
 
 static void drop_rows(struct background_work *w) { history_rows_free(w->made); }
@@ -53,7 +56,8 @@ void session__ask_runs(struct session *s) {
     const struct runs_view *v = &s->ui.runs;
     struct background_work *w = work_new(&rows_work, NULL, 0, v->filter);
     w->number = (v->trash ? ROWS_TRASH : 0) | (v->by_task ? ROWS_BY_TASK : 0) |
-                (v->visible[COL_DISK] ? ROWS_DISK : 0) | (v->visible[COL_CURVE] ? ROWS_CURVE : 0);
+                (v->visible[COL_DISK] ? ROWS_DISK : 0) | (v->visible[COL_CURVE] ? ROWS_CURVE : 0) |
+                (v->only.runs ? ROWS_ALL : 0);
     background_do(s->background, w);
 }
 

@@ -60,7 +60,7 @@ static int look(struct store *s, int64_t long_run, struct bench_history_time out
     ui_init(&ui, GLYPHS_BRAILLE, COLOURS_256);
     ui_resize(&ui, 200, 60);
     double from = clock_thread_seconds();
-    int rc = history_rows_read(s, false, "", NULL, &rows, e);
+    int rc = history_rows_read(s, false, false, "", NULL, &rows, e);
     if (!rc) {
         ui.runs.row = rows->row;
         ui.runs.rows = rows->rows;
@@ -71,7 +71,7 @@ static int look(struct store *s, int64_t long_run, struct bench_history_time out
         runs_changed(&ui.runs);
         out[1].seconds = seconds_since(from);
         from = clock_thread_seconds();
-        rc = history_rows_read(s, false, "method=lora* lr>0.002 best>0.6", NULL, &fit, e);
+        rc = history_rows_read(s, false, false, "method=lora* lr>0.002 best>0.6", NULL, &fit, e);
         out[2].seconds = seconds_since(from);
     }
     if (!rc) {

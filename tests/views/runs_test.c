@@ -118,6 +118,90 @@ static void filters(void **state) {
     ui_release(&ui);
 }
 
+/* The prompt opens empty and offers earlier filters; Esc leaves the filter as it was. */
+static void filters_are_remembered(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "/task=a");
+    scene_press(&ui, PRESS_ENTER);
+    type(&ui, "/task=b");
+    scene_press(&ui, PRESS_ENTER);
+    type(&ui, "/");
+    assert_string_equal(ui.prompt.text, "");
+    assert_string_equal(ui.runs.filter, "task=b"); /* until something is typed */
+    assert_true(scene_shows(&ui, "earlier"));
+    scene_press(&ui, PRESS_UP);
+    scene_press(&ui, PRESS_UP);
+    scene_press(&ui, PRESS_UP);
+    assert_string_equal(ui.prompt.text, "task=a");
+    assert_string_equal(ui.runs.filter, "task=a");
+    scene_press(&ui, PRESS_DOWN);
+    assert_string_equal(ui.prompt.text, "task=b");
+    type(&ui, "c");
+    assert_string_equal(ui.runs.filter, "task=bc");
+    assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_FILTER);
+    assert_string_equal(ui.runs.filter, "task=b");
+    type(&ui, "/");
+    scene_press(&ui, PRESS_ENTER);
+    assert_string_equal(ui.runs.filter, "task=b");
+    type(&ui, "/");
+    scene_press(&ui, PRESS_UP);
+    scene_press(&ui, PRESS_CTRL('u'));
+    scene_press(&ui, PRESS_ENTER);
+    assert_string_equal(ui.runs.filter, "");
+    for (int i = 0; i < 2 * RUNS_PAST; i++) {
+        char text[24];
+        snprintf(text, sizeof text, "/lr<%d", i);
+        type(&ui, text);
+        scene_press(&ui, PRESS_ENTER);
+    }
+    assert_int_equal(ui.runs.pasts, RUNS_PAST);
+    assert_string_equal(ui.runs.past[0], "lr<16");
+    ui_release(&ui);
+}
+
+/* Hundreds of runs opened from a cell: all are listed, under their name, and a filter narrows them. */
+static void runs_of_a_cell_have_a_name(void **state) {
+    (void)state;
+    enum { DRAWS = 300 };
+    static struct run_row rows[DRAWS + 1];
+    int64_t draw[DRAWS];
+    struct ui ui;
+    struct effect x = {0};
+    open(&ui);
+    for (int i = 0; i <= DRAWS; i++) {
+        rows[i] = scene_rows[1];
+        rows[i].id = i + 1;
+        rows[i].seed = (uint64_t)i;
+        if (i < DRAWS) draw[i] = DRAWS - i;
+    }
+    ui.runs.row = rows;
+    ui.runs.rows = DRAWS + 1;
+    ui_changed(&ui);
+    ui_show(&ui, SCREEN_SWEEP);
+    runs_show_only(&ui, draw, DRAWS, "sweep 2: lora(r=2)", &x);
+    assert_int_equal(x.kind, EFFECT_FILTER);
+    assert_int_equal(ui.screen, SCREEN_RUNS);
+    assert_int_equal(ui.runs.shown, DRAWS);
+    assert_string_equal(ui.runs.filter, "");
+    assert_true(scene_shows(&ui, "sweep 2: lora(r=2), 300 seeds"));
+    type(&ui, "/seed=7");
+    for (int i = 0; i <= DRAWS; i++) rows[i].unfit = rows[i].seed != 7;
+    scene_press(&ui, PRESS_ENTER);
+    ui_changed(&ui);
+    assert_int_equal(ui.runs.shown, 1);
+    assert_true(scene_shows(&ui, "filter: seed=7"));
+    char *text = runs_filter_text(&ui.runs);
+    assert_non_null(strstr(text, "299,300 seed=7"));
+    free(text);
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.runs.shown, DRAWS);
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.runs.shown, DRAWS + 1);
+    ui_release(&ui);
+}
+
 static void marks_go_with_trash(void **state) {
     (void)state;
     struct ui ui;
@@ -474,7 +558,10 @@ int main(void) {
         cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(unlike_bests_stand_apart),
         cmocka_unit_test(tasks_have_columns),
         cmocka_unit_test(the_cursor_stays_on_its_run),
-        cmocka_unit_test(filters),                     cmocka_unit_test(marks_go_with_trash),
+        cmocka_unit_test(filters),
+        cmocka_unit_test(filters_are_remembered),
+        cmocka_unit_test(runs_of_a_cell_have_a_name),
+        cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),
         cmocka_unit_test(runs_go_on_where_they_can),   cmocka_unit_test(reasons_are_whole),
         cmocka_unit_test(pins_tags_and_notes),

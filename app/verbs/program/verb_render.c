@@ -90,7 +90,7 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
         return err_set(e, ERR_USAGE, "--filter: too long: at most %zu bytes fit on the screen",
                        sizeof v->filter - 1);
     snprintf(v->filter, sizeof v->filter, "%s", filter);
-    int rc = history_rows_read(store, v->trash, filter, NULL, &s->runs, e);
+    int rc = history_rows_read(store, v->trash, false, filter, NULL, &s->runs, e);
     if (!rc && *s->runs->error) rc = err_set(e, ERR_USAGE, "--filter: %s", s->runs->error);
     if (!rc) rc = store_columns(store, &columns, e);
     if (rc) return rc;

@@ -426,7 +426,7 @@ static void sweeps_by_keys(void **state) {
     await("4 of 4 runs", true);
     assert_int_equal(run_count(), 4);
     type("Enter"); /* a cell's runs */
-    await("filter: id=", true);
+    await("sweep 1: ", true);
     type("5");
     await("4 of 4 runs", true);
     type("+");
