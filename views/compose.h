@@ -97,7 +97,7 @@ struct compose_view {
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0: unknown */
-    struct config_rows_facts
+    struct config_data_facts
         rows[RUN_TASKS]; /* of each task, as far as known; pointers belong to the app */
     char unread[240];            /* the error of reading the data set; "": none, or not read yet */
     double row_tokens, row_targets; /* mean length of a truncated example; 0: unknown */

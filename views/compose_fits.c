@@ -24,13 +24,13 @@ int compose_fits(const struct compose_view *v, const struct run_config *c, struc
     int tasks = known ? config_task_count(c) : 0;
     if (!v->arch || compose_mismatch(v)) return 0; /* said otherwise */
     for (f.tasks = 0; f.tasks < tasks; f.tasks++) {
-        struct config_rows_facts *x = &f.of[f.tasks];
+        struct config_data_facts *x = &f.of[f.tasks];
         *x = v->rows[f.tasks];
         x->name = c->tasks ? config_task_name(c, f.tasks) : v->task ? v->task : "the task";
-        if (v->texts) x->gold = DATA_TEXT;
+        if (v->texts) x->label_kind = DATA_TEXT;
         if (!x->classes) x->dev = v->dev_rows > 0;
-        if (c->eval_rows && x->split[1].rows > c->eval_rows)
-            x->split[1].rows = (int)c->eval_rows; /* so many are drawn */
+        if (c->eval_rows && x->split[1].examples > c->eval_rows)
+            x->split[1].examples = (int)c->eval_rows; /* so many are drawn */
     }
     return config_fits(c, &f, e);
 }

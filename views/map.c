@@ -37,10 +37,10 @@ int32_t *map_labels(const struct map_view *v, int panel) {
     int32_t *out = xcalloc((size_t)d->n + 1, sizeof *out);
     const int32_t *predicted = d->panel[panel].predicted;
     for (int i = 0; i < d->n; i++) {
-        if (v->colour == MAP_BY_LABEL) out[i] = d->gold[i];
+        if (v->colour == MAP_BY_LABEL) out[i] = d->label[i];
         else if (v->colour == MAP_BY_TASK) out[i] = d->of_task[i];
-        else if (!predicted || (v->colour == MAP_BY_RIGHT && d->gold[i] < 0)) out[i] = -1;
-        else out[i] = v->colour == MAP_BY_PREDICTION ? predicted[i] : predicted[i] != d->gold[i];
+        else if (!predicted || (v->colour == MAP_BY_RIGHT && d->label[i] < 0)) out[i] = -1;
+        else out[i] = v->colour == MAP_BY_PREDICTION ? predicted[i] : predicted[i] != d->label[i];
     }
     return out;
 }
@@ -194,7 +194,7 @@ static void next_wrong(struct ui *ui, int by) {
     int at = map_focus(v), from = v->chosen < 0 ? 0 : v->chosen;
     const int32_t *predicted = d->panel[at].predicted;
     for (int k = 1; predicted && k <= d->n; k++) {
-        int i = ((from + by * k) % d->n + d->n) % d->n, class = d->gold[i];
+        int i = ((from + by * k) % d->n + d->n) % d->n, class = d->label[i];
         if (class < 0 || predicted[i] == class) continue;
         int32_t *labels;
         struct scatter_data points = map_points_of(v, at, &labels);

@@ -48,7 +48,7 @@ struct map_panel {
 struct map_data {
     int n;
     const char *const *text;   /* n */
-    const int32_t *gold;       /* n; -1 without */
+    const int32_t *label;       /* n; -1 without */
     int classes;
     const char *const *class_name;
     const char *rows;          /* "400 of 2,538 dev rows"; NULL */

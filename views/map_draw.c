@@ -160,7 +160,7 @@ static const char *map_draw_name_of(const struct map_data *d, int class) {
 static void put_classes(const struct map_view *v, int panel, struct buf *b) {
     const struct map_data *d = &v->data;
     const int32_t *predicted = d->panel[panel].predicted;
-    buf_puts(b, map_draw_name_of(d, d->gold[v->chosen]));
+    buf_puts(b, map_draw_name_of(d, d->label[v->chosen]));
     if (predicted) buf_printf(b, " \u2192 %s", map_draw_name_of(d, predicted[v->chosen]));
 }
 
@@ -170,7 +170,7 @@ static void put_neighbours(const struct map_view *v, int panel, int most, struct
     for (int k = 0; near && k < most; k++) {
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
-        buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", map_draw_name_of(d, d->gold[i]));
+        buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", map_draw_name_of(d, d->label[i]));
     }
 }
 
@@ -208,8 +208,8 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     for (int k = 0; k < MAP_NEIGHBOURS && r.h > 0; k++) {
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
-        map_draw_wrapped(c, &r, d->gold[i] == d->gold[v->chosen] ? INK_TEXT : INK_WARN,
-                         phrase("%.60s  %.300s", map_draw_name_of(d, d->gold[i]), d->text[i]).text, 2);
+        map_draw_wrapped(c, &r, d->label[i] == d->label[v->chosen] ? INK_TEXT : INK_WARN,
+                         phrase("%.60s  %.300s", map_draw_name_of(d, d->label[i]), d->text[i]).text, 2);
     }
 }
 

@@ -32,7 +32,7 @@ void outfile_guard_reads(struct outfile_guard *g, const char *path) {
 void outfile_guard_run(struct outfile_guard *g, const struct run_config *c) {
     outfile_guard_reads(g, c->model_folder);
     for (int i = 0; i < config_task_count(c); i++) {
-        const struct run_config *rows = config_rows_of(c, i);
+        const struct run_config *rows = config_data_of(c, i);
         outfile_guard_reads(g, rows->train_file);
         outfile_guard_reads(g, rows->dev_file);
     }

@@ -18,15 +18,15 @@ int export_hf(struct store *s, int64_t run, const char *task, const char *model,
         struct task t;
         struct err ignored = ERR_INIT;
         bool probe = !task_open(&t, &source, &ignored);
-        size_t rows = probe ? t.train.rows : 0;
-        if (rows > PROBE) t.train.rows = PROBE;
+        size_t rows = probe ? t.train.examples : 0;
+        if (rows > PROBE) t.train.examples = PROBE;
         bool encoded = probe && !dataset_encode(&t.train, o.model->tokenizer,
                                                 (size_t)predictor_max_len(o.predictor), 0,
                                                 o.model->arch.vocabulary, &ignored);
         rc = predictor_export(o.predictor, folder, half, encoded ? &t.train : NULL, crew, worst, e);
         if (!encoded) *worst = NAN;
         if (probe) {
-            t.train.rows = rows;
+            t.train.examples = rows;
             task_release(&t);
         }
     }

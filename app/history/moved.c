@@ -67,7 +67,7 @@ void moved_rows(struct run_config *c, const char *history, struct buf *notes) {
     char *base[BASES] = { xstrdup("."), moved_folder_of(history), program,
                           program ? file_join(program, "..") : NULL };
     for (int i = 0; i < config_task_count(c); i++) {
-        struct run_config *of = config_rows(c, i);
+        struct run_config *of = config_data(c, i);
         char *was = of->train_file ? xstrdup(of->train_file) : NULL;
         bool train = moved_follow(&of->train_file, of->train_sha256, base, notes);
         bool one = of->train_file && of->dev_file && !strcmp(was, of->dev_file); /* reported once */

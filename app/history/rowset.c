@@ -49,19 +49,19 @@ void rowset_of(struct rowset *r, const struct dataset *const *d, const char *con
     struct sha256 *h = sha256_start();
     size_t all = 0;
     BUG_IF(tasks > ROWSET_TASKS);
-    for (int t = 0; t < tasks; t++) all += d[t]->rows;
+    for (int t = 0; t < tasks; t++) all += d[t]->examples;
     *r = (struct rowset){ .tasks = tasks };
     rowset_make_room(r, (int)all);
     for (int t = 0; t < tasks; t++) {
         r->task[t] = xstrdup(task[t]);
         int first = r->classes;
         for (int c = 0; c < d[t]->classes; c++) add_class(r, t, d[t]->class_name[c]);
-        for (size_t i = 0; i < d[t]->rows; i++) {
-            const struct dataset_row *row = &d[t]->row[i];
+        for (size_t i = 0; i < d[t]->examples; i++) {
+            const struct example *row = &d[t]->example[i];
             char numbers[64];
             int at = r->n++;
             r->of_task[at] = t;
-            r->label[at] = row->gold && row->label >= 0 ? first + row->label : -1;
+            r->label[at] = row->labeled && row->label >= 0 ? first + row->label : -1;
             r->row[at] = (int64_t)row->id + 1;
             r->a[at] = text_string(row->a, row->a_size);
             r->b[at] = row->b ? text_string(row->b, row->b_size) : NULL;

@@ -410,8 +410,8 @@ static bool train_rows(const struct store_run *run, const struct run_config *c, 
         int at = 0;
         while (at < run->reports && !text_starts(run->report[at], start)) at++;
         if (at < run->reports) report_read(run->report[at], &f);
-        rows[i] = f.rows;
-        known = known && f.rows;
+        rows[i] = f.examples;
+        known = known && f.examples;
         report_facts_release(&f);
         free(start);
     }

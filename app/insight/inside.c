@@ -101,7 +101,7 @@ static int inside_open_sides(struct inside *s, const struct insight_subject *wha
 /* Returns whether all selected tasks have a validation set. */
 static bool have_dev(const struct opened *u, const struct own_tasks *t) {
     for (int i = 0; i < t->count; i++)
-        if (!config_has_dev(config_rows_of(&u->config, t->task[i]))) return false;
+        if (!config_has_dev(config_data_of(&u->config, t->task[i]))) return false;
     return t->count || config_has_dev(&u->config);
 }
 

@@ -14,7 +14,7 @@ struct shared_rows {
     atomic_int refs;
     int n, classes, tasks;
     char **text, **class_name, *task[ROWSET_TASKS], *drawn;
-    int32_t *gold, *of_task;
+    int32_t *label, *of_task;
 };
 
 /* The memory of a map picture. */
@@ -34,7 +34,7 @@ void shared_rows_drop(struct shared_rows *s) {
     for (int i = 0; i < s->tasks; i++) free(s->task[i]);
     free(s->text);
     free(s->class_name);
-    free(s->gold);
+    free(s->label);
     free(s->of_task);
     free(s->drawn);
     free(s);
@@ -56,7 +56,7 @@ struct shared_rows *shared_rows_of(const struct inside *in) {
     s->tasks = r->tasks;
     s->text = xcalloc((size_t)s->n + 1, sizeof *s->text);
     s->class_name = xcalloc((size_t)s->classes + 1, sizeof *s->class_name);
-    s->gold = insight_picture_copied(r->label, s->n);
+    s->label = insight_picture_copied(r->label, s->n);
     s->of_task = insight_picture_copied(r->of_task, s->n);
     for (int i = 0; i < s->n; i++) s->text[i] = rowset_text(r, i);
     for (int i = 0; i < s->classes; i++) s->class_name[i] = xstrdup(r->class_name[i]);
@@ -195,7 +195,7 @@ struct insight_map *picture_of(struct inside *in, struct shared_rows *rows, bool
     tsne_options_init(&o);
     d->n = rows->n;
     d->text = (const char *const *)rows->text;
-    d->gold = rows->gold;
+    d->label = rows->label;
     d->classes = rows->classes;
     d->class_name = (const char *const *)rows->class_name;
     d->of_task = rows->of_task;

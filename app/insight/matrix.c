@@ -248,7 +248,7 @@ int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides,
 static const struct dataset *matrix_place_of(const struct probe *p, int row, size_t *at) {
     int task = p->rows.of_task[row];
     *at = (size_t)row;
-    for (int t = 0; t < task; t++) *at -= p->task[t].d->rows;
+    for (int t = 0; t < task; t++) *at -= p->task[t].d->examples;
     return p->task[task].d;
 }
 

@@ -278,7 +278,7 @@ static int mean_made(const struct probe *p, struct crew *crew, real **out, struc
     for (size_t i = 0; i < all; i++) (*out)[i] = (real)NAN;
     for (int t = 0; !rc && t < p->tasks; t++) {
         real *mean;
-        if (p->task[t].of_run < 0 || !p->task[t].d->rows) continue;
+        if (p->task[t].of_run < 0 || !p->task[t].d->examples) continue;
         probe_use(p, t);
         rc = made_for_rows(p->opened.model, p->opened.predictor, p->task[t].d, crew, &mean, e);
         if (rc) break;

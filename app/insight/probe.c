@@ -162,8 +162,8 @@ static int put_as_read(struct probe *p, struct probe_task *k, const struct probe
                                                       : NULL;
     enum data_kind was = k->t.kind;
     size_t before = k->t.report.size;
-    k->given = xmalloc(k->d->rows * sizeof *k->given);
-    memcpy(k->given, k->d->row, k->d->rows * sizeof *k->given);
+    k->given = xmalloc(k->d->examples * sizeof *k->given);
+    memcpy(k->given, k->d->example, k->d->examples * sizeof *k->given);
     int rc = predictor_task_form(run, p->opened.model, &k->t, e);
     if (rc || k->t.kind == was) return rc;
     const char *line = buf_text(&k->t.report) + before;
@@ -180,7 +180,7 @@ static void probe_list_rows(struct probe *p) {
     struct buf forms = BUF_INIT;
     for (int i = 0; i < p->tasks; i++) {
         given[i] = *p->task[i].d;
-        given[i].row = p->task[i].given;
+        given[i].example = p->task[i].given;
         d[i] = &given[i];
         name[i] = p->task[i].t.name;
         if (p->task[i].form) buf_printf(&forms, "%d %s\n", i, p->task[i].form);
@@ -201,11 +201,11 @@ static int insight_probe_draw(struct probe *p, int share, struct probe_task *k,
     const struct model *m = p->opened.model;
     const struct predictor *run = how->own ? how->own->predictor : p->opened.predictor;
     int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_max_length(&m->arch);
-    if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: contains no examples", k->d->path);
+    if (!k->d->examples) return err_set(e, ERR_INPUT, "%s: contains no examples", k->d->path);
     if (!share)
         return err_set(e, ERR_USAGE, "--rows %lld: must be at least the number of tasks, %d",
                        (long long)how->most, p->tasks);
-    int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
+    int *pick = xmalloc((k->d->examples + 1) * sizeof *pick);
     if (longest > arch_max_length(&m->arch)) longest = arch_max_length(&m->arch);
     dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
     free(pick);
@@ -230,7 +230,7 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
     if (!rc) rc = open_unseen(p, how, e);
     struct buf names = BUF_INIT;
     for (int i = 0; !rc && i < p->tasks; i++) {
-        p->all += rows[i] = p->task[i].d->rows;
+        p->all += rows[i] = p->task[i].d->examples;
         buf_printf(&names, "%s%s", i ? "," : "", p->task[i].t.name);
     }
     p->name = buf_take(&names);
@@ -336,13 +336,13 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
                                     &x };
     if (how->busy && !probe_tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "canceled");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
-    double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->opened.predictor), sizeof *share)
-                         : NULL;
+    double *share =
+        head ? xcalloc(d->examples * (size_t)predictor_classes(p->opened.predictor), sizeof *share) : NULL;
     for (int l = 0; l <= p->layers; l++) at[l] = to[l] ? to[l] + (size_t)first * (size_t)p->width : NULL;
     int rc;
     if (p->opened.predictor) rc = predictor_embed(p->opened.predictor, d, &terms, at, share, e);
     else rc = model_embed(p->opened.model, d, &terms, at, e);
-    if (!rc && head) take_predictions(p, task, first, d->rows, share);
+    if (!rc && head) take_predictions(p, task, first, d->examples, share);
     free(at);
     free(share);
     return rc;
@@ -388,7 +388,7 @@ int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct
     }
     for (int t = 0; !rc && p->made && t < p->tasks; t++) {
         rc = embed_task(p, t, first, to, how, e);
-        first += (int)p->task[t].d->rows;
+        first += (int)p->task[t].d->examples;
     }
     for (int l = 0; !rc && how->store && how->keep && l <= p->layers + 1; l++)
         if (to[l]) rc = probe_keep(p, l, how, e);

@@ -15,7 +15,7 @@ enum { PROBE_ALL_LAYERS = -1, PROBE_RETRIEVER = -2 };
 struct probe_task {
     struct task t;
     struct dataset *d;     /* the sampled examples, encoded; in t */
-    struct dataset_row *given; /* the same examples as in their file */
+    struct example *given; /* the same examples as in their file */
     char *form;            /* description of the text form in the import report; NULL: read as given */
     int of_run;            /* index among the run's tasks; -1: none of them */
 };

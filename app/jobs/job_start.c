@@ -76,10 +76,10 @@ static void estimate_costs(struct jobs *j, const struct run_config *c, const str
     for (int i = 0; i < t->count; i++) {
         const struct dataset *d = &t->task[i]->train;
         if (!d->start) return; /* no examples of its own: episodes */
-        x.tokens += (double)d->start[d->rows];
-        x.targets += d->max_target ? (double)d->target_start[d->rows] : 0;
-        x.train_rows += d->rows;
-        x.dev_rows += t->task[i]->devs ? t->task[i]->dev[0].rows : 0;
+        x.tokens += (double)d->start[d->examples];
+        x.targets += d->max_target ? (double)d->target_start[d->examples] : 0;
+        x.train_rows += d->examples;
+        x.dev_rows += t->task[i]->devs ? t->task[i]->dev[0].examples : 0;
     }
     x.tokens /= (double)x.train_rows;
     x.targets /= (double)x.train_rows;
@@ -226,7 +226,7 @@ static int check_teacher(struct job_record *job, int64_t run, const char *path, 
     predictor_free(x);
     if (!rc) rc = store_run(job->jobs->store, run, &record, e);
     if (rc) return rc;
-    const char *own = config_rows_of(c, task)->task;
+    const char *own = config_data_of(c, task)->task;
     if (record.task && own && strcmp(record.task, own))
         rc = err_set(
             e, ERR_USAGE,

@@ -11,7 +11,7 @@
 
 /* The key: data files and the settings with which they are read and encoded. */
 static char *rows_key(const struct model *m, const struct run_config *c) {
-    char *rows = config_rows_key(c), *key = xprintf("%s\n%s", m->fingerprint, rows);
+    char *rows = config_data_key(c), *key = xprintf("%s\n%s", m->fingerprint, rows);
     free(rows);
     return key;
 }

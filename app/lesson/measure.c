@@ -59,9 +59,11 @@ static int open_started(struct lesson_play *p, const char *method, struct probe 
     }
     if (!rc) {
         const struct dataset *d = probe->task[0].d;
-        const struct predictor_parts parts = {
-            .m = probe->opened.model, .c = &c, .gold = d->kind, .labels = d->classes, .label = d->class_name
-        };
+        const struct predictor_parts parts = { .m = probe->opened.model,
+                                               .c = &c,
+                                               .label_kind = d->kind,
+                                               .labels = d->classes,
+                                               .label = d->class_name };
         probe->opened.predictor = predictor_new(&parts, e);
         rc = probe->opened.predictor ? 0 : e->code;
     }

@@ -89,7 +89,7 @@ static void do_look(struct session *s, const struct effect *x) {
 static void do_own_rows(struct session *s) {
     struct run_config c;
     config_copy(&c, &s->ui.compose.config);
-    config_take_rows(&c, &s->ui.data.config);
+    config_take_data(&c, &s->ui.data.config);
     session__ask_source(s, &c);
     config_release(&c);
     ui_show(&s->ui, SCREEN_COMPOSE);

@@ -21,7 +21,7 @@ void session__take_pictures(struct session *s) {
 /* ---- actions ---- */
 
 static void look_inside(struct session *s, const struct effect *x, struct insight_subject *what) {
-    const struct run_config *c = &s->ui.compose.config, *rows = config_rows_of(c, 0);
+    const struct run_config *c = &s->ui.compose.config, *rows = config_data_of(c, 0);
     what->model = c->model_folder ? c->model_folder : c->model;
     what->task = rows->task_folder ? rows->task_folder : rows->task;
     insight_open(s->inside.insight, what);

@@ -14,10 +14,10 @@ static void source_tokens(struct source_facts *s, const struct run_config *c, co
                           const struct task *t) {
     enum { LOOKED = 200 };
     const struct dataset *d = &t->train;
-    size_t every = d->rows / LOOKED + 1, rows = 0, tokens = 0, targets = 0;
+    size_t every = d->examples / LOOKED + 1, rows = 0, tokens = 0, targets = 0;
     if (s->tokens > 0) return;
-    for (size_t i = 0; i < d->rows; i += every, rows++) {
-        const struct dataset_row *r = &d->row[i];
+    for (size_t i = 0; i < d->examples; i += every, rows++) {
+        const struct example *r = &d->example[i];
         struct encoded x;
         struct err ignored = ERR_INIT;
         if (tokenizer_encode(words, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, (size_t)c->max_len, &x,
@@ -53,14 +53,14 @@ static int source_add_rows(struct source_facts *s, const struct run_config *c, i
         free(before);
         s->outputs[i] = t.kind == DATA_REGRESSION ? 1 : t.classes;
         s->classes = s->outputs[0];
-        s->of[i] = config_rows_known(NULL, &t);
+        s->of[i] = config_data_known(NULL, &t);
         for (int k = 0; k < 2; k++) {
             s->of[i].split[k].path = xcopy(s->of[i].split[k].path);
             s->of[i].split[k].empty = xcopy(s->of[i].split[k].empty);
         }
-        s->texts = s->texts || t.gold == DATA_TEXT;
-        s->train_rows += t.train.rows;
-        s->dev_rows += t.devs ? t.dev[0].rows : 0;
+        s->texts = s->texts || t.label_kind == DATA_TEXT;
+        s->train_rows += t.train.examples;
+        s->dev_rows += t.devs ? t.dev[0].examples : 0;
         if (words) source_tokens(s, &one, words, &t);
         task_release(&t);
     }

@@ -14,7 +14,7 @@ struct source_facts {
     char *model, *task;       /* names to show */
     int classes, outputs[RUN_TASKS]; /* outputs: per task, with several */
     bool texts;            /* source and target texts */
-    struct config_rows_facts of[RUN_TASKS]; /* paths and classes owned */
+    struct config_data_facts of[RUN_TASKS]; /* paths and classes owned */
     size_t train_rows, dev_rows;
     double tokens, targets;   /* mean of a truncated training example, from a sample; 0: unknown */
 };

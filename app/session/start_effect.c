@@ -42,21 +42,21 @@ static int start_measure(struct model *m, const struct run_config *c, const stru
     config_copy(&own, c);
     own.form = arch_generates(&m->arch) ? FORM_TEXT : FORM_CLASSES;
     own.max_len = run_max_len(c, m);
-    const struct predictor_parts parts = { m, &own, t->gold, t->classes, t->class_name };
+    const struct predictor_parts parts = { m, &own, t->label_kind, t->classes, t->class_name };
     struct predictor *p = predictor_new(&parts, e);
     int layers = m->arch.encoder_layers, width = m->arch.width, rc = p ? 0 : e->code;
-    real *with = xcalloc(rows->rows * (size_t)width, sizeof *with),
-         *without = xcalloc(rows->rows * (size_t)width, sizeof *without);
+    real *with = xcalloc(rows->examples * (size_t)width, sizeof *with),
+         *without = xcalloc(rows->examples * (size_t)width, sizeof *without);
     real **layer = xcalloc((size_t)layers + 1, sizeof *layer);
     const struct embed_how how = { .mean = true, .crew = crew };
     layer[layers] = with;
     if (!rc) rc = predictor_embed(p, rows, &how, layer, NULL, e);
     layer[layers] = without;
     if (!rc) rc = model_embed(m, rows, &how, layer, e);
-    *out = (struct start_effect){ .rows = (int)rows->rows };
-    for (size_t i = 0; i < rows->rows && !rc; i++)
+    *out = (struct start_effect){ .rows = (int)rows->examples };
+    for (size_t i = 0; i < rows->examples && !rc; i++)
         out->change += start_distance(with + i * (size_t)width, without + i * (size_t)width, width) /
-                       (double)rows->rows;
+                       (double)rows->examples;
     predictor_free(p);
     config_release(&own);
     free(with), free(without), free(layer);

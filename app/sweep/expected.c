@@ -18,7 +18,7 @@ static char *conditions_of(const struct run_config *c) {
                config_regime_said(c), c->batch, c->accumulate, c->max_len, c->max_target, c->eval_every,
                c->eval_rows);
     for (int i = 0; i < config_task_count(c); i++) {
-        const struct run_config *rows = config_rows_of(c, i);
+        const struct run_config *rows = config_data_of(c, i);
         buf_printf(&b, " %s %s", rows->train_sha256 ? rows->train_sha256 : "",
                    rows->dev_sha256 ? rows->dev_sha256 : "");
     }

@@ -34,7 +34,7 @@ static char *compared_by(const struct run_config *c) {
     buf_printf(&b, "%s %d %g %llu %s", c->metric ? c->metric : "", c->eval_rows, c->split,
                (unsigned long long)c->split_seed, c->episodes_sha256 ? c->episodes_sha256 : "");
     for (int i = 0; i < config_task_count(c); i++) {
-        const struct run_config *rows = config_rows_of(c, i);
+        const struct run_config *rows = config_data_of(c, i);
         buf_printf(&b, " %s %s %s %s", rows->task ? rows->task : "", rows->metric ? rows->metric : "",
                    rows->dev_sha256 ? rows->dev_sha256 : "",
                    rows->split > 0 && rows->train_sha256 ? rows->train_sha256 : "");

@@ -241,7 +241,7 @@ static int create_row(struct shots *x, struct shots_task *t, const struct fewsho
     fewshot_draw_members(&draw->result, &more);
     buf_putc(&more, '}');
     const struct history_row row = { .split = task_split(&t->task, 0),
-                                     .steps = config_steps(&draw->c, draw->task.train.rows),
+                                     .steps = config_steps(&draw->c, draw->task.train.examples),
                                      .more = buf_text(&more),
                                      .parent = x->id,
                                      .sweep = x->plan.id,

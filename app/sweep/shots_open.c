@@ -175,7 +175,7 @@ static void complete_all(struct shots *x) {
     const struct run_config *first = &x->of[0].c;
     struct run_config all;
     config_copy(&all, first);
-    config_take_rows(&all, c); /* the tasks */
+    config_take_data(&all, c); /* the tasks */
     xreplace(&all.task, buf_text(&name));
     xreplace(&all.metric, same ? first->metric : "average");
     buf_release(&name);
@@ -262,7 +262,7 @@ static int shots_open_create_row(struct shots *x, const struct shots_request *r,
 
 static int find_rows(struct shots *x, const struct shots_request *r, struct err *e) {
     if (r->tasks) return shots__find_tasks(x, r->tasks, e);
-    config_take_rows(&x->c, r->rows);
+    config_take_data(&x->c, r->rows);
     x->of = xcalloc(1, sizeof *x->of);
     x->tasks = 1;
     return 0;

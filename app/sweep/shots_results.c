@@ -37,7 +37,7 @@ static int shots_results_take_tasks(const struct store_run *run, struct shots_re
     out->tasks = config_task_count(&c);
     out->of = xcalloc((size_t)out->tasks, sizeof *out->of);
     for (int i = 0; i < out->tasks; i++) {
-        const struct run_config *rows = config_rows_of(&c, i);
+        const struct run_config *rows = config_data_of(&c, i);
         const char *name = config_task_name(&c, i);
         char key[PLAN_TASK];
         shots__key_name(*name ? name : c.task ? c.task : "", key);

@@ -149,7 +149,7 @@ static void be_single(struct shots *x) {
     char *name = xstrdup(config_task_name(&x->c, 0));
     xreplace(&one.task_name, NULL);
     one.task_weight = 0;
-    config_take_rows(&x->c, &one);
+    config_take_data(&x->c, &one);
     xreplace(&x->c.task, name);
     free(name);
     config_release(&one);
@@ -204,7 +204,7 @@ int shots__open_task(struct shots *x, struct shots_task *t, struct err *e) {
 /* Reports a class that the draw lacks; returns false if it has all. */
 static bool lacks(const struct dataset *d, char why[200]) {
     for (int c = 0; c < d->classes; c++) {
-        if (d->class_rows[c]) continue;
+        if (d->class_examples[c]) continue;
         char *shown = text_visible(d->class_name[c], strlen(d->class_name[c]));
         snprintf(why, 200, "it has no examples of class %.100s", shown);
         free(shown);

@@ -74,7 +74,7 @@ static int make_held(const struct sweep_plan *p, int cell, struct run_config *c,
     if (c->episodes || config_is_meta(c))
         return err_set(e, ERR_USAGE,
                        "--lr auto: not available for training on episodes; give the learning rate");
-    for (int i = 0; i < config_task_count(c); i++) tune_hold_out(config_rows(c, i));
+    for (int i = 0; i < config_task_count(c); i++) tune_hold_out(config_data(c, i));
     tune_hold_out(c);
     return 0;
 }

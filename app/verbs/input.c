@@ -14,12 +14,12 @@
 #include "core/data/task.h"
 
 static void input_add_row(struct dataset *d, size_t *room, const char *a, size_t size) {
-    GROW(d->row, *room, d->rows + 1);
-    d->row[d->rows] =
-        (struct dataset_row){ .a = a, .a_size = size, .label = -1, .id = d->rows, .line = d->rows + 1 };
-    d->rows++;
-    if (!utf8_valid(a, size)) report_line(&d->report.not_utf8, d->rows);
-    if (memchr(a, '\0', size)) report_line(&d->report.nul, d->rows);
+    GROW(d->example, *room, d->examples + 1);
+    d->example[d->examples] =
+        (struct example){ .a = a, .a_size = size, .label = -1, .id = d->examples, .line = d->examples + 1 };
+    d->examples++;
+    if (!utf8_valid(a, size)) report_line(&d->report.not_utf8, d->examples);
+    if (memchr(a, '\0', size)) report_line(&d->report.nul, d->examples);
 }
 
 /* --text and --text-b. */
@@ -27,8 +27,8 @@ static void row_of_text(struct dataset *d, const char *a, const char *b) {
     size_t room = 0;
     *d = (struct dataset){ .path = xstrdup("--text"), .pair = b != NULL };
     input_add_row(d, &room, a, strlen(a));
-    d->row[0].b = b;
-    d->row[0].b_size = b ? strlen(b) : 0;
+    d->example[0].b = b;
+    d->example[0].b_size = b ? strlen(b) : 0;
 }
 
 /* Reads a file with one text per line; "-" is standard input. */
@@ -87,11 +87,12 @@ static bool read_reader(const struct args *a, struct table_reader *how) {
 }
 
 static void tell_lines(const struct dataset *d, const struct report_lines *l, const char *what) {
-    if (!l->rows) return;
+    if (!l->examples) return;
     struct buf lines = BUF_INIT;
     char *path = text_visible(d->path, strlen(d->path));
     report_lines_text(l, &lines);
-    fprintf(stderr, "petri: %s: %zu of %zu texts %s%s\n", path, l->rows, d->rows, what, buf_text(&lines));
+    fprintf(stderr, "petri: %s: %zu of %zu texts %s%s\n", path, l->examples, d->examples, what,
+            buf_text(&lines));
     buf_release(&lines);
     free(path);
 }
@@ -114,10 +115,10 @@ static void input_tell_rows(const struct dataset *d) {
 
 void input_tell_cut(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    if (!r->cut_rows) return;
+    if (!r->cut_examples) return;
     size_t lost = r->cut_tokens_a + r->cut_tokens_b;
-    fprintf(stderr, "petri: %zu of %zu texts truncated to %zu tokens: %zu token%s dropped\n", r->cut_rows,
-            d->rows, d->max_len, lost, lost == 1 ? "" : "s");
+    fprintf(stderr, "petri: %zu of %zu texts truncated to %zu tokens: %zu token%s dropped\n", r->cut_examples,
+            d->examples, d->max_len, lost, lost == 1 ? "" : "s");
     if (r->vanished)
         fprintf(stderr, "petri: %zu of them lost a whole text\n", r->vanished);
 }

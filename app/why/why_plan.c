@@ -18,7 +18,7 @@ static double train_rows(const struct why_run *r) {
     if (config_is_meta(&r->config)) return 0;
     for (int i = 0; i < r->tasks; i++) {
         if (!r->task[i].train) return 0;
-        rows += (double)r->task[i].train->rows;
+        rows += (double)r->task[i].train->examples;
     }
     return rows;
 }

@@ -119,8 +119,8 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
     if (!last || !last->has_value || !isfinite(last->value) || !t->metric || strcmp(t->metric, "accuracy") ||
         t->rows < 20)
         return;
-    for (int i = 0; dev && i < dev->classes; i++) all += (double)dev->class_rows[i];
-    for (int i = 0; dev && i < dev->classes; i++) least = fmin(least, (double)dev->class_rows[i] / all);
+    for (int i = 0; dev && i < dev->classes; i++) all += (double)dev->class_examples[i];
+    for (int i = 0; dev && i < dev->classes; i++) least = fmin(least, (double)dev->class_examples[i] / all);
     if (!dev || dev->classes < 3 || !(all > 0) ||
         last->value + no_class(t) > least - 3 * why_share_error(least, t->rows))
         return;
@@ -138,15 +138,15 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
 static void part_of_dev(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *best = best_of(t);
     (void)r;
-    if (!best || !t->dev || !t->rows || PART_OF_DEV * t->rows >= (int64_t)t->dev->split_rows) return;
+    if (!best || !t->dev || !t->rows || PART_OF_DEV * t->rows >= (int64_t)t->dev->split_examples) return;
     char *of = why_of_task(t), all[32], scored[32];
-    text_thousands((int64_t)t->dev->split_rows, all);
+    text_thousands((int64_t)t->dev->split_examples, all);
     text_thousands(t->rows, scored);
     why_add(w, "part-of-dev",
             xprintf("%sevaluated on %s of %s validation examples: not ranked with runs that were evaluated "
                     "on all of them",
                     of, scored, all),
-            "rows", (double)t->rows, "of", (double)t->dev->split_rows, NULL);
+            "rows", (double)t->rows, "of", (double)t->dev->split_examples, NULL);
     free(of);
 }
 

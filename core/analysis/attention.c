@@ -34,13 +34,13 @@ static int attention_check(struct attention_map *a, const struct dataset *d, siz
     for (size_t i = 0; i < n; i++)
         if (!isfinite(a->p[i]))
             return err_set(e, ERR_FAILED, "%s: example %llu: attention is NaN or infinite",
-                           d->path ? d->path : "text", (unsigned long long)d->row[row].id + 1);
+                           d->path ? d->path : "text", (unsigned long long)d->example[row].id + 1);
     return 0;
 }
 
 int attention_of_row(const struct model *m, const struct predictor *p, const struct dataset *d, size_t row,
                      int layer, struct attention_map *out, struct err *e) {
-    BUG_IF(row >= d->rows || !d->max_len || layer < 1 || layer > m->arch.encoder_layers);
+    BUG_IF(row >= d->examples || !d->max_len || layer < 1 || layer > m->arch.encoder_layers);
     *out = (struct attention_map){ .heads = m->arch.heads };
     struct look look = { layer - 1, out };
     struct arena *arena = arena_new();

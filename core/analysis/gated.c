@@ -165,10 +165,10 @@ static void listen_to_attention(const struct row_passes *all, const struct row_p
 
 int gated_form_of(const struct model *m, const struct predictor *p, const struct dataset *d, int layer,
                   struct gated_form *out, struct err *e) {
-    BUG_IF(!d->rows || !d->max_len || layer < 1 || layer > m->arch.encoder_layers);
+    BUG_IF(!d->examples || !d->max_len || layer < 1 || layer > m->arch.encoder_layers);
     struct gated_rows rows = { .out = out, .layer = layer - 1 };
     struct row_passes passes = {
-        .m = m, .p = p, .d = d, .end = d->rows, .before = listen_to_attention, .self = &rows
+        .m = m, .p = p, .d = d, .end = d->examples, .before = listen_to_attention, .self = &rows
     };
     *out = (struct gated_form){ .heads = m->arch.heads,
                                 .tokens = (int)(d->start[1] - d->start[0]),

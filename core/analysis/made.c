@@ -35,17 +35,17 @@ static void add_made(const struct row_passes *all, const struct row_pass *x) {
 int made_for_rows(const struct model *m, const struct predictor *p, const struct dataset *d,
                   struct crew *crew, real **out, struct err *e) {
     struct made_sums s = { .values = made_for_a_row(predictor_plan(p)) };
-    BUG_IF(!d->rows || !d->max_len || !s.values);
+    BUG_IF(!d->examples || !d->max_len || !s.values);
     double *sum = xcalloc(s.values, sizeof *sum);
     bool finite = true;
     s.sum = xmalloc(PASSES_AT_ONCE * s.values * sizeof *s.sum);
-    for (size_t first = 0; first < d->rows; first += PASSES_AT_ONCE * PASS_ROWS) {
+    for (size_t first = 0; first < d->examples; first += PASSES_AT_ONCE * PASS_ROWS) {
         size_t end = first + PASSES_AT_ONCE * PASS_ROWS;
         struct row_passes all = { .m = m,
                                   .p = p,
                                   .d = d,
                                   .first = first,
-                                  .end = end < d->rows ? end : d->rows,
+                                  .end = end < d->examples ? end : d->examples,
                                   .after = add_made,
                                   .self = &s };
         row_passes_run(&all, crew);
@@ -55,7 +55,7 @@ int made_for_rows(const struct model *m, const struct predictor *p, const struct
     free(s.sum);
     *out = xmalloc(s.values * sizeof **out);
     for (size_t k = 0; k < s.values; k++) {
-        (*out)[k] = (real)(sum[k] / (double)d->rows);
+        (*out)[k] = (real)(sum[k] / (double)d->examples);
         finite &= isfinite(sum[k]) != 0;
     }
     free(sum);

@@ -45,14 +45,15 @@ static void show_mass(const struct row_passes *all, const struct row_pass *x) {
 /* The mean over rows.  A layer has such keys for all rows or for none. */
 static int sum_up_mass(const struct mass_rows *a, struct attention_mass *out, struct err *e) {
     size_t each = (size_t)out->places * (size_t)out->heads;
-    for (size_t i = 0; i < a->d->rows * each; i++)
+    for (size_t i = 0; i < a->d->examples * each; i++)
         if (!isfinite(a->share[i]))
             return err_set(e, ERR_FAILED, "%s: example %llu: attention is NaN or infinite",
-                           a->d->path ? a->d->path : "text", (unsigned long long)a->d->row[i / each].id + 1);
+                           a->d->path ? a->d->path : "text",
+                           (unsigned long long)a->d->example[i / each].id + 1);
     for (size_t k = 0; k < each; k++) {
         double sum = 0;
-        for (size_t i = 0; i < a->d->rows; i++) sum += a->share[i * each + k];
-        out->share[k] = a->share[k] < 0 ? NAN : sum / (double)a->d->rows;
+        for (size_t i = 0; i < a->d->examples; i++) sum += a->share[i * each + k];
+        out->share[k] = a->share[k] < 0 ? NAN : sum / (double)a->d->examples;
     }
     return 0;
 }
@@ -82,13 +83,13 @@ static void list_mass_places(struct attention_mass *a, const struct arch *arch, 
 
 int attention_mass(const struct model *m, const struct predictor *p, const struct dataset *d,
                    struct crew *crew, struct attention_mass *out, struct err *e) {
-    BUG_IF(!d->rows || !d->max_len);
+    BUG_IF(!d->examples || !d->max_len);
     struct mass_rows a = { .d = d, .out = out };
-    struct row_passes passes = { .m = m, .p = p, .d = d, .end = d->rows, .before = show_mass, .self = &a,
+    struct row_passes passes = { .m = m, .p = p, .d = d, .end = d->examples, .before = show_mass, .self = &a,
                                  .decoder = m->arch.decoder_layers && d->target_start };
     *out = (struct attention_mass){ .heads = m->arch.heads };
     list_mass_places(out, &m->arch, &predictor_plan(p)->method, passes.decoder);
-    size_t each = (size_t)out->places * (size_t)out->heads, all = d->rows * each;
+    size_t each = (size_t)out->places * (size_t)out->heads, all = d->examples * each;
     out->share = xcalloc(each + 1, sizeof *out->share);
     a.share = xmalloc((all + 1) * sizeof *a.share);
     for (size_t i = 0; i < all; i++) a.share[i] = NONE;

@@ -50,10 +50,10 @@ static void listen_to_taps(const struct row_passes *all, const struct row_pass *
 
 int tap_added(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew,
               struct tap_added *out, struct err *e) {
-    BUG_IF(!d->rows || !d->max_len);
+    BUG_IF(!d->examples || !d->max_len);
     struct tap_added_rows rows = { .layers = m->arch.encoder_layers };
     struct row_passes passes = {
-        .m = m, .p = p, .d = d, .end = d->rows, .before = listen_to_taps, .self = &rows
+        .m = m, .p = p, .d = d, .end = d->examples, .before = listen_to_taps, .self = &rows
     };
     int units = row_passes_units(&passes), rc = 0;
     rows.pass = xcalloc((size_t)units, sizeof *rows.pass);

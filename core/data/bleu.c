@@ -108,18 +108,18 @@ static void bleu_words(const char *s, size_t n, struct words *w) {
 }
 
 /* ---- score ---- */
-void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *text, size_t size) {
+void bleu_add(struct bleu *b, const char *reference, size_t reference_size, const char *text, size_t size) {
     struct words g = { 0 }, t = { 0 };
-    bleu_words(gold, gold_size, &g);
+    bleu_words(reference, reference_size, &g);
     bleu_words(text, size, &t);
     int32_t *x = xcalloc(g.n + 1, sizeof *x), *y = xcalloc(t.n + 1, sizeof *y);
     words_number(&g, &t, x, y);
     for (int k = 1; k <= BLEU_ORDER; k++) {
-        b->right[k - 1] += ngrams_common(x, g.n, y, t.n, k);
-        b->given[k - 1] += ngrams_of(t.n, k);
+        b->correct[k - 1] += ngrams_common(x, g.n, y, t.n, k);
+        b->total[k - 1] += ngrams_of(t.n, k);
     }
     b->length += t.n;
-    b->gold_length += g.n;
+    b->reference_length += g.n;
     words_release(&g);
     words_release(&t);
     free(x);
@@ -128,14 +128,14 @@ void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *te
 
 double bleu_value(const struct bleu *b) {
     double logs = 0, missed = 1;
-    if (!b->right[0] || !b->given[BLEU_ORDER - 1]) return 0;
+    if (!b->correct[0] || !b->total[BLEU_ORDER - 1]) return 0;
     for (int k = 0; k < BLEU_ORDER; k++) {
         /* the i-th order without a match counts as 1/2^i of one */
-        double right = b->right[k] ? (double)b->right[k] : 1 / (missed *= 2);
-        logs += log(100 * right / (double)b->given[k]);
+        double right = b->correct[k] ? (double)b->correct[k] : 1 / (missed *= 2);
+        logs += log(100 * right / (double)b->total[k]);
     }
     double brevity = 1;
-    if (b->length < b->gold_length)
-        brevity = exp(1 - (double)b->gold_length / (double)b->length);
+    if (b->length < b->reference_length)
+        brevity = exp(1 - (double)b->reference_length / (double)b->length);
     return brevity * exp(logs / BLEU_ORDER);
 }

@@ -13,13 +13,13 @@
 enum { BLEU_ORDER = 4 };
 
 struct bleu {
-    uint64_t right[BLEU_ORDER]; /* n-grams of the texts that also occur in their references */
-    uint64_t given[BLEU_ORDER]; /* n-grams of the texts */
-    uint64_t length, gold_length; /* words */
+    uint64_t correct[BLEU_ORDER]; /* n-grams of the texts that also occur in their references */
+    uint64_t total[BLEU_ORDER]; /* n-grams of the texts */
+    uint64_t length, reference_length; /* words */
 };
 
 /* Adds the counts of one text and its reference; sizes in bytes of UTF-8. */
-void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *text, size_t size);
+void bleu_add(struct bleu *b, const char *reference, size_t reference_size, const char *text, size_t size);
 /* Returns the score, 0 … 100; 0 when no word matches or the texts are too short for any 4-gram. */
 double bleu_value(const struct bleu *b);
 

@@ -99,12 +99,12 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
     struct field b = f->b;
     size_t third = 0;
     if (f->c.s) b = with_third(m, f, &third);
-    GROW(d->row, m->room, d->rows + 1);
-    GROW(m->label, m->label_room, d->rows + 1);
-    GROW(m->raw_label, m->raw_room, d->rows + 1);
-    m->label[d->rows] = dataset_label_text(m, &f->label);
-    m->raw_label[d->rows] = f->label;
-    d->row[d->rows++] = (struct dataset_row){
+    GROW(d->example, m->room, d->examples + 1);
+    GROW(m->label, m->label_room, d->examples + 1);
+    GROW(m->raw_label, m->raw_room, d->examples + 1);
+    m->label[d->examples] = dataset_label_text(m, &f->label);
+    m->raw_label[d->examples] = f->label;
+    d->example[d->examples++] = (struct example){
         .a = f->a.s, .b = b.s, .a_size = f->a.n, .b_size = b.n, .third = third,
         .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line };
 }
@@ -195,9 +195,9 @@ static int dataset_read_all(struct import *m, struct err *e) {
                                        : table_read(m, e);
     if (!rc) rc = labels_read(m, e);
     if (rc) return rc;
-    if (!d->rows && d->report.first_count) return no_rows(m, e);
-    if (!d->rows) return err_set(e, ERR_INPUT, "%s: the file has no examples", d->path);
-    d->report.rows = d->split_rows = d->rows;
+    if (!d->examples && d->report.first_count) return no_rows(m, e);
+    if (!d->examples) return err_set(e, ERR_INPUT, "%s: the file has no examples", d->path);
+    d->report.examples = d->split_examples = d->examples;
     repeats_digest(d);
     repeats_count(d);
     return 0;
@@ -235,8 +235,8 @@ void dataset_release(struct dataset *d) {
     free(d->path);
     free(d->column);
     free(d->class_name);
-    free(d->class_rows);
-    free(d->row);
+    free(d->class_examples);
+    free(d->example);
     free(d->start);
     free(d->ids);
     free(d->types);
@@ -249,7 +249,7 @@ void dataset_release(struct dataset *d) {
 
 static int past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
                           int embedding_rows, struct err *e) {
-    const struct dataset_row *r = &d->row[i];
+    const struct example *r = &d->example[i];
     return err_set(e, ERR_INPUT,
                    "%s: example %llu (line %zu): token \"%s\" has id %d, but the embedding has %d rows",
                    d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id,
@@ -259,9 +259,9 @@ static int past_embedding(const struct dataset *d, const struct tokenizer *t, si
 static void count_tokens(struct import_report *r, const struct encoded *x, size_t line) {
     r->tokens += x->plain;
     r->unknown += x->unknown;
-    r->cut_rows += x->cut_a || x->cut_b;
-    r->cut_rows_a += x->cut_a > 0;
-    r->cut_rows_b += x->cut_b > 0;
+    r->cut_examples += x->cut_a || x->cut_b;
+    r->cut_examples_a += x->cut_a > 0;
+    r->cut_examples_b += x->cut_b > 0;
     r->cut_tokens_a += x->cut_a;
     r->cut_tokens_b += x->cut_b;
     r->vanished += x->vanished;
@@ -270,8 +270,8 @@ static void count_tokens(struct import_report *r, const struct encoded *x, size_
 
 static void forget_tokens(struct dataset *d) {
     struct import_report *r = &d->report;
-    r->cut_rows = r->cut_rows_a = r->cut_rows_b = r->cut_tokens_a = r->cut_tokens_b = 0;
-    r->vanished = r->tokens = r->unknown = r->special.rows = 0;
+    r->cut_examples = r->cut_examples_a = r->cut_examples_b = r->cut_tokens_a = r->cut_tokens_b = 0;
+    r->vanished = r->tokens = r->unknown = r->special.examples = 0;
     r->cut_targets = r->cut_tokens_target = r->target_tokens = r->target_unknown = 0;
     r->target_longest = r->unwritten = 0;
     r->unwritten_signs = 0;
@@ -293,7 +293,7 @@ struct rooms {
 
 static int dataset_encode_row(struct dataset *d, size_t i, const struct tokenizer *t, size_t max_len,
                               int embedding_rows, struct rooms *room, struct err *e) {
-    const struct dataset_row *r = &d->row[i];
+    const struct example *r = &d->example[i];
     size_t n = d->start[i];
     struct encoded x;
     int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x, e);
@@ -313,7 +313,7 @@ static int dataset_encode_row(struct dataset *d, size_t i, const struct tokenize
 
 static int encode_target(struct dataset *d, size_t i, const struct tokenizer *t, size_t max_target,
                          int embedding_rows, struct rooms *room, struct err *e) {
-    const struct dataset_row *r = &d->row[i];
+    const struct example *r = &d->example[i];
     struct import_report *report = &d->report;
     size_t n = d->target_start[i];
     d->target_start[i + 1] = n;
@@ -344,9 +344,9 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
     int rc = 0;
     if (!e) e = &own;
     forget_tokens(d);
-    d->start = xcalloc(d->rows + 1, sizeof *d->start);
-    if (max_target) d->target_start = xcalloc(d->rows + 1, sizeof *d->target_start);
-    for (size_t i = 0; !rc && i < d->rows; i++) {
+    d->start = xcalloc(d->examples + 1, sizeof *d->start);
+    if (max_target) d->target_start = xcalloc(d->examples + 1, sizeof *d->target_start);
+    for (size_t i = 0; !rc && i < d->examples; i++) {
         rc = dataset_encode_row(d, i, t, max_len, embedding_rows, &room, e);
         if (!rc && max_target) rc = encode_target(d, i, t, max_target, embedding_rows, &room, e);
     }
@@ -361,12 +361,12 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
 
 void dataset_draw(struct dataset *d, size_t n) {
     BUG_IF(d->start != NULL);
-    size_t all = d->rows;
+    size_t all = d->examples;
     if (!n || n >= all) return;
     bool *drawn = xcalloc(all, sizeof *drawn);
     sample_rows(all, n, 0, "dataset", drawn);
     dataset_keep_chosen(d, drawn, true);
-    d->split_rows = all;
-    text_line(&d->report.notes, "a random sample (seed 0) of %zu of the %zu examples", d->rows, all);
+    d->split_examples = all;
+    text_line(&d->report.notes, "a random sample (seed 0) of %zu of the %zu examples", d->examples, all);
     free(drawn);
 }

@@ -36,12 +36,12 @@ enum data_header { DATA_HEADER_AUTO, DATA_HEADER_YES, DATA_HEADER_NO };
  * one text per line (DATA_MASKED). */
 enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL, DATA_LIST, DATA_LINES };
 
-struct dataset_row {
+struct example {
     const char *a, *b;       /* texts, each followed by a NUL; b is NULL in a single-text split */
     size_t a_size, b_size;   /* bytes */
     size_t third;            /* start of the third text in b, one blank after the second; 0: none */
     int32_t label;           /* class; -1: unlabeled, and always -1 in regression */
-    bool gold;               /* false: the example has no label or score */
+    bool labeled;               /* false: the example has no label or score */
     double target;           /* regression: the score; 0 if unlabeled */
     const char *target_text; /* DATA_TEXT: the reference, followed by a NUL; NULL if there is none */
     size_t target_size;      /* bytes */
@@ -62,10 +62,10 @@ struct dataset {
     char *target_field;      /* and target_text */
     int classes;             /* 0 in regression */
     char **class_name;       /* bytes as in the file; display them through text_visible */
-    size_t *class_rows;      /* examples of each class */
-    size_t rows;
-    size_t split_rows;       /* examples of the split before dataset_draw */
-    struct dataset_row *row;
+    size_t *class_examples;      /* examples of each class */
+    size_t examples;
+    size_t split_examples;       /* examples of the split before dataset_draw */
+    struct example *example;
     struct import_report report;
 
     /* After dataset_encode: example i has the ids ids[start[i]] … ids[start[i+1]-1]. */
@@ -92,12 +92,12 @@ struct dataset_options {
     /* Columns by name, or by position as "#N" when no column has that name.  text_b NULL: single texts; label
      * NULL: unlabeled. */
     const char *text_a, *text_b, *label;
-    /* A third text, appended to the second after a blank (struct dataset_row.third). */
+    /* A third text, appended to the second after a blank (struct example.third). */
     const char *text_c;
     /* The label that marks unlabeled examples.  NULL: -1 if `names` are known and do not contain it, or if
      * the other labels are integers from 0 and kind is not DATA_KIND_CLASSES; with need_gold the latter is
      * refused, as it could be a class, unless 1 is the only other label. */
-    const char *no_gold;
+    const char *unlabeled;
     /* Alternative column names if the split does not have the one above; NULL: none. */
     struct other_columns {
         const char *text_a, *text_b, *label;
@@ -109,7 +109,7 @@ struct dataset_options {
     /* A label that is read as another one; NULL: none. */
     const char *alias, *alias_of;
     /* JSON Lines, without need_gold: an example whose label is absent or null is included. */
-    bool gold_missing;
+    bool missing_labels;
     /* Column of the target text: text_a is then the source, and labels are ignored. */
     const char *target;
     /* The columns are only petri's defaults: a split without them that has a common pair of names ("source"
@@ -132,7 +132,7 @@ struct dataset_options {
     int order_count;
     enum data_choice kind;
     /* An unlabeled example is skipped and reported (training set); otherwise it is included. */
-    bool need_gold;
+    bool need_labels;
 };
 
 /* Returns whether the n classes of a head have default names: LABEL_0, LABEL_1, …, as in transformers. */

@@ -55,7 +55,7 @@ bool json_text(struct import *m, size_t line, const json_t *o, const char *key,
 bool json_label(struct import *m, size_t line, const json_t *o, const char *key,
                 struct field *out) {
     const json_t *v = json_object_get(o, key);
-    if (m->o->gold_missing && !m->o->need_gold && (!v || json_is_null(v))) return true;
+    if (m->o->missing_labels && !m->o->need_labels && (!v || json_is_null(v))) return true;
     char text[48];
     const char *s = text;
     if (json_is_integer(v)) snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
@@ -108,7 +108,7 @@ static bool texts_of(struct import *m, size_t line, const json_t *o, const struc
                      struct fields *f) {
     const json_t *target = json_object_get(o, c->target);
     if (!jsonl_joined(m, line, o, c->a, false, &f->a)) return false;
-    if (!m->o->need_gold && (!target || json_is_null(target))) return true;
+    if (!m->o->need_labels && (!target || json_is_null(target))) return true;
     return jsonl_joined(m, line, o, c->target, true, &f->target);
 }
 

@@ -157,7 +157,7 @@ static void warn_joined(struct dataset *d) {
 
 void labels_warn_rare(struct dataset *d) {
     size_t once = 0;
-    for (int c = 0; c < d->classes; c++) once += d->class_rows[c] == 1;
+    for (int c = 0; c < d->classes; c++) once += d->class_examples[c] == 1;
     if (once >= 5 && 4 * once >= (size_t)d->classes)
         text_line(&d->report.notes, "warning: %zu of %d classes have one example each", once, d->classes);
 }

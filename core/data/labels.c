@@ -46,7 +46,7 @@ static int odd_labels(const struct import *m, size_t i, size_t k, struct err *e)
     err_set(e, ERR_INPUT,
             "%s: the labels of lines %zu and %zu differ only in invalid UTF-8 (\"%.60s\"); save the file "
             "as UTF-8",
-            m->d->path, m->d->row[i].line, m->d->row[k].line, shown);
+            m->d->path, m->d->example[i].line, m->d->example[k].line, shown);
     free(shown);
     return e->code;
 }
@@ -68,12 +68,12 @@ static int labels_collect(struct import *m, struct distinct *x, struct err *e) {
     struct dataset *d = m->d;
     struct report_lines trimmed = { 0 };
     vocab_init(&x->vocab);
-    x->of = xmalloc((d->rows + 1) * sizeof *x->of);
-    for (size_t i = 0; i < d->rows; i++) {
+    x->of = xmalloc((d->examples + 1) * sizeof *x->of);
+    for (size_t i = 0; i < d->examples; i++) {
         const struct field *l = &m->label[i];
         x->of[i] = -1;
         if (!l->s) continue;
-        if (trim_number(m, i)) report_line(&trimmed, d->row[i].line);
+        if (trim_number(m, i)) report_line(&trimmed, d->example[i].line);
         int32_t id = vocab_find(&x->vocab, l->s, l->n);
         if (id < 0) {
             id = (int32_t)x->vocab.count;
@@ -88,11 +88,11 @@ static int labels_collect(struct import *m, struct distinct *x, struct err *e) {
         x->of[i] = id;
         x->rows[id]++;
     }
-    if (trimmed.rows) {
+    if (trimmed.examples) {
         struct buf lines = BUF_INIT;
         report_lines_text(&trimmed, &lines);
-        text_line(&d->report.notes, "whitespace around %zu numeric label%s is ignored%s", trimmed.rows,
-                  trimmed.rows == 1 ? "" : "s", buf_text(&lines));
+        text_line(&d->report.notes, "whitespace around %zu numeric label%s is ignored%s", trimmed.examples,
+                  trimmed.examples == 1 ? "" : "s", buf_text(&lines));
         buf_release(&lines);
     }
     return 0;
@@ -133,8 +133,8 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
     struct buf lines = BUF_INIT, others = BUF_INIT;
     struct report_lines at = { 0 };
     size_t named = 0;
-    for (size_t i = 0; i < m->d->rows; i++)
-        if (x->of[i] == mark) report_line(&at, m->d->row[i].line);
+    for (size_t i = 0; i < m->d->examples; i++)
+        if (x->of[i] == mark) report_line(&at, m->d->example[i].line);
     report_lines_text(&at, &lines);
     for (size_t i = 0; i < x->vocab.count && named <= OTHERS; i++) {
         if ((int32_t)i == mark) continue;
@@ -146,8 +146,8 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
     err_set(e, ERR_INPUT,
             "%s: %zu example%s the label %s%s%s: it may be a class or mark unlabeled examples; use --kind "
             "classes to read %s as a class, or --unlabeled %s to ignore these examples",
-            m->d->path, at.rows, at.rows == 1 ? " has" : "s have", s, buf_text(&others), buf_text(&lines), s,
-            s);
+            m->d->path, at.examples, at.examples == 1 ? " has" : "s have", s, buf_text(&others),
+            buf_text(&lines), s, s);
     buf_release(&lines);
     buf_release(&others);
     return e->code;
@@ -163,7 +163,7 @@ static int find_mark(struct import *m, const struct distinct *x, const char *mar
         bool minus = !strcmp(mark, "-1");
         if (o->kind == DATA_KIND_CLASSES || (minus ? minus_is_class(x) : vocab_find(&x->vocab, "+", 1) >= 0))
             return 0;
-        if (o->need_gold) return mark_is_unclear(m, x, id, e);
+        if (o->need_labels) return mark_is_unclear(m, x, id, e);
     }
     m->none = mark;
     return 0;
@@ -174,8 +174,8 @@ static int find_mark(struct import *m, const struct distinct *x, const char *mar
 static int find_none(struct import *m, const struct distinct *x, struct err *e) {
     const struct dataset_options *o = m->o;
     static const char *const marks[] = { "-1", "-" };
-    if (o->no_gold && vocab_find(&x->vocab, o->no_gold, strlen(o->no_gold)) >= 0) {
-        m->none = o->no_gold;
+    if (o->unlabeled && vocab_find(&x->vocab, o->unlabeled, strlen(o->unlabeled)) >= 0) {
+        m->none = o->unlabeled;
         if (o->names && among_names(o, m->none)) {
             text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it does not mark "
                                            "unlabeled examples",
@@ -183,7 +183,7 @@ static int find_none(struct import *m, const struct distinct *x, struct err *e) 
             m->none = NULL;
         }
     }
-    for (size_t i = 0; !o->no_gold && !m->none && i < COUNT_OF(marks); i++)
+    for (size_t i = 0; !o->unlabeled && !m->none && i < COUNT_OF(marks); i++)
         if (find_mark(m, x, marks[i], e)) return e->code;
     if (m->none) text_line(&m->d->report.notes, "the label %s marks unlabeled examples", m->none);
     return 0;
@@ -205,18 +205,18 @@ static int odd_cell(const struct import *m, size_t row, const char *more, struct
         err_set(e, ERR_INPUT,
                 "%s: line %zu: the %.60s\" is not a number; use a decimal point instead of a comma (or, "
                 "for two labels in a cell, --kind classes, where each combination is a class)",
-                m->d->path, m->d->row[row].line, buf_text(&shown));
-    else if (m->o->no_gold)
+                m->d->path, m->d->example[row].line, buf_text(&shown));
+    else if (m->o->unlabeled)
         err_set(e, ERR_INPUT,
                 "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s "
                 "(--unlabeled) if the score is missing",
-                m->d->path, m->d->row[row].line, buf_text(&shown), more, m->o->no_gold);
+                m->d->path, m->d->example[row].line, buf_text(&shown), more, m->o->unlabeled);
     else
         err_set(
             e, ERR_INPUT,
             "%s: line %zu: the %.60s\" is not a finite number%s; use --unlabeled %.60s to treat such "
             "examples as unlabeled, or --kind classes to read every label as a class",
-            m->d->path, m->d->row[row].line, buf_text(&shown), more, buf_text(&mark));
+            m->d->path, m->d->example[row].line, buf_text(&shown), more, buf_text(&mark));
     buf_release(&shown);
     buf_release(&mark);
     return e->code;
@@ -243,7 +243,7 @@ static struct looks look_at_labels(const struct import *m, const struct distinct
     for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
         double v;
-        if (m->o->no_gold && !strcmp(s, m->o->no_gold)) continue;
+        if (m->o->unlabeled && !strcmp(s, m->o->unlabeled)) continue;
         k.all += x->rows[i];
         if (comma_number(s)) k.commas += x->rows[i];
         else if (text_to_double(s, &v)) *(v == floor(v) ? &k.whole : &k.fractions) += x->rows[i];
@@ -288,12 +288,12 @@ static int decide(const struct import *m, const struct distinct *x, enum data_ki
 
 static int labels_read_scores(struct import *m, struct err *e) {
     struct dataset *d = m->d;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         const char *s = m->label[i].s;
-        struct dataset_row *row = &d->row[i];
+        struct example *row = &d->example[i];
         if (!s || (m->none && !strcmp(s, m->none))) continue;
         if (!text_to_double(s, &row->target)) return odd_cell(m, i, "", e);
-        row->gold = true;
+        row->labeled = true;
     }
     return 0;
 }
@@ -401,7 +401,7 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
         struct buf shown = BUF_INIT;
         label_spell(s, &shown);
         err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among %s: %s", m->d->path,
-                m->d->row[x->first[i]].line, buf_text(&shown), from, known);
+                m->d->example[x->first[i]].line, buf_text(&shown), from, known);
         buf_release(&shown);
         free(known);
         return e->code;
@@ -499,9 +499,9 @@ static int labels_read_classes(struct import *m, struct distinct *x, struct err 
     int32_t *map = xcalloc(x->vocab.count + 1, sizeof *map);
     int rc = m->o->names ? map_known(m, x, none, map, e) : own_classes(m, x, none, e);
     if (!rc && !m->o->names) map_own(d, x, none, map);
-    for (size_t i = 0; !rc && i < d->rows; i++) {
-        d->row[i].label = x->of[i] < 0 ? -1 : map[x->of[i]];
-        d->row[i].gold = d->row[i].label >= 0;
+    for (size_t i = 0; !rc && i < d->examples; i++) {
+        d->example[i].label = x->of[i] < 0 ? -1 : map[x->of[i]];
+        d->example[i].labeled = d->example[i].label >= 0;
     }
     free(map);
     if (rc) return rc;
@@ -513,13 +513,13 @@ static int labels_read_classes(struct import *m, struct distinct *x, struct err 
 static void drop_unlabelled(struct import *m) {
     struct dataset *d = m->d;
     size_t kept = 0;
-    for (size_t i = 0; i < d->rows; i++) {
-        if (d->row[i].gold) d->row[kept++] = d->row[i];
-        else if (d->kind == DATA_TEXT) report_skip(&d->report, d->row[i].line, "no target text");
-        else report_skip(&d->report, d->row[i].line, "unlabeled%s%.60s%s", m->none ? " (" : "",
+    for (size_t i = 0; i < d->examples; i++) {
+        if (d->example[i].labeled) d->example[kept++] = d->example[i];
+        else if (d->kind == DATA_TEXT) report_skip(&d->report, d->example[i].line, "no target text");
+        else report_skip(&d->report, d->example[i].line, "unlabeled%s%.60s%s", m->none ? " (" : "",
                          m->none ? m->none : "", m->none ? ")" : "");
     }
-    d->rows = kept;
+    d->examples = kept;
 }
 
 int labels_read(struct import *m, struct err *e) {
@@ -527,13 +527,13 @@ int labels_read(struct import *m, struct err *e) {
     struct distinct x = { 0 };
     int rc = 0;
     if (d->kind == DATA_TEXT || d->kind == DATA_MASKED) {
-        for (size_t i = 0; i < d->rows; i++)
-            d->row[i].gold = d->kind == DATA_MASKED || d->row[i].target_text != NULL;
+        for (size_t i = 0; i < d->examples; i++)
+            d->example[i].labeled = d->kind == DATA_MASKED || d->example[i].target_text != NULL;
     } else if (m->o->label) {
         rc = labels_collect(m, &x, e);
         if (!rc) {
             rc = decide(m, &x, &d->kind, e);
-            if (!rc && (d->kind == DATA_CLASSES || m->o->no_gold)) rc = find_none(m, &x, e);
+            if (!rc && (d->kind == DATA_CLASSES || m->o->unlabeled)) rc = find_none(m, &x, e);
             if (!rc)
                 rc = d->kind == DATA_REGRESSION ? labels_read_scores(m, e) : labels_read_classes(m, &x, e);
         }
@@ -545,13 +545,13 @@ int labels_read(struct import *m, struct err *e) {
         rc = map_known(m, &x, -1, &no_map, e);
     }
     if (rc) return rc;
-    if (m->o->need_gold) drop_unlabelled(m);
-    d->class_rows = xcalloc((size_t)d->classes + 1, sizeof *d->class_rows);
-    for (size_t i = 0; i < d->rows; i++) {
-        d->row[i].id = i;
-        if (!d->row[i].gold) d->report.unlabelled++;
-        else if (d->kind == DATA_CLASSES) d->class_rows[d->row[i].label]++;
+    if (m->o->need_labels) drop_unlabelled(m);
+    d->class_examples = xcalloc((size_t)d->classes + 1, sizeof *d->class_examples);
+    for (size_t i = 0; i < d->examples; i++) {
+        d->example[i].id = i;
+        if (!d->example[i].labeled) d->report.unlabeled++;
+        else if (d->kind == DATA_CLASSES) d->class_examples[d->example[i].label]++;
     }
-    if (m->o->need_gold) labels_warn_rare(d);
+    if (m->o->need_labels) labels_warn_rare(d);
     return 0;
 }

@@ -121,7 +121,7 @@ int leopard_classes(const char *prefix, bool *pair, size_t *rows, char ***names,
                                : err_set(e, ERR_NOT_FOUND, "%s: does not exist", path);
     free(path);
     if (rc) return rc;
-    *rows = d.rows;
+    *rows = d.examples;
     *count = d.classes;
     *names = xcalloc((size_t)d.classes + 1, sizeof **names);
     for (int i = 0; i < d.classes; i++) (*names)[i] = xstrdup(d.class_name[i]);

@@ -39,14 +39,14 @@ int metric_find(const char *name) {
     return -1;
 }
 
-bool metric_fits(enum metric_id id, enum data_kind gold) {
+bool metric_fits(enum metric_id id, enum data_kind labels) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);
-    return id == METRIC_LOSS || metrics_known[id].of == gold ||
-           (gold == DATA_MASKED && id == METRIC_ACCURACY);
+    return id == METRIC_LOSS || metrics_known[id].of == labels ||
+           (labels == DATA_MASKED && id == METRIC_ACCURACY);
 }
 
-bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold) {
-    return metric_fits(id, gold) && (id != METRIC_F1 || m->positive >= 0);
+bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind labels) {
+    return metric_fits(id, labels) && (id != METRIC_F1 || m->positive >= 0);
 }
 
 int metric_direction(enum metric_id id) {
@@ -90,40 +90,40 @@ static struct metric_value mean_loss(const double *loss, const bool *counts, siz
 
 /* 2·tp / (2·tp + fp + fn) and its parts for class c. */
 static void class_scores(struct metrics *m, int c) {
-    size_t k = (size_t)m->classes, tp = m->confusion[(size_t)c * k + (size_t)c], gold = 0,
-           given = 0;
+    size_t k = (size_t)m->classes, tp = m->confusion[(size_t)c * k + (size_t)c], actual = 0,
+           predicted = 0;
     for (size_t i = 0; i < k; i++) {
-        gold += m->confusion[(size_t)c * k + i];
-        given += m->confusion[i * k + (size_t)c];
+        actual += m->confusion[(size_t)c * k + i];
+        predicted += m->confusion[i * k + (size_t)c];
     }
-    gold += m->unanswered[c];
-    if (k == 2) given += m->unanswered[1 - c];
-    m->recall[c] = gold ? defined((double)tp / (double)gold)
-                        : undefined("no examples of this class");
-    m->precision[c] = given ? defined((double)tp / (double)given)
-                            : undefined("no predictions of this class");
-    m->f1[c] = gold + given ? defined(2.0 * (double)tp / (double)(gold + given))
-                            : undefined("neither examples nor predictions of this class");
+    actual += m->unanswered[c];
+    if (k == 2) predicted += m->unanswered[1 - c];
+    m->recall[c] = actual ? defined((double)tp / (double)actual)
+                          : undefined("no examples of this class");
+    m->precision[c] = predicted ? defined((double)tp / (double)predicted)
+                                : undefined("no predictions of this class");
+    m->f1[c] = actual + predicted ? defined(2.0 * (double)tp / (double)(actual + predicted))
+                                  : undefined("neither examples nor predictions of this class");
 }
 
 /* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)).  Invalid answers are a class
- * that is predicted and never a label. */
+ * that is predicted and never a actual. */
 static struct metric_value matthews(const struct metrics *m) {
     size_t k = (size_t)m->classes;
     double s = 0, right = 0, cross = 0, pp = 0, tt = 0, invalid = 0;
     for (size_t c = 0; c < k; c++) {
-        double gold = 0, given = 0;
+        double actual = 0, predicted = 0;
         for (size_t i = 0; i < k; i++) {
-            gold += (double)m->confusion[c * k + i];
-            given += (double)m->confusion[i * k + c];
+            actual += (double)m->confusion[c * k + i];
+            predicted += (double)m->confusion[i * k + c];
         }
-        gold += (double)m->unanswered[c];
+        actual += (double)m->unanswered[c];
         invalid += (double)m->unanswered[c];
-        s += gold;
+        s += actual;
         right += (double)m->confusion[c * k + c];
-        cross += gold * given;
-        pp += given * given;
-        tt += gold * gold;
+        cross += actual * predicted;
+        pp += predicted * predicted;
+        tt += actual * actual;
     }
     pp += invalid * invalid;
     if (s * s - pp == 0) return undefined("constant predictions");
@@ -134,14 +134,14 @@ static struct metric_value matthews(const struct metrics *m) {
 static void majority(struct metrics *m) {
     size_t k = (size_t)m->classes, best = 0;
     for (size_t c = 0; c < k; c++) {
-        size_t gold = m->unanswered[c];
-        for (size_t i = 0; i < k; i++) gold += m->confusion[c * k + i];
-        if (gold > best) {
-            best = gold;
+        size_t count = m->unanswered[c];
+        for (size_t i = 0; i < k; i++) count += m->confusion[c * k + i];
+        if (count > best) {
+            best = count;
             m->majority_class = (int32_t)c;
         }
     }
-    m->majority = defined((double)best / (double)m->gold);
+    m->majority = defined((double)best / (double)m->labeled);
 }
 
 /* Counts examples that would be correct if predictions of class i counted as its best partner; classes before
@@ -149,10 +149,10 @@ static void majority(struct metrics *m) {
 static size_t best_renaming(const struct metrics *m, int c, unsigned taken) {
     size_t best = 0;
     if (c == m->classes) return 0;
-    for (int gold = 0; gold < m->classes; gold++) {
-        if (taken >> gold & 1) continue;
-        size_t right = m->confusion[gold * m->classes + c] +
-                       best_renaming(m, c + 1, taken | 1u << gold);
+    for (int label = 0; label < m->classes; label++) {
+        if (taken >> label & 1) continue;
+        size_t right = m->confusion[label * m->classes + c] +
+                       best_renaming(m, c + 1, taken | 1u << label);
         if (right > best) best = right;
     }
     return best;
@@ -179,23 +179,23 @@ static void score_classes(struct metrics *m) {
         macro += m->f1[c].value;
     }
     for (size_t c = 0; c < k; c++) right += m->confusion[c * k + c];
-    m->value[METRIC_ACCURACY] = defined((double)right / (double)m->gold);
+    m->value[METRIC_ACCURACY] = defined((double)right / (double)m->labeled);
     m->value[METRIC_F1_MACRO] = defined(macro / present);
     m->value[METRIC_F1] = m->positive >= 0 ? m->f1[m->positive] : undefined("no positive class");
     m->value[METRIC_MATTHEWS] = matthews(m);
     majority(m);
     m->renamed = m->classes > METRICS_RENAMED
                      ? undefined("too many classes to try")
-                     : defined((double)best_renaming(m, 0, 0) / (double)m->gold);
+                     : defined((double)best_renaming(m, 0, 0) / (double)m->labeled);
     m->as_majority = m->value[METRIC_ACCURACY].value == m->majority.value;
 }
 
-void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *pred,
+void metrics_of_classes(struct metrics *m, const int32_t *label, const int32_t *pred,
                         const double *loss, size_t n, int classes, int positive) {
     BUG_IF(classes < 1 || positive >= classes);
     memset(m, 0, sizeof *m);
     size_t k = (size_t)classes;
-    m->rows = n;
+    m->examples = n;
     m->classes = classes;
     m->positive = positive;
     m->confusion = xcalloc(k * k, sizeof *m->confusion);
@@ -206,19 +206,19 @@ void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *p
     bool *counts = xcalloc(n + 1, sizeof *counts);
     m->constant = n > 1 && pred[0] >= 0; /* answers that do not name a class are not predictions */
     for (size_t i = 0; i < n; i++) {
-        BUG_IF(pred[i] < -1 || pred[i] >= classes || gold[i] >= classes);
+        BUG_IF(pred[i] < -1 || pred[i] >= classes || label[i] >= classes);
         if (pred[i] != pred[0]) m->constant = false;
         m->invalid += pred[i] < 0;
-        if (gold[i] < 0) continue;
+        if (label[i] < 0) continue;
         counts[i] = true;
-        m->gold++;
-        if (pred[i] < 0) m->unanswered[gold[i]]++;
-        else m->confusion[(size_t)gold[i] * k + (size_t)pred[i]]++;
+        m->labeled++;
+        if (pred[i] < 0) m->unanswered[label[i]]++;
+        else m->confusion[(size_t)label[i] * k + (size_t)pred[i]]++;
     }
-    undefine_all(m, m->gold ? "the labels are classes" : "unlabeled");
+    undefine_all(m, m->labeled ? "the labels are classes" : "unlabeled");
     for (size_t c = 0; c < k; c++)
         m->f1[c] = m->precision[c] = m->recall[c] = undefined("unlabeled");
-    if (m->gold) score_classes(m);
+    if (m->labeled) score_classes(m);
     m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
     free(counts);
 }
@@ -282,10 +282,10 @@ static struct metric_value spearman(const double *x, const double *y, size_t n) 
     return r;
 }
 
-void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, const double *pred,
+void metrics_of_scores(struct metrics *m, const double *target, const bool *has, const double *pred,
                        const double *loss, size_t n) {
     memset(m, 0, sizeof *m);
-    m->rows = n;
+    m->examples = n;
     m->positive = -1;
     undefine_all(m, "the labels are scores");
     double *x = xmalloc((n + 1) * sizeof *x), *y = xmalloc((n + 1) * sizeof *y);
@@ -295,13 +295,13 @@ void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, c
         if (pred[i] != pred[0]) m->constant = false;
         if (has && !has[i]) continue;
         counts[i] = true;
-        x[m->gold] = gold[i];
-        y[m->gold++] = pred[i];
+        x[m->labeled] = target[i];
+        y[m->labeled++] = pred[i];
     }
-    if (!m->gold) undefine_all(m, "unlabeled");
+    if (!m->labeled) undefine_all(m, "unlabeled");
     else {
-        m->value[METRIC_PEARSON] = pearson(x, y, m->gold);
-        m->value[METRIC_SPEARMAN] = spearman(x, y, m->gold);
+        m->value[METRIC_PEARSON] = pearson(x, y, m->labeled);
+        m->value[METRIC_SPEARMAN] = spearman(x, y, m->labeled);
     }
     m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
     free(x);
@@ -316,10 +316,10 @@ static bool metrics_same_text(struct metric_text a, struct metric_text b) {
     return a.n == b.n && (!a.n || !memcmp(a.s, b.s, a.n));
 }
 
-void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
+void metrics_of_texts(struct metrics *m, const struct metric_text *reference,
                       const struct metric_text *text, const double *loss, size_t n) {
     memset(m, 0, sizeof *m);
-    m->rows = n;
+    m->examples = n;
     m->positive = -1;
     m->constant = n > 1;
     struct rouge sum = { 0 };
@@ -328,19 +328,19 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
     bool *counts = xcalloc(n + 1, sizeof *counts);
     for (size_t i = 0; i < n; i++) {
         if (!metrics_same_text(text[i], text[0])) m->constant = false;
-        if (!gold[i].s) continue;
+        if (!reference[i].s) continue;
         counts[i] = true;
-        m->gold++;
-        struct rouge r = rouge_of(gold[i].s, gold[i].n, text[i].s, text[i].n);
+        m->labeled++;
+        struct rouge r = rouge_of(reference[i].s, reference[i].n, text[i].s, text[i].n);
         sum.one += r.one;
         sum.two += r.two;
         sum.longest += r.longest;
-        bleu_add(&bleu, gold[i].s, gold[i].n, text[i].s, text[i].n);
-        exact += metrics_same_text(gold[i], text[i]);
+        bleu_add(&bleu, reference[i].s, reference[i].n, text[i].s, text[i].n);
+        exact += metrics_same_text(reference[i], text[i]);
     }
-    undefine_all(m, m->gold ? "the targets are texts" : "no target texts");
-    if (m->gold) {
-        double rows = (double)m->gold;
+    undefine_all(m, m->labeled ? "the targets are texts" : "no target texts");
+    if (m->labeled) {
+        double rows = (double)m->labeled;
         m->value[METRIC_ROUGE1] = defined(sum.one / rows);
         m->value[METRIC_ROUGE2] = defined(sum.two / rows);
         m->value[METRIC_ROUGEL] = defined(sum.longest / rows);
@@ -353,7 +353,7 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
 
 void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, double loss) {
     memset(m, 0, sizeof *m);
-    m->rows = m->gold = n;
+    m->examples = m->labeled = n;
     m->positive = -1;
     undefine_all(m, masks ? "masked words are predicted, not classes" : "no token could be masked");
     if (!masks) return;

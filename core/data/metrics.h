@@ -41,7 +41,7 @@ const char *metric_name(enum metric_id id);
 /* Returns the id of a name (also "mcc", "acc", "macro_f1", "rouge_l", …), or -1. */
 int metric_find(const char *name);
 /* Returns whether the metric applies to this kind of labels.  The loss always does. */
-bool metric_fits(enum metric_id id, enum data_kind gold);
+bool metric_fits(enum metric_id id, enum data_kind labels);
 /* +1: greater is better; -1: smaller is better. */
 int metric_direction(enum metric_id id);
 /* Returns whether values of that name, including averages over tasks, are reported in percentage points
@@ -54,8 +54,8 @@ bool metric_better(enum metric_id id, struct metric_value a, struct metric_value
 enum { METRICS_RENAMED = 6 };
 
 struct metrics {
-    size_t rows;              /* examples with predictions */
-    size_t gold;              /* labeled examples */
+    size_t examples;          /* examples with predictions */
+    size_t labeled;           /* labeled examples */
     struct metric_value value[METRIC_COUNT];
     struct metric_value majority; /* accuracy of always predicting the most frequent class; undefined in
                                      regression */
@@ -76,27 +76,28 @@ struct metrics {
     struct metric_value *f1, *precision, *recall; /* each class, owned */
 };
 
-/* Computes the metrics of classes.  gold[i] in 0 … classes-1, or -1 (unlabeled: ignored); pred[i] in 0 …
+/* Computes the metrics of classes.  label[i] in 0 … classes-1, or -1 (unlabeled: ignored); pred[i] in 0 …
  * classes-1, or -1: an invalid answer.  loss: of each example, or NULL.  positive: a class, or -1 (F1 is then
  * undefined). */
-void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *pred,
+void metrics_of_classes(struct metrics *m, const int32_t *label, const int32_t *pred,
                         const double *loss, size_t n, int classes, int positive);
 /* Computes the metrics of scores.  has[i] false (has NULL: all true): the example is unlabeled. */
-void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, const double *pred,
+void metrics_of_scores(struct metrics *m, const double *target, const bool *has, const double *pred,
                        const double *loss, size_t n);
 /* A text of n bytes; s NULL: none. */
 struct metric_text {
     const char *s;
     size_t n;
 };
-/* Computes the metrics of texts.  gold: references (NULL: the example is ignored); text: generated texts. */
-void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
+/* Computes the metrics of texts.  reference: s NULL: the example is ignored; text: generated
+ * texts. */
+void metrics_of_texts(struct metrics *m, const struct metric_text *reference,
                       const struct metric_text *text, const double *loss, size_t n);
 /* Computes the metrics of masked words: `masks` tokens in n examples, `right` correct predictions, and the
  * sum of losses. */
 void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, double loss);
 /* Returns whether a metric is available for this kind of labels: F1 needs a positive class. */
-bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold);
+bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind labels);
 void metrics_release(struct metrics *m);
 /* Returns whether permuting the class names would raise the accuracy by at least a fifth of the examples,
  * which suggests a different label order in model and data. */

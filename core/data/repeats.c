@@ -61,7 +61,7 @@ static void folded(const char *s, size_t n, struct buf *out) {
 }
 
 static void digests(struct dataset *d, size_t i, struct buf *scratch) {
-    const struct dataset_row *r = &d->row[i];
+    const struct example *r = &d->example[i];
     struct digest exact = { 1, 2 }, near = { 1, 2 };
     const char *text[2] = { r->a, r->b };
     size_t size[2] = { r->a_size, r->b_size };
@@ -95,7 +95,7 @@ static uint32_t *seen_find(const struct seen *t, const struct digest *x) {
     }
 }
 
-static bool same_gold(const struct dataset_row *a, const struct dataset_row *b) {
+static bool same_label(const struct example *a, const struct example *b) {
     return a->label == b->label && a->target == b->target && a->target_size == b->target_size &&
            (!a->target_size || !memcmp(a->target_text, b->target_text, a->target_size));
 }
@@ -103,9 +103,9 @@ static bool same_gold(const struct dataset_row *a, const struct dataset_row *b) 
 void repeats_digest(struct dataset *d) {
     struct dataset_memory *m = d->memory;
     struct buf scratch = BUF_INIT;
-    m->exact = xmalloc((d->rows + 1) * sizeof *m->exact);
-    m->folded = xmalloc((d->rows + 1) * sizeof *m->folded);
-    for (size_t i = 0; i < d->rows; i++) digests(d, i, &scratch);
+    m->exact = xmalloc((d->examples + 1) * sizeof *m->exact);
+    m->folded = xmalloc((d->examples + 1) * sizeof *m->folded);
+    for (size_t i = 0; i < d->examples; i++) digests(d, i, &scratch);
     buf_release(&scratch);
 }
 
@@ -113,22 +113,22 @@ void repeats_count(struct dataset *d) {
     struct dataset_memory *m = d->memory;
     struct seen exact, near;
     d->report.same = d->report.near = d->report.same_other_label = 0;
-    d->report.repeat_at.rows = d->report.other_label_at.rows = 0;
-    seen_init(&exact, m->exact, d->rows);
-    seen_init(&near, m->folded, d->rows);
-    for (size_t i = 0; i < d->rows; i++) {
+    d->report.repeat_at.examples = d->report.other_label_at.examples = 0;
+    seen_init(&exact, m->exact, d->examples);
+    seen_init(&near, m->folded, d->examples);
+    for (size_t i = 0; i < d->examples; i++) {
         uint32_t *first = seen_find(&exact, &m->exact[i]), *like = seen_find(&near, &m->folded[i]);
         if (*first) {
-            const struct dataset_row *was = &d->row[*first - 1], *is = &d->row[i];
+            const struct example *was = &d->example[*first - 1], *is = &d->example[i];
             d->report.same++;
             report_line(&d->report.repeat_at, is->line);
-            if (was->gold && is->gold && !same_gold(was, is)) {
+            if (was->labeled && is->labeled && !same_label(was, is)) {
                 d->report.same_other_label++;
                 report_line(&d->report.other_label_at, is->line);
             }
         } else if (*like) {
             d->report.near++;
-            report_line(&d->report.repeat_at, d->row[i].line);
+            report_line(&d->report.repeat_at, d->example[i].line);
         }
         if (!*first) *first = (uint32_t)i + 1;
         if (!*like) *like = (uint32_t)i + 1;
@@ -139,22 +139,22 @@ void repeats_count(struct dataset *d) {
 
 void dataset_compare(struct dataset *d, const struct dataset *other) {
     struct seen exact, near;
-    seen_init(&exact, other->memory->exact, other->rows);
-    seen_init(&near, other->memory->folded, other->rows);
-    for (size_t i = 0; i < other->rows; i++) {
+    seen_init(&exact, other->memory->exact, other->examples);
+    seen_init(&near, other->memory->folded, other->examples);
+    for (size_t i = 0; i < other->examples; i++) {
         *seen_find(&exact, &other->memory->exact[i]) = (uint32_t)i + 1;
         *seen_find(&near, &other->memory->folded[i]) = (uint32_t)i + 1;
     }
     free(d->report.across);
     d->report.across = xstrdup(other->path);
     d->report.across_same = d->report.across_near = 0;
-    d->report.across_at.rows = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    d->report.across_at.examples = 0;
+    for (size_t i = 0; i < d->examples; i++) {
         bool same = *seen_find(&exact, &d->memory->exact[i]) != 0;
         bool like = !same && *seen_find(&near, &d->memory->folded[i]) != 0;
         d->report.across_same += same;
         d->report.across_near += like;
-        if (same || like) report_line(&d->report.across_at, d->row[i].line);
+        if (same || like) report_line(&d->report.across_at, d->example[i].line);
     }
     free(exact.slot);
     free(near.slot);

@@ -24,16 +24,16 @@ void report_skip(struct import_report *r, size_t line, const char *format, ...) 
 }
 
 void report_line(struct report_lines *l, size_t line) {
-    if (l->rows < REPORT_FIRST) l->first[l->rows] = line;
-    l->rows++;
+    if (l->examples < REPORT_FIRST) l->first[l->examples] = line;
+    l->examples++;
 }
 
 void report_lines_text(const struct report_lines *l, struct buf *out) {
-    if (!l->rows) return;
-    buf_printf(out, " (line%s", plural(l->rows));
-    for (size_t i = 0; i < l->rows && i < REPORT_FIRST; i++)
+    if (!l->examples) return;
+    buf_printf(out, " (line%s", plural(l->examples));
+    for (size_t i = 0; i < l->examples && i < REPORT_FIRST; i++)
         buf_printf(out, "%s %zu", i ? "," : "", l->first[i]);
-    buf_puts(out, l->rows > REPORT_FIRST ? ", …)" : ")");
+    buf_puts(out, l->examples > REPORT_FIRST ? ", …)" : ")");
 }
 
 void report_release(struct import_report *r) {
@@ -47,15 +47,16 @@ static void bytes_text(const struct import_report *r, struct buf *out) {
     static const char *const what[] = { "invalid UTF-8, replaced by U+FFFD", "a NUL byte" };
     const struct report_lines *const lines[] = { &r->not_utf8, &r->nul };
     for (int i = 0; i < 2; i++) {
-        if (!lines[i]->rows) continue;
-        buf_printf(out, "warning: %zu example%s with %s", lines[i]->rows, plural(lines[i]->rows), what[i]);
+        if (!lines[i]->examples) continue;
+        buf_printf(out, "warning: %zu example%s with %s", lines[i]->examples, plural(lines[i]->examples),
+                   what[i]);
         report_lines_text(lines[i], out);
         buf_putc(out, '\n');
     }
 }
 
 static void lines_text(const struct import_report *r, struct buf *out) {
-    buf_printf(out, "%zu example%s from %zu line%s", r->rows, plural(r->rows), r->lines,
+    buf_printf(out, "%zu example%s from %zu line%s", r->examples, plural(r->examples), r->lines,
                plural(r->lines));
     if (r->header) buf_printf(out, ", %zu of them the header", r->header);
     buf_puts(out, "\n");
@@ -80,9 +81,10 @@ static void lines_text(const struct import_report *r, struct buf *out) {
 /* Examples of the file in the split; the rest of the report counts these. */
 static void part_text(const struct dataset *d, struct buf *out) {
     const struct import_report *r = &d->report;
-    if (d->split_rows != r->rows) buf_printf(out, "split: %zu of %zu examples\n", d->split_rows, r->rows);
-    if (r->unlabelled)
-        buf_printf(out, "%zu example%s without a label\n", r->unlabelled, plural(r->unlabelled));
+    if (d->split_examples != r->examples)
+        buf_printf(out, "split: %zu of %zu examples\n", d->split_examples, r->examples);
+    if (r->unlabeled)
+        buf_printf(out, "%zu example%s without a label\n", r->unlabeled, plural(r->unlabeled));
 }
 
 static void repeats_text(const struct import_report *r, bool texts, struct buf *out) {
@@ -122,18 +124,19 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     if (!r->max_len) return;
     buf_printf(out, "%zu tokens, %.2f%% unknown\n", r->tokens,
                r->tokens ? 100.0 * (double)r->unknown / (double)r->tokens : 0);
-    buf_printf(out, "%zu example%s truncated to %zu tokens", r->cut_rows, plural(r->cut_rows), r->max_len);
+    buf_printf(out, "%zu example%s truncated to %zu tokens", r->cut_examples, plural(r->cut_examples),
+               r->max_len);
     if (pair)
         buf_printf(out, ": %zu tokens of the first text in %zu examples, %zu of the second in %zu",
-                   r->cut_tokens_a, r->cut_rows_a, r->cut_tokens_b, r->cut_rows_b);
-    else if (r->cut_rows) buf_printf(out, ": %zu tokens", r->cut_tokens_a);
+                   r->cut_tokens_a, r->cut_examples_a, r->cut_tokens_b, r->cut_examples_b);
+    else if (r->cut_examples) buf_printf(out, ": %zu tokens", r->cut_tokens_a);
     buf_puts(out, "\n");
     if (r->vanished)
         buf_printf(out, "warning: in %zu example%s a whole text was truncated\n", r->vanished,
                    plural(r->vanished));
-    if (!r->special.rows) return;
-    buf_printf(out, "%zu example%s contain%s the text of a special token", r->special.rows,
-               plural(r->special.rows), r->special.rows == 1 ? "s" : "");
+    if (!r->special.examples) return;
+    buf_printf(out, "%zu example%s contain%s the text of a special token", r->special.examples,
+               plural(r->special.examples), r->special.examples == 1 ? "s" : "");
     report_lines_text(&r->special, out);
     buf_putc(out, '\n');
 }
@@ -151,11 +154,11 @@ void report_text(const struct dataset *d, struct buf *out) {
         /* a blank at either end would be invisible */
         bool edge = n && (name[0] == ' ' || name[n - 1] == ' ');
         buf_printf(out, "class %d: %s%s%s, %zu example%s\n", i, edge ? "\"" : "", name,
-                   edge ? "\"" : "", d->class_rows[i], plural(d->class_rows[i]));
+                   edge ? "\"" : "", d->class_examples[i], plural(d->class_examples[i]));
         free(name);
     }
     if (r->notes.size) buf_add(out, r->notes.data, r->notes.size);
     repeats_text(r, d->target_field != NULL, out);
     tokens_text(r, d->pair, out);
-    targets_text(r, d->rows, out);
+    targets_text(r, d->examples, out);
 }

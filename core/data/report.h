@@ -20,14 +20,14 @@ struct report_skip {
 
 /* Examples of a kind, and the first lines. */
 struct report_lines {
-    size_t rows;
+    size_t examples;
     size_t first[REPORT_FIRST];
 };
 
 struct import_report {
     /* rows + blank + skipped + header + continued - spread == lines */
     size_t lines;      /* physical lines, a last one without line end included */
-    size_t rows;       /* examples read, of which a split may be a part (struct dataset.split_rows) */
+    size_t examples;       /* examples read, of which a split may be a part (struct dataset.split_rows) */
     size_t header;     /* header lines, and lines that set the delimiter */
     size_t blank;      /* skipped blank lines */
     size_t continued;  /* further lines of quoted fields (CSV) */
@@ -41,7 +41,7 @@ struct import_report {
     struct report_lines nul;      /* examples with a NUL byte */
 
     /* For the examples of the split, after sampling. */
-    size_t unlabelled; /* unlabeled examples */
+    size_t unlabeled; /* unlabeled examples */
     /* Repeats: examples whose texts equal those of an earlier one.  Near: equal after lower-casing and
      * merging blanks, without exact ones. */
     size_t same, near;
@@ -53,7 +53,7 @@ struct import_report {
 
     /* Tokens (dataset_encode). */
     size_t max_len;           /* 0: not encoded yet */
-    size_t cut_rows, cut_rows_a, cut_rows_b;
+    size_t cut_examples, cut_examples_a, cut_examples_b;
     size_t cut_tokens_a, cut_tokens_b;
     size_t vanished;          /* examples in which one text lost all its tokens */
     size_t tokens;            /* of the texts before truncation, without special ones */

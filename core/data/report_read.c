@@ -18,9 +18,9 @@ static void read_class(const char *line, struct report_facts *f) {
         number != f->classes || sscanf(comma, ", %zu %15[a-z]", &rows, word) != 2 ||
         (!text_starts(word, "row") && !text_starts(word, "example")))
         return;
-    f->class_rows = xrealloc(f->class_rows, (size_t)f->classes + 1, sizeof *f->class_rows);
+    f->class_examples = xrealloc(f->class_examples, (size_t)f->classes + 1, sizeof *f->class_examples);
     f->class_name = xrealloc(f->class_name, (size_t)f->classes + 1, sizeof *f->class_name);
-    f->class_rows[f->classes] = rows;
+    f->class_examples[f->classes] = rows;
     f->class_name[f->classes++] = xstrndup(line + at, (size_t)(comma - line - at));
 }
 
@@ -80,14 +80,14 @@ static void report_read_line(const char *line, const char *original, struct repo
         f->path = xstrndup(original, (size_t)(sha - original));
     } else if (sscanf(line, "%zu row%*[s] from %zu line", &a, &b) == 2 ||
                sscanf(line, "%zu row from %zu line", &a, &b) == 2) {
-        f->rows = f->split_rows = a;
+        f->examples = f->split_examples = a;
     } else if (sscanf(line, "split: %zu of %zu rows", &a, &b) == 2) {
-        f->rows = f->split_rows = a;
+        f->examples = f->split_examples = a;
     } else if (sscanf(line, "a fixed draw (seed 0) of %zu of the %zu rows", &a, &b) == 2) {
-        f->rows = a;
-        f->split_rows = b;
+        f->examples = a;
+        f->split_examples = b;
     } else if (sscanf(line, "%zu row%15s", &a, word) == 2 && strstr(line, " without a ")) {
-        f->unlabelled = a;
+        f->unlabeled = a;
     } else if (text_starts(line, "class ")) {
         read_class(original, f);
     } else if (sscanf(line, "%zu row%*[s] repeat an earlier one, %zu more", &a, &b) == 2 ||
@@ -103,7 +103,7 @@ static void report_read_line(const char *line, const char *original, struct repo
         f->unknown = percent;
     } else if (sscanf(line, "%zu row%*[s] cut to %zu tokens", &a, &b) == 2 ||
                sscanf(line, "%zu row cut to %zu tokens", &a, &b) == 2) {
-        f->cut_rows = a;
+        f->cut_examples = a;
         f->max_len = b;
     } else if (strstr(line, " a whole text was cut") && sscanf(line, "warning: in %zu row", &a) == 1) {
         f->vanished = a;
@@ -121,8 +121,8 @@ static void report_read_line(const char *line, const char *original, struct repo
 /* An old report without a line "split:" covers a part of the file if the classes have fewer examples. */
 static void parts_by_class(struct report_facts *f) {
     size_t labelled = 0;
-    for (int i = 0; i < f->classes; i++) labelled += f->class_rows[i];
-    if (labelled && labelled + f->unlabelled < f->rows) f->rows = f->split_rows = labelled;
+    for (int i = 0; i < f->classes; i++) labelled += f->class_examples[i];
+    if (labelled && labelled + f->unlabeled < f->examples) f->examples = f->split_examples = labelled;
 }
 
 void report_read(const char *text, struct report_facts *out) {
@@ -141,7 +141,7 @@ void report_read(const char *text, struct report_facts *out) {
 void report_facts_release(struct report_facts *f) {
     for (int i = 0; i < f->classes; i++) free(f->class_name[i]);
     free(f->class_name);
-    free(f->class_rows);
+    free(f->class_examples);
     free(f->signs);
     free(f->path);
     *f = (struct report_facts){ 0 };

@@ -9,16 +9,15 @@
  * matters. */
 struct report_facts {
     char *path;               /* of the file; "" if absent */
-    size_t
-        rows; /* examples of the split that are used: its counts of classes, repeats and tokens are of them */
-    size_t split_rows;        /* of the split before a draw for evaluation */
-    size_t unlabelled;
+    size_t examples;          /* used examples of the split; the counts below refer to them */
+    size_t split_examples;    /* of the split before a draw for evaluation */
+    size_t unlabeled;
     int classes;
-    size_t *class_rows;       /* of each class */
+    size_t *class_examples;   /* of each class */
     char **class_name;
     size_t same, near, same_other_label;
     size_t across_same, across_near; /* examples that are also in an earlier split */
-    size_t max_len, cut_rows, vanished;
+    size_t max_len, cut_examples, vanished;
     size_t tokens;
     double unknown;           /* of the tokens, in percent with two decimals */
     size_t max_target, cut_targets;

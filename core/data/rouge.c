@@ -31,13 +31,13 @@ static void rouge_split(const char *s, size_t n, struct words *w) {
     buf_release(&word);
 }
 
-static double f1(size_t common, size_t gold, size_t given) {
-    return gold + given ? 2.0 * (double)common / (double)(gold + given) : 0;
+static double f1(size_t common, size_t reference, size_t given) {
+    return reference + given ? 2.0 * (double)common / (double)(reference + given) : 0;
 }
 
-struct rouge rouge_of(const char *gold, size_t gold_size, const char *text, size_t size) {
+struct rouge rouge_of(const char *reference, size_t reference_size, const char *text, size_t size) {
     struct words a = { 0 }, b = { 0 };
-    rouge_split(gold, gold_size, &a);
+    rouge_split(reference, reference_size, &a);
     rouge_split(text, size, &b);
     int32_t *x = xcalloc(a.n + 1, sizeof *x), *y = xcalloc(b.n + 1, sizeof *y);
     words_number(&a, &b, x, y);

@@ -15,6 +15,6 @@ struct rouge {
 };
 
 /* Scores a text against its reference; sizes in bytes. */
-struct rouge rouge_of(const char *gold, size_t gold_size, const char *text, size_t size);
+struct rouge rouge_of(const char *reference, size_t reference_size, const char *text, size_t size);
 
 #endif

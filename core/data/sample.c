@@ -57,13 +57,13 @@ void sample_shares(const size_t *rows, int n, size_t most, size_t *share) {
 }
 
 int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
-    int n = (int)d->rows, labelled = 0;
+    int n = (int)d->examples, labelled = 0;
     int32_t *label = xmalloc(((size_t)n + 1) * sizeof *label);
     int *from = xmalloc(((size_t)n + 1) * sizeof *from);
     for (int i = 0; i < n; i++) {
-        if (!d->row[i].gold || d->row[i].label < 0 || d->row[i].label >= d->classes) continue;
+        if (!d->example[i].labeled || d->example[i].label < 0 || d->example[i].label >= d->classes) continue;
         from[labelled] = i;
-        label[labelled++] = d->row[i].label;
+        label[labelled++] = d->example[i].label;
     }
     for (int i = 0; !labelled && i < n; i++) {
         from[i] = i;
@@ -78,10 +78,10 @@ int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
 
 size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bool *held) {
     size_t *seen = xcalloc((size_t)d->classes + 1, sizeof *seen), n = 0;
-    uint32_t *order = xmalloc((d->rows + 1) * sizeof *order);
-    rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site("hold out")), order, d->rows);
-    for (size_t i = 0; i < d->rows; i++) {
-        int32_t label = d->row[order[i]].label;
+    uint32_t *order = xmalloc((d->examples + 1) * sizeof *order);
+    rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site("hold out")), order, d->examples);
+    for (size_t i = 0; i < d->examples; i++) {
+        int32_t label = d->example[order[i]].label;
         size_t *of = &seen[label < 0 ? d->classes : label];
         double before = floor(share * (double)*of + 0.5);
         held[order[i]] = floor(share * (double)++*of + 0.5) > before;
@@ -101,8 +101,8 @@ void sample_rows(size_t rows, size_t n, uint64_t seed, const char *what, bool *c
 }
 
 void dataset_keep_chosen(struct dataset *d, const bool *chosen, bool those) {
-    int *pick = xmalloc((d->rows + 1) * sizeof *pick), n = 0;
-    for (size_t i = 0; i < d->rows; i++)
+    int *pick = xmalloc((d->examples + 1) * sizeof *pick), n = 0;
+    for (size_t i = 0; i < d->examples; i++)
         if (chosen[i] == those) pick[n++] = (int)i;
     dataset_keep(d, pick, n);
     free(pick);
@@ -111,16 +111,16 @@ void dataset_keep_chosen(struct dataset *d, const bool *chosen, bool those) {
 void dataset_keep(struct dataset *d, const int *pick, int n) {
     BUG_IF(d->max_len);
     struct dataset_memory *m = d->memory;
-    if (d->class_rows) memset(d->class_rows, 0, (size_t)d->classes * sizeof *d->class_rows);
-    d->report.unlabelled = 0;
+    if (d->class_examples) memset(d->class_examples, 0, (size_t)d->classes * sizeof *d->class_examples);
+    d->report.unlabeled = 0;
     for (int i = 0; i < n; i++) {
-        d->row[i] = d->row[pick[i]];
+        d->example[i] = d->example[pick[i]];
         if (m && m->exact) m->exact[i] = m->exact[pick[i]];
         if (m && m->folded) m->folded[i] = m->folded[pick[i]];
-        if (d->class_rows && d->row[i].label >= 0) d->class_rows[d->row[i].label]++;
-        d->report.unlabelled += !d->row[i].gold;
+        if (d->class_examples && d->example[i].label >= 0) d->class_examples[d->example[i].label]++;
+        d->report.unlabeled += !d->example[i].labeled;
     }
-    d->rows = d->split_rows = (size_t)n;
+    d->examples = d->split_examples = (size_t)n;
     if (m && m->exact) repeats_count(d);
 }
 
@@ -142,8 +142,8 @@ void dataset_view(struct dataset *view, const struct dataset *from, const int *p
     size_t tokens = 0;
     *view = *from;
     for (int i = 0; i < n; i++) tokens += from->start[pick[i] + 1] - from->start[pick[i]];
-    view->rows = (size_t)n;
-    view->row = xmalloc((size_t)n * sizeof *view->row);
+    view->examples = (size_t)n;
+    view->example = xmalloc((size_t)n * sizeof *view->example);
     view->start = xmalloc(((size_t)n + 1) * sizeof *view->start);
     view->ids = xmalloc(tokens * sizeof *view->ids);
     view->types = xmalloc(tokens * sizeof *view->types);
@@ -152,7 +152,7 @@ void dataset_view(struct dataset *view, const struct dataset *from, const int *p
     for (int i = 0; i < n; i++) {
         size_t at = view->start[i], first = from->start[pick[i]];
         size_t count = from->start[pick[i] + 1] - first;
-        view->row[i] = from->row[pick[i]];
+        view->example[i] = from->example[pick[i]];
         memcpy(view->ids + at, from->ids + first, count * sizeof *view->ids);
         memcpy(view->types + at, from->types + first, count * sizeof *view->types);
         view->start[i + 1] = at + count;
@@ -160,7 +160,7 @@ void dataset_view(struct dataset *view, const struct dataset *from, const int *p
 }
 
 void dataset_view_release(struct dataset *view) {
-    free(view->row);
+    free(view->example);
     free(view->start);
     free(view->ids);
     free(view->types);

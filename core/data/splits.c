@@ -27,7 +27,7 @@ static void splits_follow(struct dataset_options *o, const struct dataset *train
 /* Samples the --limit of the training examples, before other splits are compared with them. */
 static int limit(struct task *t, const struct task_source *s, struct err *e) {
     struct dataset *d = &t->train;
-    size_t all = d->rows;
+    size_t all = d->examples;
     if (!(s->limit > 0) || s->no_train) return 0;
     double n = s->limit < 1 ? floor(s->limit * (double)all + 0.5) : s->limit;
     if (n < 1)
@@ -40,7 +40,7 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
     }
     free(drawn);
     text_line(&d->report.notes, "--limit: a random sample (seed %llu) of %zu of the %zu examples",
-              (unsigned long long)s->limit_seed, d->rows, all);
+              (unsigned long long)s->limit_seed, d->examples, all);
     return 0;
 }
 
@@ -52,13 +52,13 @@ static struct dataset *splits_add_dev(struct task *t, const char *name) {
 /* Reads a file again whose examples are split. */
 static int read_again(struct dataset *d, const struct dataset_options *o, size_t rows, struct err *e) {
     if (dataset_read(d, o, e)) return e->code;
-    return d->rows == rows ? 0 : err_set(e, ERR_INPUT, "%s: changed while it was read", o->path);
+    return d->examples == rows ? 0 : err_set(e, ERR_INPUT, "%s: changed while it was read", o->path);
 }
 
 /* Moves the held-out training examples to the validation set. */
 static int hold_out(struct task *t, const struct dataset_options *o, const bool *held, struct err *e) {
     struct dataset *dev = splits_add_dev(t, "dev");
-    if (read_again(dev, o, t->train.rows, e)) return e->code;
+    if (read_again(dev, o, t->train.examples, e)) return e->code;
     dataset_keep_chosen(dev, held, true);
     dataset_keep_chosen(&t->train, held, false);
     return 0;
@@ -66,7 +66,7 @@ static int hold_out(struct task *t, const struct dataset_options *o, const bool 
 
 static int split_train(struct task *t, const struct task_source *s, const struct dataset_options *o,
                        struct err *e) {
-    size_t all = t->train.rows;
+    size_t all = t->train.examples;
     bool *held = xcalloc(all + 1, sizeof *held);
     size_t n = dataset_hold_out(&t->train, s->split, s->split_seed, held);
     int rc = n == 0 || n == all ? err_set(e, ERR_USAGE, "--split %.10g%%: holds out %zu of the %zu "
@@ -85,13 +85,13 @@ static int split_train(struct task *t, const struct task_source *s, const struct
  * set. */
 static int hold_some(struct task *t, const struct task_files *p, const struct task_source *s,
                      struct dataset_options *o, struct err *e) {
-    size_t all = t->train.rows;
+    size_t all = t->train.examples;
     bool *held = xcalloc(all + 1, sizeof *held);
     sample_rows(all, TASK_HELD, s->split_seed, "validation", held);
     int rc = hold_out(t, o, held, e);
     free(held);
     o->path = p->dev[0];
-    o->need_gold = false;
+    o->need_labels = false;
     if (!rc) rc = dataset_read(&t->test, o, e);
     if (!rc)
         text_line(&t->dev[0].report.notes,
@@ -106,9 +106,9 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
                  struct dataset_options *o, struct err *e) {
     struct dataset *dev = splits_add_dev(t, "dev");
     o->path = p->dev[0];
-    o->need_gold = false;
+    o->need_labels = false;
     if (dataset_read(dev, o, e)) return e->code;
-    size_t all = dev->rows;
+    size_t all = dev->examples;
     if (all < 2)
         return err_set(e, ERR_INPUT, "--split-validation: %s has one example and cannot be divided",
                        dev->path);
@@ -121,14 +121,14 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
         text_line(&dev->report.notes,
                   "%zu of the %zu examples, sampled by --split-validation (seed %llu); the others are the "
                   "test set",
-                  dev->rows, all, (unsigned long long)s->split_seed);
+                  dev->examples, all, (unsigned long long)s->split_seed);
     }
     free(first);
     return rc;
 }
 
 static int take_both(struct task *t, const struct task_files *p, struct dataset_options *o, struct err *e) {
-    o->need_gold = false;
+    o->need_labels = false;
     o->path = p->dev[1];
     if (dataset_read(splits_add_dev(t, p->dev_name[1]), o, e)) return e->code;
     o->path = p->dev[0];
@@ -141,16 +141,16 @@ static int split_validation(struct task *t, const struct task_files *p, const st
                             struct dataset_options *o, struct err *e) {
     t->has_test = true;
     int rc = p->devs > 1                  ? take_both(t, p, o, e)
-             : t->train.rows < TASK_LARGE ? halve(t, p, s, o, e)
+             : t->train.examples < TASK_LARGE ? halve(t, p, s, o, e)
                                           : hold_some(t, p, s, o, e);
     if (!rc)
         text_line(&t->test.report.notes, "the test set: %zu examples, evaluated once, at the end of a run",
-                  t->test.rows);
+                  t->test.examples);
     return rc;
 }
 
 static int read_devs(struct task *t, const struct task_files *p, struct dataset_options *o, struct err *e) {
-    o->need_gold = false;
+    o->need_labels = false;
     for (int i = 0; i < p->devs; i++) {
         struct dataset *dev = splits_add_dev(t, p->dev_name[i]);
         o->path = p->dev[i];
@@ -168,7 +168,7 @@ int splits_read(struct task *t, const struct task_files *p, const struct task_so
     int rc = 0;
     if (p->train) {
         o.path = p->train;
-        o.need_gold = true;
+        o.need_labels = true;
         rc = dataset_read(&t->train, &o, e);
         if (rc) return rc;
         t->has_train = true;

@@ -126,7 +126,7 @@ static void answers_of(struct import *m, size_t line, const json_t *question, co
 void multirc_rows(struct import *m, size_t line, const json_t *o, const char *label) {
     struct import_report *r = &m->d->report;
     const json_t *passage = json_object_get(o, "passage");
-    size_t before = m->d->rows + r->skipped;
+    size_t before = m->d->examples + r->skipped;
     struct field paragraph;
     if (!passage) report_skip(r, line, "\"passage\" is missing");
     else if (!json_is_object(passage))
@@ -137,5 +137,5 @@ void multirc_rows(struct import *m, size_t line, const json_t *o, const char *la
             answers_of(m, line, json_array_get(questions, i), label, paragraph);
     }
     /* each example or reason beyond the first of the line */
-    r->spread += m->d->rows + r->skipped - before - 1;
+    r->spread += m->d->examples + r->skipped - before - 1;
 }

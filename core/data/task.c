@@ -15,7 +15,7 @@ static struct dataset_options task_options(const struct task_files *p, const str
     struct dataset_options o = { .format = s->format, .text_a = s->text, .text_b = s->text_b,
                                 .label = s->label ? s->label : "label", .kind = s->kind,
                                 .header = s->header, .delimiter = s->delimiter,
-                                .no_gold = s->no_gold,
+                                .unlabeled = s->unlabeled,
                                 .names = s->names, .name_count = s->name_count,
                                 .names_from = s->names_from ? s->names_from : "the known classes",
                                 .names_or_numbers = s->names != NULL };
@@ -38,7 +38,7 @@ static struct dataset_options task_options(const struct task_files *p, const str
     o.shape = l->shape;
     o.alias = l->alias;
     o.alias_of = l->alias_of;
-    o.gold_missing = l->superglue;
+    o.missing_labels = l->superglue;
     o.kind = l->kind;
     if (l->kind == DATA_KIND_REGRESSION) {
         o.names = NULL;
@@ -102,7 +102,7 @@ static int task_find_metric(struct task *t, const struct task_files *p, const st
 static int task_settle(struct task *t, const struct task_files *p, const struct task_source *s,
                        struct err *e) {
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
-    t->kind = t->gold = first->kind;
+    t->kind = t->label_kind = first->kind;
     t->layout = p->layout;
     t->pair = first->pair;
     t->classes = first->classes;

@@ -31,7 +31,7 @@ struct task_source {
      * column is named, a common pair of names is detected (struct dataset_options.guess_texts). */
     const char *source, *target;
     enum data_header header;  /* these as in struct dataset_options */
-    const char *delimiter, *no_gold;
+    const char *delimiter, *unlabeled;
     enum data_format format;
     enum data_choice kind;
     bool official_dev;        /* dev_official.tsv instead of dev.tsv */
@@ -63,7 +63,7 @@ struct task {
     char *name;               /* "SST-2", "reviews", or the train file's base name */
     const struct layout *layout; /* its known layout, or NULL (core/data/layouts.h) */
     enum data_kind kind;      /* the kind of target: that of the splits */
-    enum data_kind gold;      /* the kind of labels: equal to kind, except in a labeled task that
+    enum data_kind label_kind;      /* the kind of labels: equal to kind, except in a labeled task that
                                  task_as_text (core/data/text_form.h) converted to texts */
     bool pair;
     int classes;              /* 0 in regression */

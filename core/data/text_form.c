@@ -38,7 +38,7 @@ static void text_form_add_field(struct buf *b, const char *name, const char *s, 
 }
 
 static void text_form_add_source(struct buf *b, const struct field_names *names,
-                                 const struct dataset_row *r) {
+                                 const struct example *r) {
     buf_clear(b);
     if (names->task) buf_puts(b, names->task);
     text_form_add_field(b, names->field[0], r->a, r->a_size);
@@ -48,7 +48,7 @@ static void text_form_add_source(struct buf *b, const struct field_names *names,
 
 /* The round() of Python and T5 agrees with printf on ties: to even, of the exact binary value. */
 static void add_target(struct buf *b, const struct dataset *d, const struct text_form *f,
-                       const struct dataset_row *r) {
+                       const struct example *r) {
     buf_clear(b);
     if (d->kind == DATA_CLASSES) buf_printf(b, "%d", r->label);
     else buf_printf(b, "%.1f", f->fifths ? rint(r->target * 5) / 5 : r->target);
@@ -58,14 +58,14 @@ static void dataset_as_text(struct dataset *d, const struct field_names *names,
                             const struct text_form *f) {
     struct buf b = BUF_INIT;
     if (!d->memory) d->memory = xcalloc(1, sizeof *d->memory); /* examples without a file */
-    for (size_t i = 0; i < d->rows; i++) {
-        struct dataset_row *r = &d->row[i];
+    for (size_t i = 0; i < d->examples; i++) {
+        struct example *r = &d->example[i];
         text_form_add_source(&b, names, r);
         r->a_size = b.size;
         r->a = memory_copy(d->memory, buf_text(&b), b.size);
         r->b = NULL;
         r->b_size = r->third = 0;
-        if (!r->gold) continue;
+        if (!r->labeled) continue;
         add_target(&b, d, f, r);
         r->target_size = b.size;
         r->target_text = memory_copy(d->memory, buf_text(&b), b.size);
@@ -108,8 +108,8 @@ int task_as_text(struct task *t, const struct text_form *f, struct err *e) {
 static bool digits(const char *s) { return *s && !s[strspn(s, "0123456789")]; }
 
 struct parsed text_parse(const struct task *t, const char *text, size_t n) {
-    BUG_IF(t->gold == DATA_TEXT);
-    bool scores = t->gold == DATA_REGRESSION;
+    BUG_IF(t->label_kind == DATA_TEXT);
+    bool scores = t->label_kind == DATA_REGRESSION;
     struct parsed p = { .label = -1, .score = scores ? -1 : 0 };
     char word[48];
     unicode_strip(&text, &n);
@@ -130,26 +130,26 @@ struct parsed text_parse(const struct task *t, const char *text, size_t n) {
 
 static void metrics_of_answers(struct metrics *m, const struct task *t, const struct dataset *d,
                                const struct metric_text *written) {
-    size_t n = d->rows;
-    int32_t *label = xcalloc(n + 1, sizeof *label), *gold = xcalloc(n + 1, sizeof *gold);
+    size_t n = d->examples;
+    int32_t *label = xcalloc(n + 1, sizeof *label), *pred = xcalloc(n + 1, sizeof *pred);
     double *score = xcalloc(n + 1, sizeof *score), *target = xcalloc(n + 1, sizeof *target);
     bool *has = xcalloc(n + 1, sizeof *has);
     size_t invalid = 0;
     for (size_t i = 0; i < n; i++) {
         struct parsed p = text_parse(t, written[i].s, written[i].n);
-        label[i] = p.label;
+        pred[i] = p.label;
         score[i] = p.score;
         invalid += !p.valid;
-        gold[i] = d->row[i].gold ? d->row[i].label : -1;
-        target[i] = d->row[i].target;
-        has[i] = d->row[i].gold;
+        label[i] = d->example[i].labeled ? d->example[i].label : -1;
+        target[i] = d->example[i].target;
+        has[i] = d->example[i].labeled;
     }
-    if (t->gold == DATA_CLASSES)
-        metrics_of_classes(m, gold, label, NULL, n, t->classes, t->positive);
+    if (t->label_kind == DATA_CLASSES)
+        metrics_of_classes(m, label, pred, NULL, n, t->classes, t->positive);
     else metrics_of_scores(m, target, has, score, NULL, n);
     m->invalid = invalid;
     free(label);
-    free(gold);
+    free(pred);
     free(score);
     free(target);
     free(has);
@@ -157,13 +157,13 @@ static void metrics_of_answers(struct metrics *m, const struct task *t, const st
 
 void text_metrics(struct metrics *m, const struct task *t, const struct dataset *d,
                   const struct metric_text *written) {
-    if (t->gold != DATA_TEXT) {
+    if (t->label_kind != DATA_TEXT) {
         metrics_of_answers(m, t, d, written);
         return;
     }
-    struct metric_text *gold = xcalloc(d->rows + 1, sizeof *gold);
-    for (size_t i = 0; i < d->rows; i++)
-        gold[i] = (struct metric_text){ d->row[i].target_text, d->row[i].target_size };
-    metrics_of_texts(m, gold, written, NULL, d->rows);
-    free(gold);
+    struct metric_text *reference = xcalloc(d->examples + 1, sizeof *reference);
+    for (size_t i = 0; i < d->examples; i++)
+        reference[i] = (struct metric_text){ d->example[i].target_text, d->example[i].target_size };
+    metrics_of_texts(m, reference, written, NULL, d->examples);
+    free(reference);
 }

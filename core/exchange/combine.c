@@ -306,8 +306,9 @@ static int build(struct combining *c, struct err *e) {
     int rc = assembly_method(&c->to, "the merged adapter", &c->out->config.method, e);
     c->out->config.method.head = predictor_plan(from)->method.head;
     for (int i = 0; i < predictor_labels(from); i++) label[i] = (char *)(uintptr_t)predictor_label(from, i);
-    const struct predictor_parts parts = { .m = c->m, .c = &c->out->config, .gold = predictor_gold(from),
-                                           .labels = predictor_labels(from), .label = label };
+    const struct predictor_parts parts = { .m = c->m, .c = &c->out->config, .label = label,
+                                           .label_kind = predictor_label_kind(from),
+                                           .labels = predictor_labels(from) };
     if (!rc) c->out->predictor = predictor_new(&parts, e);
     if (!rc && !c->out->predictor) rc = e->code;
     free(label);

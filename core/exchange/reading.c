@@ -303,7 +303,7 @@ int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
     bool writes = r->out->config.form == FORM_TEXT;
     const struct predictor_parts parts = {
         .m = r->m, .c = &r->out->config,
-        .gold = writes ? DATA_TEXT : r->classes == 1 ? DATA_REGRESSION : DATA_CLASSES,
+        .label_kind = writes ? DATA_TEXT : r->classes == 1 ? DATA_REGRESSION : DATA_CLASSES,
         .labels = !writes && r->classes > 1 ? r->classes : 0, .label = label,
     };
     if (!rc) {

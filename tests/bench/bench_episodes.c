@@ -42,7 +42,7 @@ static void lay_episode(struct bench_outer *x, int at) {
     for (int b = 0; b <= INNER; b++) e->start[b] = SUPPORT * b / INNER;
     e->start[INNER + 1] = ROWS;
     for (int i = 0; i < ROWS; i++)
-        e->row[i] = (struct episode_row){ &x->task.train, (uint32_t)(at * ROWS + i), x->task.train.row[at * ROWS + i].label };
+        e->row[i] = (struct episode_row){ &x->task.train, (uint32_t)(at * ROWS + i), x->task.train.example[at * ROWS + i].label };
 }
 
 static int open_outer(struct bench_outer *x, struct err *e) {

@@ -111,8 +111,8 @@ static void bench_made_rows_of(struct dataset *d, int rows, const int *length, i
     uint32_t state = 1;
     d->path = xstrdup("made");
     memset(d->sha256, '0', 64);
-    d->rows = (size_t)rows;
-    d->row = xcalloc((size_t)rows, sizeof *d->row);
+    d->examples = (size_t)rows;
+    d->example = xcalloc((size_t)rows, sizeof *d->example);
     d->start = xcalloc((size_t)rows + 1, sizeof *d->start);
     for (int i = 0; i < rows; i++) d->start[i + 1] = d->start[i] + (size_t)length[i];
     d->ids = xcalloc(d->start[rows], sizeof *d->ids);
@@ -122,7 +122,7 @@ static void bench_made_rows_of(struct dataset *d, int rows, const int *length, i
         d->ids[k] = (int32_t)((state >> 8) % (uint32_t)vocabulary);
     }
     for (int i = 0; i < rows; i++)
-        d->row[i] = (struct dataset_row){ .a = "", .label = i % 2, .gold = true, .id = (uint64_t)i };
+        d->example[i] = (struct example){ .a = "", .label = i % 2, .labeled = true, .id = (uint64_t)i };
 }
 
 /* Multi-task runs need validation examples: the training examples again. */
@@ -149,7 +149,7 @@ void bench_task(struct task *t, int rows, int length, int vocabulary) {
 
 void bench_texts(struct task *t, int rows, const int *length, int target, int vocabulary, int32_t end) {
     struct dataset *d = &t->train;
-    *t = (struct task){ .name = xstrdup("made"), .kind = DATA_TEXT, .gold = DATA_TEXT, .positive = -1,
+    *t = (struct task){ .name = xstrdup("made"), .kind = DATA_TEXT, .label_kind = DATA_TEXT, .positive = -1,
                         .metric = METRIC_EXACT, .has_train = true };
     bench_made_rows_of(d, rows, length, vocabulary);
     d->kind = DATA_TEXT;
@@ -169,7 +169,7 @@ void bench_task_free(struct task *t) {
     for (int i = 0; i < t->classes; i++) free(t->class_name[i]);
     free(t->class_name);
     free(t->train.path);
-    free(t->train.row);
+    free(t->train.example);
     free(t->train.start);
     free(t->train.ids);
     free(t->train.types);

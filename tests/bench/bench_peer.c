@@ -55,8 +55,8 @@ static const struct peer_work *bench_peer_find(const char *name, struct err *e) 
 
 /* Generates targets of `length` tokens by a rule, ending with the end token. */
 static void long_targets(struct dataset *d, int length, int32_t end) {
-    d->target_ids = xrealloc(d->target_ids, d->rows * (size_t)length, sizeof *d->target_ids);
-    for (size_t i = 0; i < d->rows; i++) {
+    d->target_ids = xrealloc(d->target_ids, d->examples * (size_t)length, sizeof *d->target_ids);
+    for (size_t i = 0; i < d->examples; i++) {
         int32_t *row = d->target_ids + i * (size_t)length;
         for (int k = 0; k < length - 1; k++)
             row[k] = (int32_t)(3 + (i * 131 + (size_t)k * 7919) % 32000);
@@ -76,7 +76,7 @@ static int open_rows(struct task *t, const struct bench_peer *p, const struct pe
     for (int i = 0; i < t->devs; i++) dataset_release(&t->dev[i]);
     t->devs = 0;
     size_t most = (size_t)w->rows * (size_t)(w->steps + w->warm);
-    if (t->train.rows > most) t->train.rows = most;
+    if (t->train.examples > most) t->train.examples = most;
     if (text) rc = task_as_text(t, &(struct text_form){ .prefix = true }, e);
     if (!rc) rc = task_encode(t, m->tokenizer, 128, text ? 128 : 0, m->arch.vocabulary, e);
     if (!rc && w->what == TEXT && w->size) long_targets(&t->train, w->size, m->arch.eos_id);

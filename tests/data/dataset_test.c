@@ -24,13 +24,13 @@ static void tsv_quotes_are_text(void **state) {
     test_ok(READ_AS(&d, "t.tsv", bytes, .text_a = "#1 String", .text_b = "#2 String",
                     .label = "Quality"),
             &e);
-    assert_int_equal(d.rows, 5);
+    assert_int_equal(d.examples, 5);
     assert_int_equal(d.classes, 2);
-    assert_int_equal(d.class_rows[0], 3);
-    assert_int_equal(d.class_rows[1], 2);
+    assert_int_equal(d.class_examples[0], 3);
+    assert_int_equal(d.class_examples[1], 2);
     has_text(&d, 3, "\"Wait\" is what they said .");
-    assert_string_equal(d.row[0].b, "\" Pies are sold in the shop .");
-    assert_int_equal(d.row[4].line, 6);
+    assert_string_equal(d.example[0].b, "\" Pies are sold in the shop .");
+    assert_int_equal(d.example[4].line, 6);
     adds_up(&d);
     dataset_release(&d);
 }
@@ -49,7 +49,7 @@ static void line_ends(void **state) {
     assert_int_equal(d.columns, 2);
     assert_string_equal(d.column[0], "sentence");
     assert_string_equal(d.column[1], "label");
-    assert_int_equal(d.rows, 3);
+    assert_int_equal(d.examples, 3);
     assert_int_equal(d.classes, 2);
     assert_string_equal(d.class_name[0], "neg");
     assert_string_equal(d.class_name[1], "pos");
@@ -66,10 +66,10 @@ static void no_gold_labels(void **state) {
     static const char *const names[] = {"0", "1"};
     test_ok(READ(&d, "dev.tsv", "text\tlabel\ngood film\t-1\nbad film\t-1\n", .names = names,
                  .name_count = 2), &e);
-    assert_int_equal(d.rows, 2);
-    assert_int_equal(d.report.unlabelled, 2);
-    assert_false(d.row[0].gold);
-    assert_int_equal(d.row[1].label, -1);
+    assert_int_equal(d.examples, 2);
+    assert_int_equal(d.report.unlabeled, 2);
+    assert_false(d.example[0].labeled);
+    assert_int_equal(d.example[1].label, -1);
     says(&d, "the label -1 marks unlabeled examples");
     dataset_release(&d);
 }
@@ -84,17 +84,17 @@ static void labels_map_by_name(void **state) {
                  .names = names, .name_count = 3, .names_or_numbers = true),
             &e);
     assert_int_equal(d.classes, 3);
-    assert_int_equal(d.row[0].label, 2);
-    assert_int_equal(d.row[2].label, 0);
+    assert_int_equal(d.example[0].label, 2);
+    assert_int_equal(d.example[2].label, 0);
     dataset_release(&d);
     test_ok(READ(&d, "d.tsv", "text\tlabel\na\t0\nb\t2\n", .names = names, .name_count = 3,
                  .names_from = "the model's id2label", .names_or_numbers = true), &e);
-    assert_int_equal(d.row[1].label, 2);
+    assert_int_equal(d.example[1].label, 2);
     says(&d, "used as the class indices of the model's id2label");
     says(&d, "0 is \"neutral\"");
     dataset_release(&d);
     test_ok(READ(&d, "d.tsv", "text\tlabel\na\tENTAILMENT\n", .names = names, .name_count = 3), &e);
-    assert_int_equal(d.row[0].label, 2);
+    assert_int_equal(d.example[0].label, 2);
     says(&d, "ignoring case");
     dataset_release(&d);
     test_refused(READ(&d, "d.tsv", "text\tlabel\na\tneutral\nb\tmaybe\n", .names = names,
@@ -110,7 +110,7 @@ static void missing_looking_words(void **state) {
     test_ok(
         READ(&d, "t.tsv", "text\tlabel\nnull\tx\nNA\tx\nNone\tx\nnan\tx\nN/A\tx\nNULL\tx\n\tx\n"),
         &e);
-    assert_int_equal(d.rows, 7);
+    assert_int_equal(d.examples, 7);
     for (size_t i = 0; i < 7; i++) has_text(&d, i, word[i]);
     assert_int_equal(d.report.empty_a, 1);
     says(&d, "1 empty text, included");
@@ -138,8 +138,8 @@ static void json_lines(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "t.jsonl", bytes), &e);
     static const size_t line[] = {1, 2, 3, 7, 9};
-    assert_int_equal(d.rows, 5);
-    for (size_t i = 0; i < 5; i++) assert_int_equal(d.row[i].line, line[i]);
+    assert_int_equal(d.examples, 5);
+    for (size_t i = 0; i < 5; i++) assert_int_equal(d.example[i].line, line[i]);
     has_text(&d, 1, "bad\u2028film");
     has_text(&d, 2, "not\xc2\x85good");
     has_text(&d, 4, "on \U0001F3AC film");
@@ -177,7 +177,7 @@ static void json_list(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "l.json", "[3,{\"text\":\"a\",\"label\":\"x\"},{\"text\":\"b\",\"label\":\"y\",\"more\":1},null]",
                  .format = DATA_LIST), &e);
-    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.examples, 2);
     assert_int_equal(d.columns, 3);
     has_text(&d, 1, "b");
     adds_up(&d);
@@ -202,7 +202,7 @@ static void headers_and_label_names(void **state) {
     test_refused(rc, ERR_USAGE, &e, "without a header");
     test_ok(READ_AS(&d, "a.csv", "good film,pos\nbad film,neg\nvery good,pos\n", .header = DATA_HEADER_NO,
                  .text_a = "#1", .label = "#2"), &e);
-    assert_int_equal(d.rows, 3);
+    assert_int_equal(d.examples, 3);
     dataset_release(&d);
     test_refused(READ(&d, "b.csv", "text,label,text\ngood film,pos,X1\nbad film,neg,X2\n"),
                  ERR_USAGE, &e, "\"#1\" or \"#3\"");
@@ -212,7 +212,7 @@ static void headers_and_label_names(void **state) {
     has_text(&d, 0, "X1");
     dataset_release(&d);
     test_ok(READ(&d, "c.csv", ",text,label\n0,good film,pos\n1,bad film,neg\n"), &e);
-    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.examples, 2);
     dataset_release(&d);
     test_ok(READ(&d, "d.csv",
                  "text,label\ngood film,True\nbad film,False\nvery good,true\nnot good,FALSE\n"
@@ -232,13 +232,13 @@ static void csv_quotes(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "q.csv", "text,label\r\n\"a, \"\"b\"\"\nc\",x\r\n\"\",y\r\nno \"quote\",x\r\n"
                  "\"bad\" tail,x\r\na,b,c\n\"last\",\"y\""), &e);
-    assert_int_equal(d.rows, 4);
+    assert_int_equal(d.examples, 4);
     has_text(&d, 0, "a, \"b\"\nc");
     has_text(&d, 1, "");
     has_text(&d, 2, "no \"quote\"");
     has_text(&d, 3, "last");
     assert_int_equal(d.report.continued, 1);
-    assert_int_equal(d.row[3].line, 8);
+    assert_int_equal(d.example[3].line, 8);
     says(&d, "line 6: text after a closing quote");
     says(&d, "line 7: 3 fields, expected 2");
     adds_up(&d);
@@ -254,7 +254,7 @@ static void scores(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "s.tsv", "text\tlabel\na\t2.6\nb\t3\n"), &e);
     assert_int_equal(d.kind, DATA_REGRESSION);
-    assert_true(d.row[0].target == 2.6 && d.row[1].gold);
+    assert_true(d.example[0].target == 2.6 && d.example[1].labeled);
     says(&d, "some are not integers");
     dataset_release(&d);
     test_refused(READ(&d, "s.tsv", "text\tlabel\na\t2.6\nb\t2,6\n"), ERR_INPUT, &e,
@@ -303,15 +303,15 @@ static void draws_are_fixed(void **state) {
         test_ok(read_bytes(&d[k], "x.tsv", b.data, b.size,
                            (struct dataset_options){.text_a = "text", .label = "label"}, &e), &e);
         dataset_draw(&d[k], 10);
-        assert_int_equal(d[k].rows, 10);
-        assert_int_equal(d[k].class_rows[0] + d[k].class_rows[1], 10);
+        assert_int_equal(d[k].examples, 10);
+        assert_int_equal(d[k].class_examples[0] + d[k].class_examples[1], 10);
     }
     for (size_t i = 0; i < 10; i++) {
         char want[16];
-        snprintf(want, sizeof want, "t%d", (int)d[0].row[i].id);
+        snprintf(want, sizeof want, "t%d", (int)d[0].example[i].id);
         has_text(&d[0], i, want);
-        assert_int_equal(d[0].row[i].id, d[1].row[i].id);
-        if (i) assert_true(d[0].row[i].id > d[0].row[i - 1].id);
+        assert_int_equal(d[0].example[i].id, d[1].example[i].id);
+        if (i) assert_true(d[0].example[i].id > d[0].example[i - 1].id);
     }
     says(&d[0], "a random sample (seed 0) of 10 of the 100 examples");
     dataset_release(&d[0]);
@@ -345,32 +345,32 @@ static void a_report_is_read_again(void **state) {
     (void)state;
     char *names[] = { "no, never", "yes" };
     size_t rows[] = { 1, 1199 };
-    struct dataset d = { .path = "a b/train, 2 rows.tsv", .classes = 2, .class_name = names, .class_rows = rows, .pair = true,
-                         .split_rows = 1200 };
-    d.report = (struct import_report){ .rows = 1200, .lines = 1300, .header = 1, .unlabelled = 1, .same = 1, .near = 7,
+    struct dataset d = { .path = "a b/train, 2 rows.tsv", .classes = 2, .class_name = names, .class_examples = rows, .pair = true,
+                         .split_examples = 1200 };
+    d.report = (struct import_report){ .examples = 1200, .lines = 1300, .header = 1, .unlabeled = 1, .same = 1, .near = 7,
                                        .same_other_label = 3,
                                        .across = "train, 5 more differ only in case or whitespace", .across_same = 11, .across_near = 13,
-                                       .max_len = 64, .cut_rows = 1, .cut_tokens_a = 9, .vanished = 1, .tokens = 20000, .unknown = 1234,
+                                       .max_len = 64, .cut_examples = 1, .cut_tokens_a = 9, .vanished = 1, .tokens = 20000, .unknown = 1234,
                                        .max_target = 12, .target_tokens = 50, .cut_targets = 1 };
     for (int many = 0; many < 2; many++) {
         struct report_facts f;
         struct buf b = BUF_INIT;
-        if (many) d.report.same = 2, d.report.cut_rows = 500, d.report.vanished = 40, d.report.cut_targets = 60, d.report.unlabelled = 8;
+        if (many) d.report.same = 2, d.report.cut_examples = 500, d.report.vanished = 40, d.report.cut_targets = 60, d.report.unlabeled = 8;
         report_text(&d, &b);
         report_read(buf_text(&b), &f);
         assert_string_equal(f.path, d.path);
-        assert_int_equal(f.rows, 1200);
-        assert_int_equal(f.unlabelled, d.report.unlabelled);
+        assert_int_equal(f.examples, 1200);
+        assert_int_equal(f.unlabeled, d.report.unlabeled);
         assert_int_equal(f.classes, 2);
         assert_string_equal(f.class_name[0], "no, never");
-        assert_int_equal(f.class_rows[1], 1199);
+        assert_int_equal(f.class_examples[1], 1199);
         assert_int_equal(f.same, d.report.same);
         assert_int_equal(f.near, 7);
         assert_int_equal(f.same_other_label, 3);
         assert_int_equal(f.across_same, 11);
         assert_int_equal(f.across_near, 13);
         assert_int_equal(f.max_len, 64);
-        assert_int_equal(f.cut_rows, d.report.cut_rows);
+        assert_int_equal(f.cut_examples, d.report.cut_examples);
         assert_int_equal(f.vanished, d.report.vanished);
         assert_int_equal(f.tokens, 20000);
         assert_true(f.unknown == 6.17);
@@ -394,9 +394,9 @@ static void encoding(void **state) {
                  "the cat sat on the mat\tx\nsat\tx\n\u00c9a\tx\n"), &e);
     test_ok(dataset_encode(&d, t, 5, 0, 0, &e), &e);
     const struct import_report *r = &d.report;
-    assert_int_equal(r->cut_rows, 1);
+    assert_int_equal(r->cut_examples, 1);
     assert_int_equal(r->cut_tokens_a, 3);
-    assert_int_equal(r->special.rows, 1);
+    assert_int_equal(r->special.examples, 1);
     assert_int_equal(r->special.first[0], 3);
     assert_int_equal(r->unknown, 1);
     assert_int_equal(r->tokens, 2 + 3 + 1 + 0 + 6 + 1 + 1);
@@ -469,7 +469,7 @@ static void broken_files(void **state) {
         struct dataset_options o = {.text_a = "text", .label = "label"};
         test_refused(read_bytes(&d, bad[i].name, bad[i].bytes, bad[i].n, o, &e), bad[i].code, &e,
                      bad[i].part);
-        assert_int_equal(d.rows, 0);
+        assert_int_equal(d.examples, 0);
         assert_null(d.memory);
     }
     struct dataset d;

@@ -14,29 +14,29 @@ static void marks_of_no_label(void **state) {
         size_t rows, unlabelled;
     } cases[] = {
         /* a class: with 1 alone, beside other negatives, among names, and where that is said */
-        {"-1 1 -1 1", {.need_gold = true}, 2, 4, 0},
-        {"-1 1 -1 1", {.need_gold = false}, 2, 4, 0},
-        {"-2 -1 0 1 2", {.need_gold = true}, 5, 5, 0},
-        {"-2 -1", {.need_gold = true}, 2, 2, 0},
-        {"-1 pos neg", {.need_gold = true}, 3, 3, 0},
-        {"-1 0 1 -1", {.need_gold = true, .kind = DATA_KIND_CLASSES}, 3, 4, 0},
-        {"-1 0 1", {.names = polarity, .name_count = 2, .no_gold = "0"}, 2, 3, 1},
+        {"-1 1 -1 1", {.need_labels = true}, 2, 4, 0},
+        {"-1 1 -1 1", {.need_labels = false}, 2, 4, 0},
+        {"-2 -1 0 1 2", {.need_labels = true}, 5, 5, 0},
+        {"-2 -1", {.need_labels = true}, 2, 2, 0},
+        {"-1 pos neg", {.need_labels = true}, 3, 3, 0},
+        {"-1 0 1 -1", {.need_labels = true, .kind = DATA_KIND_CLASSES}, 3, 4, 0},
+        {"-1 0 1", {.names = polarity, .name_count = 2, .unlabeled = "0"}, 2, 3, 1},
         {"-1 1", {.names = polarity, .name_count = 2}, 2, 2, 0},
-        {"-1 1", {.names = polarity, .name_count = 2, .no_gold = "-1"}, 2, 2, 0},
+        {"-1 1", {.names = polarity, .name_count = 2, .unlabeled = "-1"}, 2, 2, 0},
         /* none: where the classes are known without it, and where that is said */
         {"-1 0 1 -1", {.names = zero_one, .name_count = 2}, 2, 4, 2},
         {"-1 -1", {.names = zero_one, .name_count = 2, .kind = DATA_KIND_CLASSES}, 2, 2, 2},
-        {"-1 0 1 -1", {.names = zero_one, .name_count = 2, .need_gold = true}, 2, 2, 0},
-        {"-1 0 1 -1", {.need_gold = true, .no_gold = "-1"}, 2, 2, 0},
-        {"-1 1", {.need_gold = true, .no_gold = "-1"}, 1, 1, 0},
-        {"-1 0 1", {.kind = DATA_KIND_CLASSES, .no_gold = "-1"}, 2, 3, 1},
-        {"-1 0 1 -1", {.no_gold = NULL}, 2, 4, 2},
-        {"- + - +", {.need_gold = true}, 2, 4, 0},
-        {"- yes no", {.need_gold = true, .kind = DATA_KIND_CLASSES}, 3, 3, 0},
-        {"- yes no -", {.need_gold = true, .no_gold = "-"}, 2, 2, 0},
-        {"- yes no -", {.need_gold = false}, 2, 4, 2},
+        {"-1 0 1 -1", {.names = zero_one, .name_count = 2, .need_labels = true}, 2, 2, 0},
+        {"-1 0 1 -1", {.need_labels = true, .unlabeled = "-1"}, 2, 2, 0},
+        {"-1 1", {.need_labels = true, .unlabeled = "-1"}, 1, 1, 0},
+        {"-1 0 1", {.kind = DATA_KIND_CLASSES, .unlabeled = "-1"}, 2, 3, 1},
+        {"-1 0 1 -1", {.unlabeled = NULL}, 2, 4, 2},
+        {"- + - +", {.need_labels = true}, 2, 4, 0},
+        {"- yes no", {.need_labels = true, .kind = DATA_KIND_CLASSES}, 3, 3, 0},
+        {"- yes no -", {.need_labels = true, .unlabeled = "-"}, 2, 2, 0},
+        {"- yes no -", {.need_labels = false}, 2, 4, 2},
         {"- 0 1 -", {.names = zero_one, .name_count = 2}, 2, 4, 2},
-        {"? 0 1 ?", {.need_gold = true, .no_gold = "?"}, 2, 2, 0},
+        {"? 0 1 ?", {.need_labels = true, .unlabeled = "?"}, 2, 2, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct dataset d;
@@ -52,11 +52,11 @@ static void marks_of_no_label(void **state) {
         o.text_a = "text";
         o.label = "label";
         test_ok(read_bytes(&d, "d.tsv", b.data, b.size, o, &e), &e);
-        if (d.classes != cases[i].classes || d.rows != cases[i].rows ||
-            d.report.unlabelled != cases[i].unlabelled)
-            fail_msg("case %zu: %d classes, %zu rows, %zu without label", i, d.classes, d.rows,
-                     d.report.unlabelled);
-        if (d.report.skipped || d.report.unlabelled) says(&d, "marks unlabeled examples");
+        if (d.classes != cases[i].classes || d.examples != cases[i].rows ||
+            d.report.unlabeled != cases[i].unlabelled)
+            fail_msg("case %zu: %d classes, %zu rows, %zu without label", i, d.classes, d.examples,
+                     d.report.unlabeled);
+        if (d.report.skipped || d.report.unlabeled) says(&d, "marks unlabeled examples");
         adds_up(&d);
         dataset_release(&d);
         buf_release(&b);
@@ -68,13 +68,13 @@ static void unclear_minus_one(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    int rc = READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t-1\nc\t1\nd\t-1\ne\t2\n", .need_gold = true);
+    int rc = READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t-1\nc\t1\nd\t-1\ne\t2\n", .need_labels = true);
     test_refused(rc, ERR_INPUT, &e, "2 examples have the label -1 next to 0, 1, 2 (lines 3, 5)");
     test_refused(rc, ERR_INPUT, &e, "--kind classes");
     test_refused(rc, ERR_INPUT, &e, "--unlabeled -1");
-    rc = READ(&d, "t.tsv", "text\tlabel\na\t-1\n", .need_gold = true);
+    rc = READ(&d, "t.tsv", "text\tlabel\na\t-1\n", .need_labels = true);
     test_refused(rc, ERR_INPUT, &e, "1 example has the label -1 (line 2)");
-    rc = READ(&d, "t.tsv", "text\tlabel\na\tentailment\nb\t-\nc\tneutral\nd\t-\n", .need_gold = true);
+    rc = READ(&d, "t.tsv", "text\tlabel\na\tentailment\nb\t-\nc\tneutral\nd\t-\n", .need_labels = true);
     test_refused(rc, ERR_INPUT, &e, "2 examples have the label - next to entailment, neutral (lines 3, 5)");
     test_refused(rc, ERR_INPUT, &e, "--unlabeled -");
 }
@@ -92,7 +92,7 @@ static int read_odd(struct dataset *d, double step, const char *odd, int odds, s
     }
     o.text_a = "text";
     o.label = "label";
-    o.need_gold = true;
+    o.need_labels = true;
     int rc = read_bytes(d, "d.tsv", b.data, b.size, o, e);
     buf_release(&b);
     return rc;
@@ -114,9 +114,9 @@ static void an_odd_cell(void **state) {
         test_refused(rc, ERR_INPUT, &e, "--kind classes");
         rc = read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){.kind = DATA_KIND_REGRESSION}, &e);
         test_refused(rc, ERR_INPUT, &e, way);
-        test_ok(read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){.no_gold = odd[i]}, &e), &e);
+        test_ok(read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){.unlabeled = odd[i]}, &e), &e);
         assert_int_equal(d.kind, DATA_REGRESSION);
-        assert_int_equal(d.rows, 11);
+        assert_int_equal(d.examples, 11);
         dataset_release(&d);
         test_ok(read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){.kind = DATA_KIND_CLASSES}, &e), &e);
         assert_int_equal(d.classes, 12);
@@ -129,7 +129,7 @@ static void odd_cells_among_others(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    struct dataset_options none = {0}, marked = {.no_gold = "NaN"};
+    struct dataset_options none = {0}, marked = {.unlabeled = "NaN"};
     test_refused(read_odd(&d, 1, "NaN", 5, none, &e), ERR_INPUT, &e, "unlike 7 of the 12 labels");
     test_ok(read_odd(&d, 1, "NaN", 5, marked, &e), &e);
     assert_int_equal(d.classes, 7);
@@ -147,13 +147,13 @@ static void scores_without_gold(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0.5\nb\t-1\nc\t2\n", .need_gold = true), &e);
-    assert_int_equal(d.rows, 3);
-    assert_true(d.row[1].target == -1);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0.5\nb\t-1\nc\t2\n", .need_labels = true), &e);
+    assert_int_equal(d.examples, 3);
+    assert_true(d.example[1].target == -1);
     dataset_release(&d);
-    test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0.5\nb\t?\nc\t2\n", .need_gold = true, .no_gold = "?"), &e);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0.5\nb\t?\nc\t2\n", .need_labels = true, .unlabeled = "?"), &e);
     assert_int_equal(d.kind, DATA_REGRESSION);
-    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.examples, 2);
     says(&d, "line 3: unlabeled (?)");
     dataset_release(&d);
 }
@@ -163,7 +163,7 @@ static void labels_put_together(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t2\nd\t0,1\ne\t0,1,2\nf\tx,y\n", .need_gold = true), &e);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t2\nd\t0,1\ne\t0,1,2\nf\tx,y\n", .need_labels = true), &e);
     assert_int_equal(d.classes, 6);
     says(&d, "warning: 2 labels combine others, such as \"0,1\"");
     says(&d, "warning: 6 of 6 classes have one example each");
@@ -171,7 +171,7 @@ static void labels_put_together(void **state) {
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger\nc\tjoy; anger\n"), &e);
     says(&d, "1 labels combine others, such as \"joy; anger\"");
     dataset_release(&d);
-    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger, fear\nb\tjoy\n", .need_gold = true), &e);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger, fear\nb\tjoy\n", .need_labels = true), &e);
     lacks(&d, "combine others");
     lacks(&d, "one example each");
     dataset_release(&d);
@@ -184,14 +184,14 @@ static void labels_that_are_not_utf8(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     static const char *const names[] = {"bad", "caf\xef\xbf\xbd"};
-    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\nb\tbad\nc\tcaf\xe9\n", .need_gold = true), &e);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\nb\tbad\nc\tcaf\xe9\n", .need_labels = true), &e);
     assert_int_equal(d.classes, 2);
     assert_string_equal(d.class_name[1], names[1]);
-    assert_int_equal(d.class_rows[1], 2);
+    assert_int_equal(d.class_examples[1], 2);
     says(&d, "2 examples with invalid UTF-8, replaced by U+FFFD (lines 2, 4)");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\n", .names = names, .name_count = 2), &e);
-    assert_int_equal(d.row[0].label, 1);
+    assert_int_equal(d.example[0].label, 1);
     dataset_release(&d);
     int rc = READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\nb\tbad\nc\tcaf\xe8\n");
     test_refused(rc, ERR_INPUT, &e, "the labels of lines 2 and 4 differ only in invalid UTF-8");
@@ -214,7 +214,7 @@ static void labels_that_look_alike(void **state) {
     dataset_release(&d);
     static const char *const names[] = {"caf\xc3\xa9", "spam"};
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcafe\xcc\x81\nb\tspam\xe2\x80\x8b\n", .names = names, .name_count = 2), &e);
-    assert_int_equal(d.row[0].label, 0);
+    assert_int_equal(d.example[0].label, 0);
     says(&d, "the labels match the known classes, ignoring case");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", "text\tlabel\na\tspam\nb\teggs\xe2\x80\x8b\n", .names = names, .name_count = 2),
@@ -222,9 +222,9 @@ static void labels_that_look_alike(void **state) {
     int rc = READ(&d, "t.csv", "text,\xe2\x80\x8blabel\na,x\n");
     test_refused(rc, ERR_USAGE, &e, "\"text\", \"<U+200B>label\"");
     test_refused(rc, ERR_USAGE, &e, "did you mean --label");
-    test_ok(READ(&d, "t.csv", "text,label\na, 0.5\nb,\xc2\xa0" "2\nc,1.5 \nd,3\n", .need_gold = true), &e);
+    test_ok(READ(&d, "t.csv", "text,label\na, 0.5\nb,\xc2\xa0" "2\nc,1.5 \nd,3\n", .need_labels = true), &e);
     assert_int_equal(d.kind, DATA_REGRESSION);
-    assert_true(d.row[0].target == 0.5 && d.row[1].target == 2);
+    assert_true(d.example[0].target == 0.5 && d.example[1].target == 2);
     says(&d, "whitespace around 3 numeric labels is ignored (lines 2, 3, 4)");
     dataset_release(&d);
 }
@@ -236,14 +236,14 @@ static void numbers_beyond_64_bits(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "t.jsonl", "{\"id\":18446744073709551615,\"text\":\"a \\\" 1e999\",\"label\":18446744073709551614}\n"
                                 "{\"id\":1e999,\"text\":\"b\",\"label\":18446744073709551615}\n"), &e);
-    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.examples, 2);
     has_text(&d, 0, "a \" 1e999");
     assert_int_equal(d.classes, 2);
     assert_string_equal(d.class_name[0], "18446744073709551614");
     lacks(&d, "are the same number");
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.json", "[{\"id\":-99999999999999999999,\"text\":\"a\"}]", .text_a = "text", .format = DATA_LIST), &e);
-    assert_int_equal(d.rows, 1);
+    assert_int_equal(d.examples, 1);
     dataset_release(&d);
     test_refused(READ(&d, "t.jsonl", "{\"text\":\"a\",\"label\":1e999}\n{\"text\":\"b\",\"label\":0.5}\n"
                                      "{\"text\":\"c\",\"label\":0.25}\n{\"text\":\"c\",\"label\":0.75}\n"
@@ -256,14 +256,14 @@ static void the_header_again(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ(&d, "t.csv", "text,label\na,pos\nb,neg\ntext,label\nc,pos\nlabel,neg\n", .need_gold = true), &e);
+    test_ok(READ(&d, "t.csv", "text,label\na,pos\nb,neg\ntext,label\nc,pos\nlabel,neg\n", .need_labels = true), &e);
     assert_int_equal(d.classes, 2);
-    assert_int_equal(d.rows, 4);
+    assert_int_equal(d.examples, 4);
     says(&d, "line 4: repeated header");
     adds_up(&d);
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.tsv", "text\na\ntext\n", .text_a = "text"), &e);
-    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.examples, 2);
     dataset_release(&d);
 }
 

@@ -33,10 +33,10 @@ static void check(int number, const char *what, struct metric_value got, const c
                  got.defined ? "defined" : got.why, want);
 }
 
-static void one_case(int number, const char *head, const char *gold_line, const char *pred_line,
+static void one_case(int number, const char *head, const char *label_line, const char *pred_line,
                      char *want_line) {
-    double gold[MOST], pred[MOST];
-    size_t n = numbers(gold_line, gold);
+    double label[MOST], pred[MOST];
+    size_t n = numbers(label_line, label);
     assert_int_equal(numbers(pred_line, pred), n);
     char *want[4] = {NULL};
     for (int i = 0; i < 4; i++) want[i] = strsep(&want_line, " ");
@@ -45,7 +45,7 @@ static void one_case(int number, const char *head, const char *gold_line, const 
     if (sscanf(head, "classes %d %d", &classes, &positive) == 2) {
         int32_t g[MOST], p[MOST];
         for (size_t i = 0; i < n; i++) {
-            g[i] = (int32_t)gold[i];
+            g[i] = (int32_t)label[i];
             p[i] = (int32_t)pred[i];
         }
         metrics_of_classes(&m, g, p, NULL, n, classes, positive);
@@ -53,7 +53,7 @@ static void one_case(int number, const char *head, const char *gold_line, const 
                                             METRIC_MATTHEWS};
         for (int i = 0; i < 4; i++) check(number, metric_name(id[i]), m.value[id[i]], want[i]);
     } else {
-        metrics_of_scores(&m, gold, NULL, pred, NULL, n);
+        metrics_of_scores(&m, label, NULL, pred, NULL, n);
         check(number, "pearson", m.value[METRIC_PEARSON], want[0]);
         check(number, "spearman", m.value[METRIC_SPEARMAN], want[1]);
     }
@@ -69,8 +69,8 @@ static void reference_cases(void **state) {
     char *rest = text.data;
     int count = 0;
     for (char *head; (head = strsep(&rest, "\n")) && *head; count++) {
-        char *gold = strsep(&rest, "\n"), *pred = strsep(&rest, "\n"), *want = strsep(&rest, "\n");
-        one_case(count, head, gold, pred, want);
+        char *label = strsep(&rest, "\n"), *pred = strsep(&rest, "\n"), *want = strsep(&rest, "\n");
+        one_case(count, head, label, pred, want);
     }
     assert_int_equal(count, 200);
     buf_release(&text);
@@ -82,13 +82,13 @@ static void near(double got, double want) { assert_true(fabs(got - want) < 5e-7)
 /* V20: constant predictions. */
 static void constant_predictions(void **state) {
     (void)state;
-    int32_t gold[408], pred[408];
+    int32_t label[408], pred[408];
     for (int i = 0; i < 408; i++) {
-        gold[i] = i < 279;
+        label[i] = i < 279;
         pred[i] = 1;
     }
     struct metrics m;
-    metrics_of_classes(&m, gold, pred, NULL, 408, 2, 1);
+    metrics_of_classes(&m, label, pred, NULL, 408, 2, 1);
     near(m.value[METRIC_ACCURACY].value, 0.683824);
     near(m.value[METRIC_F1].value, 0.812227);
     assert_false(m.value[METRIC_MATTHEWS].defined);
@@ -133,10 +133,10 @@ static void nothing_undefined_is_best(void **state) {
 /* V21. */
 static void known_values(void **state) {
     (void)state;
-    static const int32_t gold[] = {0, 0, 1, 1, 1, 0, 1, 0, 1, 1},
+    static const int32_t label[] = {0, 0, 1, 1, 1, 0, 1, 0, 1, 1},
                          pred[] = {0, 1, 1, 0, 1, 0, 1, 1, 1, 1};
     struct metrics m;
-    metrics_of_classes(&m, gold, pred, NULL, 10, 2, 1);
+    metrics_of_classes(&m, label, pred, NULL, 10, 2, 1);
     near(m.value[METRIC_ACCURACY].value, 0.7);
     near(m.value[METRIC_F1].value, 0.769231);
     near(m.value[METRIC_F1_MACRO].value, 0.670330);
@@ -154,12 +154,12 @@ static void known_values(void **state) {
 /* T2-09: the loss is the mean over rows; F1 carries its class. */
 static void loss_over_rows(void **state) {
     (void)state;
-    static const int32_t gold[] = {1, 1, 1, 1, 0}, pred[] = {1, 1, 1, 1, 1};
+    static const int32_t label[] = {1, 1, 1, 1, 0}, pred[] = {1, 1, 1, 1, 1};
     double loss[5];
-    for (int i = 0; i < 5; i++) loss[i] = log(1 + exp(-2)) + (gold[i] ? 0 : 2);
+    for (int i = 0; i < 5; i++) loss[i] = log(1 + exp(-2)) + (label[i] ? 0 : 2);
     for (int positive = 0; positive < 2; positive++) {
         struct metrics m;
-        metrics_of_classes(&m, gold, pred, loss, 5, 2, positive);
+        metrics_of_classes(&m, label, pred, loss, 5, 2, positive);
         near(m.value[METRIC_LOSS].value, 0.526928);
         near(m.value[METRIC_ACCURACY].value, 0.8);
         near(m.value[METRIC_F1].value, positive ? 0.888889 : 0);
@@ -172,44 +172,44 @@ static void loss_over_rows(void **state) {
 /* V04: labels in another order than the model's are noticed. */
 static void renamed_classes(void **state) {
     (void)state;
-    static const int32_t gold[] = {0, 0, 1, 1, 2, 2, 2, 0}, turned[] = {1, 1, 2, 2, 0, 0, 1, 1};
+    static const int32_t label[] = {0, 0, 1, 1, 2, 2, 2, 0}, turned[] = {1, 1, 2, 2, 0, 0, 1, 1};
     struct metrics m;
-    metrics_of_classes(&m, gold, turned, NULL, 8, 3, -1);
+    metrics_of_classes(&m, label, turned, NULL, 8, 3, -1);
     near(m.value[METRIC_ACCURACY].value, 0);
     near(m.renamed.value, 0.875);
     assert_true(metrics_look_renamed(&m));
     metrics_release(&m);
-    metrics_of_classes(&m, gold, gold, NULL, 8, 3, -1);
+    metrics_of_classes(&m, label, label, NULL, 8, 3, -1);
     near(m.renamed.value, 1);
     assert_false(metrics_look_renamed(&m));
     metrics_release(&m);
-    metrics_of_classes(&m, gold, turned, NULL, 8, 7, -1);
+    metrics_of_classes(&m, label, turned, NULL, 8, 7, -1);
     assert_false(m.renamed.defined || metrics_look_renamed(&m));
     metrics_release(&m);
-    metrics_of_classes(&m, gold, turned, NULL, 8, 6, -1);
+    metrics_of_classes(&m, label, turned, NULL, 8, 6, -1);
     near(m.renamed.value, 0.875);
     metrics_release(&m);
 }
 
-/* V03: gold labels of -1. */
+/* V03: label labels of -1. */
 static void no_gold_labels(void **state) {
     (void)state;
-    static const int32_t gold[] = {-1, -1, 1}, pred[] = {0, 1, 1};
+    static const int32_t label[] = {-1, -1, 1}, pred[] = {0, 1, 1};
     static const double loss[] = {NAN, NAN, 0.25};
     struct metrics m;
-    metrics_of_classes(&m, gold, pred, loss, 2, 2, 1);
+    metrics_of_classes(&m, label, pred, loss, 2, 2, 1);
     for (int i = 0; i < METRIC_COUNT; i++) {
         assert_false(m.value[i].defined);
         assert_string_equal(m.value[i].why, "unlabeled");
     }
-    assert_int_equal(m.rows, 2);
+    assert_int_equal(m.examples, 2);
     metrics_release(&m);
-    metrics_of_classes(&m, gold, pred, loss, 3, 2, 1);
-    assert_int_equal(m.gold, 1);
+    metrics_of_classes(&m, label, pred, loss, 3, 2, 1);
+    assert_int_equal(m.labeled, 1);
     near(m.value[METRIC_LOSS].value, 0.25);
     near(m.value[METRIC_ACCURACY].value, 1);
     metrics_release(&m);
-    metrics_of_classes(&m, gold, pred, NULL, 0, 2, -1);
+    metrics_of_classes(&m, label, pred, NULL, 0, 2, -1);
     assert_false(m.value[METRIC_ACCURACY].defined || m.constant);
     metrics_release(&m);
 }

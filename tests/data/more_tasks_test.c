@@ -122,12 +122,12 @@ static void sections_come_out_of_package_lists(void **state) {
     assert_string_equal(t[0].train.sha256, t[1].train.sha256);
     assert_string_equal(t[0].dev[0].sha256, t[1].dev[0].sha256);
     assert_int_equal(t[0].classes, 12);
-    assert_int_equal(t[0].train.rows + t[0].dev[0].rows, 12 * SOURCES * 2);
-    assert_true(t[0].dev[0].rows > 12 * SOURCES * 2 / 10);
+    assert_int_equal(t[0].train.examples + t[0].dev[0].examples, 12 * SOURCES * 2);
+    assert_true(t[0].dev[0].examples > 12 * SOURCES * 2 / 10);
     /* packages of one source are on one side */
-    for (size_t i = 0; i < t[0].dev[0].rows; i++)
-        for (size_t k = 0; k < t[0].train.rows; k++) {
-            const char *a = t[0].dev[0].row[i].a, *b = t[0].train.row[k].a;
+    for (size_t i = 0; i < t[0].dev[0].examples; i++)
+        for (size_t k = 0; k < t[0].train.examples; k++) {
+            const char *a = t[0].dev[0].example[i].a, *b = t[0].train.example[k].a;
             size_t n = strcspn(a, " ");
             assert_false(n == strcspn(b, " ") && !memcmp(a, b, n));
         }
@@ -210,12 +210,12 @@ static void the_committed_task(void **state) {
     struct task t;
     test_ok(task_open(&t, &(struct task_source){ .where = "sections", .assets = assets }, &e), &e);
     assert_int_equal(t.classes, 8);
-    assert_int_equal(t.train.rows, 2401);
-    assert_int_equal(t.dev[0].rows, 599);
+    assert_int_equal(t.train.examples, 2401);
+    assert_int_equal(t.dev[0].examples, 599);
     int of_class[8] = { 0 };
     for (int i = 0; i < 2; i++) {
         const struct dataset *s = i ? &t.dev[0] : &t.train;
-        for (size_t r = 0; r < s->rows; r++) of_class[s->row[r].label]++;
+        for (size_t r = 0; r < s->examples; r++) of_class[s->example[r].label]++;
     }
     for (int c = 0; c < 8; c++) assert_int_equal(of_class[c], 375);
     task_release(&t);

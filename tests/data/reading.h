@@ -26,7 +26,7 @@ static inline int read_bytes(struct dataset *d, const char *name, const char *by
 
 static inline void adds_up(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    assert_int_equal(r->rows + r->blank + r->skipped + r->header + r->continued, r->lines);
+    assert_int_equal(r->examples + r->blank + r->skipped + r->header + r->continued, r->lines);
 }
 
 static inline void says(const struct dataset *d, const char *part) {
@@ -44,9 +44,9 @@ static inline void lacks(const struct dataset *d, const char *part) {
 }
 
 static inline void has_text(const struct dataset *d, size_t row, const char *a) {
-    assert_true(row < d->rows);
-    assert_string_equal(d->row[row].a, a);
-    assert_int_equal(d->row[row].a_size, strlen(a));
+    assert_true(row < d->examples);
+    assert_string_equal(d->example[row].a, a);
+    assert_int_equal(d->example[row].a_size, strlen(a));
 }
 
 #endif

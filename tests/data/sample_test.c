@@ -7,16 +7,16 @@
 
 enum { ROWS = 40 };
 
-static struct dataset_row row[ROWS];
+static struct example row[ROWS];
 
 /* Labels 0, 1, 2 by turns; every fourth row has none. */
 static struct dataset split(bool labels) {
     for (int i = 0; i < ROWS; i++) {
         bool gold = labels && i % 4 != 3;
-        row[i] = (struct dataset_row){ .a = "text", .a_size = 4, .id = (uint64_t)i, .gold = gold,
+        row[i] = (struct example){ .a = "text", .a_size = 4, .id = (uint64_t)i, .labeled = gold,
                                        .label = gold ? i % 3 : -1 };
     }
-    return (struct dataset){ .rows = ROWS, .row = row, .classes = labels ? 3 : 0 };
+    return (struct dataset){ .examples = ROWS, .example = row, .classes = labels ? 3 : 0 };
 }
 
 static void rows_without_label_are_drawn_only_where_none_has_one(void **state) {
@@ -25,7 +25,7 @@ static void rows_without_label_are_drawn_only_where_none_has_one(void **state) {
     struct dataset d = split(true);
     assert_int_equal(dataset_pick(&d, 9, 5, pick), 9);
     for (int i = 0; i < 9; i++) {
-        assert_true(row[pick[i]].gold && (!i || pick[i] > pick[i - 1]));
+        assert_true(row[pick[i]].labeled && (!i || pick[i] > pick[i - 1]));
         count[row[pick[i]].label]++;
     }
     for (int k = 0; k < 3; k++) assert_int_equal(count[k], 3);
@@ -38,8 +38,8 @@ static void rows_without_label_are_drawn_only_where_none_has_one(void **state) {
     assert_int_equal(dataset_pick(&d, ROWS, 5, pick), ROWS);
     assert_int_equal(dataset_pick(&d, 7, 5, pick), 7);
     dataset_keep(&d, pick, 7);
-    assert_int_equal(d.rows, 7);
-    for (int i = 0; i < 7; i++) assert_int_equal(d.row[i].id, pick[i]);
+    assert_int_equal(d.examples, 7);
+    for (int i = 0; i < 7; i++) assert_int_equal(d.example[i].id, pick[i]);
 }
 
 static void a_view_has_ids_and_targets_of_its_own(void **state) {
@@ -63,9 +63,9 @@ static void a_view_has_ids_and_targets_of_its_own(void **state) {
     d.target_start = target_start;
     d.target_ids = target_ids;
     dataset_view(&v, &d, pick, 3);
-    assert_int_equal(v.rows, 3);
+    assert_int_equal(v.examples, 3);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(v.row[i].id, pick[i]);
+        assert_int_equal(v.example[i].id, pick[i]);
         assert_int_equal(v.start[i + 1] - v.start[i], 2);
         assert_memory_equal(v.ids + v.start[i], ids + 2 * pick[i], 2 * sizeof *ids);
         assert_memory_equal(v.target_ids + v.target_start[i], target_ids + 3 * pick[i], 3 * sizeof *target_ids);

@@ -37,21 +37,21 @@ static void refuses(struct task_source s, const char *why) {
 }
 
 static bool same_rows(const struct dataset *a, const struct dataset *b) {
-    bool same = a->rows == b->rows;
-    for (size_t i = 0; same && i < a->rows; i++) same = a->row[i].id == b->row[i].id;
+    bool same = a->examples == b->examples;
+    for (size_t i = 0; same && i < a->examples; i++) same = a->example[i].id == b->example[i].id;
     return same;
 }
 
 /* Every row of both files is in one of the splits of its file, once. */
 static void are_parts(const struct dataset *a, const struct dataset *b, size_t all) {
     bool *seen = xcalloc(all, sizeof *seen);
-    assert_int_equal(a->rows + b->rows, all);
+    assert_int_equal(a->examples + b->examples, all);
     for (size_t i = 0; i < all; i++) {
-        uint64_t id = i < a->rows ? a->row[i].id : b->row[i - a->rows].id;
+        uint64_t id = i < a->examples ? a->example[i].id : b->example[i - a->examples].id;
         assert_true(id < all && !seen[id]);
         seen[id] = true;
     }
-    for (size_t i = 1; i < a->rows; i++) assert_true(a->row[i].id > a->row[i - 1].id);
+    for (size_t i = 1; i < a->examples; i++) assert_true(a->example[i].id > a->example[i - 1].id);
     free(seen);
 }
 
@@ -69,13 +69,13 @@ static void a_limit_draws_train_rows(void **state) {
         open_task(&again, s);
         s.limit_seed = 4;
         open_task(&other, s);
-        assert_int_equal(t.train.rows, want[i].rows);
-        assert_int_equal(t.dev[0].rows, 9);
+        assert_int_equal(t.train.examples, want[i].rows);
+        assert_int_equal(t.dev[0].examples, 9);
         assert_int_equal(t.classes, 2);
-        assert_int_equal(t.train.class_rows[0] + t.train.class_rows[1], want[i].rows);
+        assert_int_equal(t.train.class_examples[0] + t.train.class_examples[1], want[i].rows);
         assert_true(same_rows(&t.train, &again.train));
         if (want[i].rows > 1 && want[i].rows < 41) assert_false(same_rows(&t.train, &other.train));
-        for (size_t k = 1; k < t.train.rows; k++) assert_true(t.train.row[k].id > t.train.row[k - 1].id);
+        for (size_t k = 1; k < t.train.examples; k++) assert_true(t.train.example[k].id > t.train.example[k - 1].id);
         says(&t, "--limit: a random sample (seed 3) of ");
         task_release(&t);
         task_release(&again);
@@ -95,9 +95,9 @@ static void a_limit_comes_after_what_is_held_out(void **state) {
     s.limit = 30;
     open_task(&t, s);
     assert_true(same_rows(&t.dev[0], &whole.dev[0]));
-    assert_int_equal(t.train.rows, 30);
-    for (size_t i = 0; i < t.train.rows; i++)
-        for (size_t k = 0; k < t.dev[0].rows; k++) assert_true(t.train.row[i].id != t.dev[0].row[k].id);
+    assert_int_equal(t.train.examples, 30);
+    for (size_t i = 0; i < t.train.examples; i++)
+        for (size_t k = 0; k < t.dev[0].examples; k++) assert_true(t.train.example[i].id != t.dev[0].example[k].id);
     task_release(&t);
     task_release(&whole);
     free(folder);
@@ -116,9 +116,9 @@ static struct report_facts facts_of(const struct dataset *d) {
 /* Rows that are not the first with their text, counted anew. */
 static size_t repeated(const struct dataset *d) {
     size_t n = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         bool before = false;
-        for (size_t k = 0; k < i; k++) before = before || !strcmp(d->row[k].a, d->row[i].a);
+        for (size_t k = 0; k < i; k++) before = before || !strcmp(d->example[k].a, d->example[i].a);
         n += before;
     }
     return n;
@@ -126,9 +126,9 @@ static size_t repeated(const struct dataset *d) {
 
 static size_t in_both(const struct dataset *d, const struct dataset *other) {
     size_t n = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         bool there = false;
-        for (size_t k = 0; k < other->rows; k++) there = there || !strcmp(other->row[k].a, d->row[i].a);
+        for (size_t k = 0; k < other->examples; k++) there = there || !strcmp(other->example[k].a, d->example[i].a);
         n += there;
     }
     return n;
@@ -156,16 +156,16 @@ static void a_report_counts_the_examples_of_its_split(void **state) {
         s.train = path;
         open_task(&t, s);
         struct report_facts train = facts_of(&t.train), dev = { 0 };
-        assert_int_equal(train.rows, want[i].train);
-        assert_int_equal(train.split_rows, want[i].train);
-        assert_int_equal(train.class_rows[0] + train.class_rows[1], want[i].train);
+        assert_int_equal(train.examples, want[i].train);
+        assert_int_equal(train.split_examples, want[i].train);
+        assert_int_equal(train.class_examples[0] + train.class_examples[1], want[i].train);
         assert_int_equal(train.same, repeated(&t.train));
         assert_true(train.same_other_label <= train.same);
         if (want[i].dev) {
             dev = facts_of(&t.dev[0]);
-            assert_int_equal(dev.rows, want[i].dev);
-            assert_int_equal(dev.split_rows, want[i].dev_split);
-            assert_int_equal(dev.class_rows[0] + dev.class_rows[1], want[i].dev);
+            assert_int_equal(dev.examples, want[i].dev);
+            assert_int_equal(dev.split_examples, want[i].dev_split);
+            assert_int_equal(dev.class_examples[0] + dev.class_examples[1], want[i].dev);
             assert_int_equal(dev.same, repeated(&t.dev[0]));
             assert_int_equal(dev.across_same, in_both(&t.dev[0], &t.train));
             assert_true(dev.across_same > 5);
@@ -184,17 +184,17 @@ static void an_older_report_tells_a_split_by_its_classes(void **state) {
     (void)state;
     struct report_facts f;
     report_read("a.tsv (sha256 0123)\n200 rows from 200 lines\nclass 0: no, 21 rows\nclass 1: yes, 19 rows\n", &f);
-    assert_int_equal(f.rows, 40);
-    assert_int_equal(f.split_rows, 40);
+    assert_int_equal(f.examples, 40);
+    assert_int_equal(f.split_examples, 40);
     report_facts_release(&f);
     report_read("a.tsv (sha256 0123)\n200 rows from 200 lines\n160 rows without a gold label\nclass 0: no, 21 rows\n"
                 "class 1: yes, 19 rows\n", &f);
-    assert_int_equal(f.rows, 200);
+    assert_int_equal(f.examples, 200);
     report_facts_release(&f);
     report_read("a.tsv (sha256 0123)\n200 rows from 200 lines\nclass 0: no, 21 rows\nclass 1: yes, 19 rows\n"
                 "a fixed draw (seed 0) of 40 of the 200 rows\n", &f);
-    assert_int_equal(f.rows, 40);
-    assert_int_equal(f.split_rows, 200);
+    assert_int_equal(f.examples, 40);
+    assert_int_equal(f.split_examples, 200);
     report_facts_release(&f);
     report_read("a.tsv (sha256 0123)\n200 examples from 201 lines\nclass 0: no, 21 examples\nclass 1: 3 examples, 19 examples\n"
                 "a random sample (seed 0) of 40 of the 200 examples\n1 example without a label\n7 examples truncated to 12 tokens\n"
@@ -202,10 +202,10 @@ static void an_older_report_tells_a_split_by_its_classes(void **state) {
                 "4 examples repeat an earlier one, 5 more differ only in case or whitespace\n"
                 "warning: in 6 examples a whole text was truncated\nwarning: 8 targets truncated to 9 tokens: 10 tokens\n"
                 "90 tokens, 2.50% unknown\n", &f);
-    assert_true(f.rows == 40 && f.split_rows == 200 && f.unlabelled == 1 && f.cut_rows == 7 && f.max_len == 12);
+    assert_true(f.examples == 40 && f.split_examples == 200 && f.unlabeled == 1 && f.cut_examples == 7 && f.max_len == 12);
     assert_true(f.across_same == 2 && f.across_near == 3 && f.same == 4 && f.near == 5 && f.vanished == 6);
     assert_true(f.cut_targets == 8 && f.max_target == 9 && f.tokens == 90 && f.unknown == 2.5);
-    assert_true(f.classes == 2 && f.class_rows[1] == 19 && !strcmp(f.class_name[1], "3 examples"));
+    assert_true(f.classes == 2 && f.class_examples[1] == 19 && !strcmp(f.class_name[1], "3 examples"));
     report_facts_release(&f);
 }
 
@@ -215,10 +215,10 @@ static void a_small_task_halves_its_dev_rows(void **state) {
     struct task t, again, other;
     struct task_source s = { .where = folder, .split_validation = true, .split_seed = 1 };
     open_task(&t, s);
-    assert_int_equal(t.train.rows, 30);
+    assert_int_equal(t.train.examples, 30);
     assert_true(t.has_test && t.devs == 1);
     assert_string_equal(task_split(&t, 0), "dev");
-    assert_int_equal(t.dev[0].rows, 5);
+    assert_int_equal(t.dev[0].examples, 5);
     are_parts(&t.dev[0], &t.test, 11);
     says(&t, "5 of the 11 examples, sampled by --split-validation (seed 1); the others are the test set");
     says(&t, "\ntest: ");
@@ -235,15 +235,15 @@ static void a_small_task_halves_its_dev_rows(void **state) {
     /* --eval-rows draws from dev, never from test */
     s = (struct task_source){ .where = folder, .split_validation = true, .split_seed = 1, .dev_rows = 2 };
     open_task(&again, s);
-    assert_int_equal(again.dev[0].rows, 2);
-    assert_int_equal(again.dev[0].split_rows, 5);
-    assert_int_equal(again.test.rows, 6);
+    assert_int_equal(again.dev[0].examples, 2);
+    assert_int_equal(again.dev[0].split_examples, 5);
+    assert_int_equal(again.test.examples, 6);
     task_release(&again);
     /* a folder's official dev rows are taken where there are some */
     put_rows(folder, "dev_official.tsv", "o", 20);
     open_task(&again, (struct task_source){ .where = folder, .split_validation = true });
     are_parts(&again.dev[0], &again.test, 20);
-    assert_int_equal(again.test.row[0].a[0], 'o');
+    assert_int_equal(again.test.example[0].a[0], 'o');
     task_release(&again);
     task_release(&t);
     free(folder);
@@ -258,17 +258,17 @@ static void a_large_task_holds_train_rows_back(void **state) {
         struct task_source s = { .where = folder, .split_validation = true };
         open_task(&t, s);
         if (!more) {
-            assert_int_equal(t.train.rows, rows);
+            assert_int_equal(t.train.examples, rows);
             are_parts(&t.dev[0], &t.test, 12);
         } else {
-            assert_int_equal(t.dev[0].rows, TASK_HELD);
+            assert_int_equal(t.dev[0].examples, TASK_HELD);
             are_parts(&t.train, &t.dev[0], (size_t)rows);
-            assert_int_equal(t.test.rows, 12);
-            assert_int_equal(t.train.class_rows[0] + t.train.class_rows[1], rows - TASK_HELD);
+            assert_int_equal(t.test.examples, 12);
+            assert_int_equal(t.train.class_examples[0] + t.train.class_examples[1], rows - TASK_HELD);
             says(&t, "1000 of the 10000 training examples, held out by --split-validation (seed 0); dev is the test set");
             s.limit = 0.1; /* how it is shared out is decided before */
             open_task(&few, s);
-            assert_int_equal(few.train.rows, 900);
+            assert_int_equal(few.train.examples, 900);
             assert_true(same_rows(&few.dev[0], &t.dev[0]));
             task_release(&few);
         }
@@ -296,8 +296,8 @@ static void mnli_tests_on_the_matched_rows(void **state) {
     }
     open_task(&t, (struct task_source){ .where = folder, .split_validation = true });
     assert_int_equal(t.devs, 1);
-    assert_string_equal(t.dev[0].row[0].a, "dev_mismatched.tsv");
-    assert_string_equal(t.test.row[0].a, "dev_matched.tsv");
+    assert_string_equal(t.dev[0].example[0].a, "dev_mismatched.tsv");
+    assert_string_equal(t.test.example[0].a, "dev_matched.tsv");
     task_release(&t);
     free(folder);
     free(parent);

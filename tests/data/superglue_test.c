@@ -32,7 +32,7 @@ static void open_folder(struct task *t, const char *name, const char *const *fil
 
 static void adds_up(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    assert_int_equal(r->rows + r->blank + r->skipped + r->header + r->continued, r->lines + r->spread);
+    assert_int_equal(r->examples + r->blank + r->skipped + r->header + r->continued, r->lines + r->spread);
 }
 
 #define BOOLQ_ROW "{\"question\":\"is it\",\"passage\":\"It -- is.\",\"idx\":0,\"label\":true}\n"
@@ -84,16 +84,16 @@ static void layouts(void **state) {
         assert_int_equal(t.classes, w->classes);
         assert_int_equal(t.positive, w->positive);
         assert_string_equal(t.dev_name[0], "val");
-        assert_int_equal(t.train.rows, w->rows);
-        assert_int_equal(t.dev[0].rows, w->rows);
-        assert_string_equal(t.train.row[0].a, w->a);
-        if (w->b) assert_string_equal(t.train.row[0].b, w->b);
+        assert_int_equal(t.train.examples, w->rows);
+        assert_int_equal(t.dev[0].examples, w->rows);
+        assert_string_equal(t.train.example[0].a, w->a);
+        if (w->b) assert_string_equal(t.train.example[0].b, w->b);
         assert_int_equal(t.pair, w->b != NULL);
-        assert_int_equal(t.train.row[0].label, w->label);
+        assert_int_equal(t.train.example[0].label, w->label);
         adds_up(&t.train);
         test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
-        assert_string_equal(t.train.row[0].a, w->source);
-        assert_string_equal(t.dev[0].row[0].target_text, w->target);
+        assert_string_equal(t.train.example[0].a, w->source);
+        assert_string_equal(t.dev[0].example[0].target_text, w->target);
         task_release(&t);
     }
 }
@@ -120,19 +120,19 @@ static void without_labels(void **state) {
         struct err e = ERR_INIT;
         test_ok(task_open(&t, &(struct task_source){.dev = path}, &e), &e);
         assert_int_equal(t.classes, 2);
-        assert_int_equal(t.dev[0].rows, 1);
-        assert_int_equal(t.dev[0].row[0].label, -1);
-        assert_false(t.dev[0].row[0].gold);
-        assert_int_equal(t.dev[0].report.unlabelled, 1);
+        assert_int_equal(t.dev[0].examples, 1);
+        assert_int_equal(t.dev[0].example[0].label, -1);
+        assert_false(t.dev[0].example[0].labeled);
+        assert_int_equal(t.dev[0].report.unlabeled, 1);
         says(&t, "1 example without a label");
         says(&t, "its examples have the keys of ");
         test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
-        assert_non_null(strstr(t.dev[0].row[0].a, want[i].name));
-        assert_null(t.dev[0].row[0].target_text);
+        assert_non_null(strstr(t.dev[0].example[0].a, want[i].name));
+        assert_null(t.dev[0].example[0].target_text);
         task_release(&t);
         struct dataset d;
         assert_int_equal(task_rows_by_keys(&d, path, &e), 1);
-        assert_int_equal(d.rows, 1);
+        assert_int_equal(d.examples, 1);
         dataset_release(&d);
         /* such a file cannot be trained on */
         bool flat = i < 2; /* the other keys are within objects, and each line is looked at */
@@ -161,13 +161,13 @@ static void broken_rows(void **state) {
                     "{\"text\":\"a b\",\"label\":{},\"target\":{\"span1_text\":\"a\",\"span1_index\":0,"
                     "\"span2_text\":\"b\",\"span2_index\":1}}\n",
                     NULL});
-    assert_int_equal(t.train.rows, 3);
+    assert_int_equal(t.train.examples, 3);
     skipped(&t.train, 0, 2, "\"span1_text\" is missing");
     skipped(&t.train, 1, 3, "\"span1_index\" is missing");
     skipped(&t.train, 2, 4, "\"span1_text\" is a number");
     skipped(&t.train, 3, 5, "\"span1_index\" is not a word index");
     skipped(&t.train, 4, 8, "the label is an object");
-    assert_string_equal(t.train.row[1].a, "* a * b");
+    assert_string_equal(t.train.example[1].a, "* a * b");
     says(&t, "in 2 examples a span differs from the word at its index and is not marked; the first "
              "is line 6");
     adds_up(&t.train);
@@ -184,7 +184,7 @@ static void broken_rows(void **state) {
                     "{\"passage\":{\"text\":\"t\",\"questions\":[7,{\"question\":\"q\"},"
                     "{\"question\":\"q\",\"answers\":[{\"text\":\"a\"},{\"text\":\"b\",\"label\":1}]}]}}\n",
                     NULL});
-    assert_int_equal(t.train.rows, 4);
+    assert_int_equal(t.train.examples, 4);
     skipped(&t.train, 0, 2, "\"passage\" is missing");
     skipped(&t.train, 1, 3, "\"passage\" is a text");
     skipped(&t.train, 2, 4, "\"questions\" is missing");
@@ -216,9 +216,9 @@ static void numbered(void **state) {
                     "train.jsonl", "{\"premise\":\"p\",\"hypothesis\":\"h\",\"label\":1}\n",
                     "validation.jsonl", "{\"premise\":\"p\",\"hypothesis\":\"h\",\"label\":-1}\n",
                     NULL});
-    assert_int_equal(t.train.row[0].label, 1);
+    assert_int_equal(t.train.example[0].label, 1);
     assert_string_equal(t.class_name[1], "contradiction");
-    assert_false(t.dev[0].row[0].gold);
+    assert_false(t.dev[0].example[0].labeled);
     says(&t, "used as the class indices of CB");
     task_release(&t);
 }
@@ -244,16 +244,16 @@ static void scitail(void **state) {
         assert_string_equal(t.name, "SciTail");
         for (int k = 0; k < 2; k++) {
             const struct dataset *d = k ? &t.train : &t.dev[0];
-            assert_int_equal(d->rows, 2);
-            assert_int_equal(d->row[0].label, 0);
-            assert_int_equal(d->row[1].label, 1);
-            assert_string_equal(d->row[0].b, "h");
+            assert_int_equal(d->examples, 2);
+            assert_int_equal(d->example[0].label, 0);
+            assert_int_equal(d->example[1].label, 1);
+            assert_string_equal(d->example[0].b, "h");
             adds_up(d);
         }
         assert_string_equal(t.class_name[0], "entailment");
         test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
-        assert_string_equal(t.train.row[0].a, "scitail sentence1: p sentence2: h");
-        assert_string_equal(t.train.row[1].target_text, "1");
+        assert_string_equal(t.train.example[0].a, "scitail sentence1: p sentence2: h");
+        assert_string_equal(t.train.example[1].target_text, "1");
         task_release(&t);
     }
 }
@@ -267,10 +267,10 @@ static void real_files(void **state) {
     char *train = file_join(shared, "boolq/fewglue-train.jsonl"),
          *dev = file_join(shared, "boolq/dev.jsonl");
     test_ok(task_open(&t, &(struct task_source){.train = train, .dev = dev}, &e), &e);
-    assert_int_equal(t.train.rows, 32);
-    assert_int_equal(t.dev[0].rows, 3270);
+    assert_int_equal(t.train.examples, 32);
+    assert_int_equal(t.dev[0].examples, 3270);
     assert_int_equal(t.dev[0].report.skipped, 0);
-    assert_int_equal(t.dev[0].class_rows[1], 2033);
+    assert_int_equal(t.dev[0].class_examples[1], 2033);
     assert_string_equal(t.class_name[1], "true");
     adds_up(&t.dev[0]);
     task_release(&t);

@@ -11,24 +11,24 @@ static void columns_by_number(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1", .label = "#2"), &e);
-    assert_int_equal(d.rows, 3);
+    assert_int_equal(d.examples, 3);
     has_text(&d, 0, "good film");
     says(&d, "3 examples from 3 lines\n");
     says(&d, "no header, because all columns are chosen by number: line 1 is read as an example");
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1"), &e);
-    assert_int_equal(d.rows, 3);
+    assert_int_equal(d.examples, 3);
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1", .label = "#2", .header = DATA_HEADER_YES), &e);
-    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.examples, 2);
     lacks(&d, "no header");
     dataset_release(&d);
     /* one by name, or a name that looks like a number: there is a header */
     test_ok(READ_AS(&d, "t.tsv", "a\tlabel\n" ROWS, .text_a = "#1", .label = "label"), &e);
-    assert_int_equal(d.rows, 3);
+    assert_int_equal(d.examples, 3);
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.tsv", "#2\t#1\n" ROWS, .text_a = "#2", .label = "#1"), &e);
-    assert_int_equal(d.rows, 3);
+    assert_int_equal(d.examples, 3);
     has_text(&d, 0, "good film");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", ROWS, .header = DATA_HEADER_NO), ERR_USAGE, &e, "the columns are \"#1\", \"#2\"");
@@ -56,7 +56,7 @@ static void other_delimiters(void **state) {
                      cases[i].hint ? cases[i].hint : "without a header");
         o.delimiter = cases[i].option;
         test_ok(read_bytes(&d, cases[i].name, bytes, strlen(bytes), o, &e), &e);
-        assert_int_equal(d.rows, 2);
+        assert_int_equal(d.examples, 2);
         has_text(&d, 1, "bad film");
         adds_up(&d);
         dataset_release(&d);
@@ -83,17 +83,17 @@ static void declared_delimiter(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "a.csv", "\xef\xbb\xbfsep=;\r\ntext;label\r\ngood, film;pos\r\n"), &e);
     has_text(&d, 0, "good, film");
-    assert_int_equal(d.row[0].line, 3);
+    assert_int_equal(d.example[0].line, 3);
     says(&d, "1 example from 3 lines, 2 of them the header");
     says(&d, "line 1 sets the delimiter \";\"");
     adds_up(&d);
     dataset_release(&d);
     test_ok(READ_AS(&d, "a.csv", "\"sep=|\"\na|b\n", .text_a = "#1", .label = "#2"), &e);
-    assert_int_equal(d.rows, 1);
+    assert_int_equal(d.examples, 1);
     adds_up(&d);
     dataset_release(&d);
     test_ok(READ_AS(&d, "a.csv", "sep=long,label\na,b\n", .text_a = "sep=long", .label = "label"), &e);
-    assert_int_equal(d.rows, 1);
+    assert_int_equal(d.examples, 1);
     dataset_release(&d);
 }
 
@@ -124,22 +124,22 @@ static void unclosed_quotes(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     test_ok(READ(&d, "a.csv", "text,label\n\"good film,pos\nbad film,neg\n\"very, good\",pos\nfine,neg\n"), &e);
-    assert_int_equal(d.rows, 3);
+    assert_int_equal(d.examples, 3);
     has_text(&d, 0, "bad film");
     has_text(&d, 1, "very, good");
-    assert_int_equal(d.row[1].line, 4);
+    assert_int_equal(d.example[1].line, 4);
     says(&d, "line 2: unclosed quote at the start of a field");
     adds_up(&d);
     dataset_release(&d);
     /* in a later column, behind one of several lines */
     test_ok(READ(&d, "a.csv", "text,label,x\n\"two\nlines\",\"pos,1\nbad,neg,2\n\"good\",pos,3\n"), &e);
-    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.examples, 2);
     says(&d, "line 3: unclosed quote at the start of a field");
     adds_up(&d);
     dataset_release(&d);
     /* a field of several lines that is followed by text is left out whole, with all its lines */
     test_ok(READ(&d, "a.csv", "text,label\n\"two\nlines\" more,pos\n\"a\nb\",pos,more\nok,neg\n"), &e);
-    assert_int_equal(d.rows, 1);
+    assert_int_equal(d.examples, 1);
     says(&d, "line 2: text after a closing quote (the quoted field extends to line 3)");
     says(&d, "line 4: 3 fields, expected 2 (with a quoted field that extends to line 5)");
     adds_up(&d);
@@ -154,8 +154,8 @@ static void rows_whose_bytes_are_odd(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     test_ok(READ(&d, "a.tsv", bytes), &e);
-    assert_int_equal(d.rows, 4);
-    assert_int_equal(d.row[2].a_size, 3);
+    assert_int_equal(d.examples, 4);
+    assert_int_equal(d.example[2].a_size, 3);
     says(&d, "warning: 2 examples with invalid UTF-8, replaced by U+FFFD (lines 2, 5)");
     says(&d, "warning: 1 example with a NUL byte (line 4)");
     dataset_release(&d);

@@ -75,14 +75,14 @@ static void glue_layouts(void **state) {
         assert_int_equal(t.positive, w->positive);
         assert_int_equal(t.metric, w->metric);
         assert_int_equal(t.pair, w->b != NULL);
-        assert_string_equal(t.train.row[0].a, w->a);
-        if (w->b) assert_string_equal(t.train.row[0].b, w->b);
+        assert_string_equal(t.train.example[0].a, w->a);
+        if (w->b) assert_string_equal(t.train.example[0].b, w->b);
         if (w->first_class) assert_string_equal(t.class_name[0], w->first_class);
-        assert_int_equal(t.train.row[0].label, w->label);
+        assert_int_equal(t.train.example[0].label, w->label);
         assert_int_equal(t.devs, 1);
-        assert_int_equal(t.dev[0].rows, 1);
+        assert_int_equal(t.dev[0].examples, 1);
         if (!strcmp(w->name, "QQP")) says(&t, "line 3: 4 fields, expected 6");
-        if (!w->classes) assert_true(t.train.row[0].target == 2.5);
+        if (!w->classes) assert_true(t.train.example[0].target == 2.5);
         task_release(&t);
     }
 }
@@ -104,7 +104,7 @@ static void two_dev_splits(void **state) {
     assert_int_equal(t.devs, 2);
     assert_string_equal(t.dev_name[0], "dev_matched");
     assert_string_equal(t.dev_name[1], "dev_mismatched");
-    assert_int_equal(t.dev[1].row[0].label, 0);
+    assert_int_equal(t.dev[1].example[0].label, 0);
     task_release(&t);
 }
 
@@ -126,22 +126,22 @@ static void folders_with_a_header(void **state) {
     task_release(&t);
     open_folder(&t, "mine", plain, (struct task_source){.official_dev = true, .positive = "neg",
                                                         .metric = "f1"});
-    assert_int_equal(t.dev[0].rows, 3);
+    assert_int_equal(t.dev[0].examples, 3);
     assert_string_equal(t.dev_name[0], "dev_official");
     assert_int_equal(t.positive, 0);
     assert_int_equal(t.metric, METRIC_F1);
     task_release(&t);
     open_folder(&t, "mine", plain, (struct task_source){.no_train = true, .dev_rows = 1});
     assert_false(t.has_train);
-    assert_int_equal(t.dev[0].rows, 1);
+    assert_int_equal(t.dev[0].examples, 1);
     task_release(&t);
     const char *unlabelled[] = {"train.tsv", "sentence\tlabel\na\t0\nb\t1\nc\t-1\n", "dev.tsv",
                                 "sentence\tlabel\nd\t-1\ne\t-1\n", NULL};
-    open_folder(&t, "mine", unlabelled, (struct task_source){.no_gold = "-1"});
+    open_folder(&t, "mine", unlabelled, (struct task_source){.unlabeled = "-1"});
     assert_int_equal(t.classes, 2);
-    assert_int_equal(t.train.rows, 2);
-    assert_int_equal(t.dev[0].rows, 2);
-    assert_int_equal(t.dev[0].report.unlabelled, 2);
+    assert_int_equal(t.train.examples, 2);
+    assert_int_equal(t.dev[0].examples, 2);
+    assert_int_equal(t.dev[0].report.unlabeled, 2);
     task_release(&t);
 }
 
@@ -153,8 +153,8 @@ static void model_classes(void **state) {
     open_folder(&t, "mine", plain, (struct task_source){.names = names, .name_count = 3,
                                                         .names_from = "the model's id2label"});
     assert_int_equal(t.classes, 3);
-    assert_int_equal(t.train.row[1].label, 2);
-    assert_int_equal(t.dev[0].row[0].label, 0);
+    assert_int_equal(t.train.example[1].label, 2);
+    assert_int_equal(t.dev[0].example[0].label, 0);
     assert_int_equal(t.positive, -1);
     task_release(&t);
     const char *files[] = {"train.tsv", "sentence\tlabel\na\t1\nb\t0\n", "dev.tsv",
@@ -162,7 +162,7 @@ static void model_classes(void **state) {
     static const char *const two[] = {"negative", "positive"};
     open_folder(&t, "sst2", files, (struct task_source){.names = two, .name_count = 2,
                                                         .names_from = "the model's id2label"});
-    assert_int_equal(t.train.row[0].label, 1);
+    assert_int_equal(t.train.example[0].label, 1);
     assert_string_equal(t.class_name[1], "positive");
     says(&t, "used as the class indices of the model's id2label");
     task_release(&t);
@@ -195,8 +195,8 @@ static void a_head_without_names(void **state) {
             test_refused(rc, ERR_INPUT, &e, "is not among the run: \"LABEL_0\"");
         } else {
             test_ok(rc, &e);
-            assert_int_equal(t.dev[0].row[0].label, cases[i].first);
-            assert_int_equal(t.dev[0].row[1].label, cases[i].second);
+            assert_int_equal(t.dev[0].example[0].label, cases[i].first);
+            assert_int_equal(t.dev[0].example[1].label, cases[i].second);
             says(&t, cases[i].said);
             task_release(&t);
         }
@@ -218,14 +218,14 @@ static void a_part_is_held_out(void **state) {
         struct task_source s = {.where = folder, .split = 0.2, .split_seed = k == 2, .no_train = k == 3};
         test_ok(task_open(&t, &s, &e), &e);
         assert_int_equal(t.devs, 1);
-        assert_int_equal(t.dev[0].rows, 8);
-        assert_int_equal(t.dev[0].class_rows[0], 6);
-        assert_int_equal(t.dev[0].class_rows[1], 2);
+        assert_int_equal(t.dev[0].examples, 8);
+        assert_int_equal(t.dev[0].class_examples[0], 6);
+        assert_int_equal(t.dev[0].class_examples[1], 2);
         assert_int_equal(t.has_train, k != 3);
-        assert_int_equal(t.train.rows, k == 3 ? 0 : 32);
+        assert_int_equal(t.train.examples, k == 3 ? 0 : 32);
         bool dev[40] = { false };
-        for (size_t i = 0; i < t.dev[0].rows; i++) dev[t.dev[0].row[i].id] = true;
-        for (size_t i = 0; i < t.train.rows; i++) assert_false(dev[t.train.row[i].id]);
+        for (size_t i = 0; i < t.dev[0].examples; i++) dev[t.dev[0].example[i].id] = true;
+        for (size_t i = 0; i < t.train.examples; i++) assert_false(dev[t.train.example[i].id]);
         assert_int_equal(k > 0 && !memcmp(dev, before, sizeof dev), k == 1 || k == 3);
         if (k != 2) memcpy(before, dev, sizeof dev);
         if (k != 3) {
@@ -253,7 +253,7 @@ static void files_with_columns(void **state) {
     assert_string_equal(t.name, "a");
     assert_int_equal(t.kind, DATA_REGRESSION);
     assert_int_equal(t.metric, METRIC_PEARSON);
-    assert_true(t.dev[0].row[0].target == 1 && t.pair);
+    assert_true(t.dev[0].example[0].target == 1 && t.pair);
     task_release(&t);
     s.dev = a;
     test_ok(task_open(&t, &s, &e), &e);
@@ -313,8 +313,8 @@ static void wrong_sources(void **state) {
 
 static void adds_up(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    assert_int_equal(r->rows + r->blank + r->skipped + r->header + r->continued, r->lines);
-    assert_true(d->rows > 0);
+    assert_int_equal(r->examples + r->blank + r->skipped + r->header + r->continued, r->lines);
+    assert_true(d->examples > 0);
 }
 
 /* GLUE's files as they are; the numbers were counted with a few lines of shell. */
@@ -337,9 +337,9 @@ static void real_files(void **state) {
             assert_string_equal(t.name, want[i].name);
             adds_up(&t.train);
             adds_up(&t.dev[0]);
-            if (t.train.rows != want[i].train ||
-                t.dev[0].rows != (official ? want[i].official : want[i].dev))
-                fail_msg("%s: %zu and %zu rows", want[i].name, t.train.rows, t.dev[0].rows);
+            if (t.train.examples != want[i].train ||
+                t.dev[0].examples != (official ? want[i].official : want[i].dev))
+                fail_msg("%s: %zu and %zu rows", want[i].name, t.train.examples, t.dev[0].examples);
             task_release(&t);
         }
         free(folder);
@@ -376,9 +376,9 @@ static void further_tasks(void **state) {
         adds_up(&t.dev[0]);
         assert_int_equal(t.classes, want[i].classes);
         if (want[i].first_class) assert_string_equal(t.class_name[0], want[i].first_class);
-        if (want[i].train && (t.train.rows != want[i].train || t.dev[0].rows != want[i].dev))
-            fail_msg("%s: %zu and %zu rows", want[i].name, t.train.rows, t.dev[0].rows);
-        assert_true(t.dev[0].rows * 12 > t.train.rows && t.dev[0].rows < t.train.rows);
+        if (want[i].train && (t.train.examples != want[i].train || t.dev[0].examples != want[i].dev))
+            fail_msg("%s: %zu and %zu rows", want[i].name, t.train.examples, t.dev[0].examples);
+        assert_true(t.dev[0].examples * 12 > t.train.examples && t.dev[0].examples < t.train.examples);
         task_release(&t);
     }
     free(assets);

@@ -54,16 +54,16 @@ static void glue(void **state) {
         enum data_kind gold = t.kind;
         test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
         assert_int_equal(t.kind, DATA_TEXT);
-        assert_int_equal(t.gold, gold);
+        assert_int_equal(t.label_kind, gold);
         for (int k = 0; k < 2; k++) {
             const struct dataset *d = k ? &t.train : &t.dev[0];
             assert_int_equal(d->kind, DATA_TEXT);
             assert_false(d->pair);
-            assert_null(d->row[0].b);
-            assert_string_equal(d->row[0].a, want[i].source);
-            assert_int_equal(d->row[0].a_size, strlen(want[i].source));
-            assert_string_equal(d->row[0].target_text, want[i].target);
-            assert_int_equal(d->row[0].target_size, strlen(want[i].target));
+            assert_null(d->example[0].b);
+            assert_string_equal(d->example[0].a, want[i].source);
+            assert_int_equal(d->example[0].a_size, strlen(want[i].source));
+            assert_string_equal(d->example[0].target_text, want[i].target);
+            assert_int_equal(d->example[0].target_size, strlen(want[i].target));
         }
         test_refused(task_as_text(&t, &(struct text_form){.prefix = true}, &e), ERR_USAGE, &e,
                      "already has source and target texts");
@@ -77,9 +77,9 @@ static void switches(void **state) {
     struct err e = ERR_INIT;
     open_task(&t, "STS-B", "sentence1\tsentence2\tscore\na\tb\t2.25\nc\td\t3.39\n");
     test_ok(task_as_text(&t, &(struct text_form){.fifths = true}, &e), &e);
-    assert_string_equal(t.train.row[0].a, "sentence1: a sentence2: b");
-    assert_string_equal(t.train.row[0].target_text, "2.2");
-    assert_string_equal(t.train.row[1].target_text, "3.4");
+    assert_string_equal(t.train.example[0].a, "sentence1: a sentence2: b");
+    assert_string_equal(t.train.example[0].target_text, "2.2");
+    assert_string_equal(t.train.example[1].target_text, "3.4");
     assert_non_null(strstr(buf_text(&t.report), "without the task name prepended"));
     task_release(&t);
 }
@@ -91,9 +91,9 @@ static void no_gold(void **state) {
     struct err e = ERR_INIT;
     open_task(&t, "sst2", "sentence\tlabel\na\t-1\nb\t1\n");
     test_ok(task_as_text(&t, &(struct text_form){0}, &e), &e);
-    assert_int_equal(t.dev[0].rows, 2);
-    assert_null(t.dev[0].row[0].target_text);
-    assert_string_equal(t.dev[0].row[1].target_text, "1");
+    assert_int_equal(t.dev[0].examples, 2);
+    assert_null(t.dev[0].example[0].target_text);
+    assert_string_equal(t.dev[0].example[1].target_text, "1");
     char *folder = test_path("tests/reference/wordpiece_tiny");
     struct tokenizer *k = tokenizer_read(folder, NULL, &e);
     if (!k) fail_msg("%s", e.text);
@@ -150,7 +150,7 @@ static void parsing(void **state) {
     (void)state;
     static const char *const wrong[] = {"", " ", "3", "-1", "1.0", "one", "1 0", "entailment", "+1",
                                         "0x1", "99999999999999999999"};
-    struct task t = {.kind = DATA_TEXT, .gold = DATA_CLASSES, .classes = 3};
+    struct task t = {.kind = DATA_TEXT, .label_kind = DATA_CLASSES, .classes = 3};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct parsed p = parse(&t, wrong[i]);
         assert_false(p.valid);
@@ -160,7 +160,7 @@ static void parsing(void **state) {
     assert_int_equal(parse(&t, "2").label, 2);
     assert_int_equal(parse(&t, " 0\n").label, 0);
     assert_true(parse(&t, "0").valid);
-    t.gold = DATA_REGRESSION;
+    t.label_kind = DATA_REGRESSION;
     assert_true(parse(&t, "3.8").score == 3.8);
     assert_true(parse(&t, " -2e0 ").score == -2);
     for (const char *const *s = (const char *const[]){"", "nan", "inf", "3,8", "3.8.", NULL}; *s; s++) {
@@ -182,15 +182,15 @@ static void real_files(void **state) {
         test_ok(task_open(&t, &(struct task_source){.where = folder, .no_train = true}, &e), &e);
         test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
         const struct dataset *d = &t.dev[0];
-        struct metric_text *answer = xcalloc(d->rows, sizeof *answer);
-        for (size_t k = 0; k < d->rows; k++) {
-            assert_true(d->row[k].gold);
-            answer[k] = (struct metric_text){d->row[k].target_text, d->row[k].target_size};
+        struct metric_text *answer = xcalloc(d->examples, sizeof *answer);
+        for (size_t k = 0; k < d->examples; k++) {
+            assert_true(d->example[k].labeled);
+            answer[k] = (struct metric_text){d->example[k].target_text, d->example[k].target_size};
         }
         struct metrics m;
         text_metrics(&m, &t, d, answer);
         assert_int_equal(m.invalid, 0);
-        assert_true(m.value[t.metric].value > (t.gold == DATA_CLASSES ? 1 - 1e-9 : 0.9995));
+        assert_true(m.value[t.metric].value > (t.label_kind == DATA_CLASSES ? 1 - 1e-9 : 0.9995));
         metrics_release(&m);
         free(answer);
         task_release(&t);

@@ -31,15 +31,15 @@ static double number_at(const json_t *o, const char *key) {
     return json_number_value(json_object_get(o, key));
 }
 
-static double bleu_of(const struct metric_text *gold, const struct metric_text *text, size_t n) {
+static double bleu_of(const struct metric_text *reference, const struct metric_text *text, size_t n) {
     struct bleu b = {0};
-    for (size_t i = 0; i < n; i++) bleu_add(&b, gold[i].s, gold[i].n, text[i].s, text[i].n);
+    for (size_t i = 0; i < n; i++) bleu_add(&b, reference[i].s, reference[i].n, text[i].s, text[i].n);
     return bleu_value(&b);
 }
 
 static void reference_pairs(void **state) {
     (void)state;
-    static struct metric_text gold[PAIRS], text[PAIRS];
+    static struct metric_text reference[PAIRS], text[PAIRS];
     static json_t *kept[PAIRS];
     double sum[3] = {0};
     size_t n = 0;
@@ -52,32 +52,32 @@ static void reference_pairs(void **state) {
         json_t *o = json_parse(path, line, strlen(line), &e);
         if (!o) fail_msg("%s", e.text);
         if (json_object_get(o, "corpus")) {
-            near(n, "corpus bleu", bleu_of(gold + n - BLOCK, text + n - BLOCK, BLOCK),
+            near(n, "corpus bleu", bleu_of(reference + n - BLOCK, text + n - BLOCK, BLOCK),
                  number_at(o, "corpus"));
-            near(n, "bleu so far", bleu_of(gold, text, n), number_at(o, "all"));
+            near(n, "bleu so far", bleu_of(reference, text, n), number_at(o, "all"));
             json_decref(o);
             continue;
         }
         kept[n] = o;
-        gold[n] = text_at(o, "gold");
+        reference[n] = text_at(o, "gold");
         text[n] = text_at(o, "text");
-        struct rouge r = rouge_of(gold[n].s, gold[n].n, text[n].s, text[n].n);
+        struct rouge r = rouge_of(reference[n].s, reference[n].n, text[n].s, text[n].n);
         const double got[3] = {r.one, r.two, r.longest};
         for (size_t i = 0; i < 3; i++) {
             double want = json_number_value(json_array_get(json_object_get(o, "rouge"), i));
             near(n, "rouge", got[i], want);
             sum[i] += want / PAIRS;
         }
-        near(n, "bleu", bleu_of(&gold[n], &text[n], 1), number_at(o, "bleu"));
+        near(n, "bleu", bleu_of(&reference[n], &text[n], 1), number_at(o, "bleu"));
         n++;
     }
     assert_int_equal(n, PAIRS);
     struct metrics m;
-    metrics_of_texts(&m, gold, text, NULL, n);
+    metrics_of_texts(&m, reference, text, NULL, n);
     near(n, "mean rouge1", m.value[METRIC_ROUGE1].value, sum[0]);
     near(n, "mean rouge2", m.value[METRIC_ROUGE2].value, sum[1]);
     near(n, "mean rougeL", m.value[METRIC_ROUGEL].value, sum[2]);
-    near(n, "bleu", m.value[METRIC_BLEU].value, bleu_of(gold, text, n));
+    near(n, "bleu", m.value[METRIC_BLEU].value, bleu_of(reference, text, n));
     assert_false(m.value[METRIC_ACCURACY].defined || m.constant);
     metrics_release(&m);
     for (size_t i = 0; i < n; i++) json_decref(kept[i]);
@@ -89,18 +89,18 @@ static void reference_pairs(void **state) {
 
 static void texts_of_a_split(void **state) {
     (void)state;
-    static const struct metric_text gold[] = {TEXT("a b c d"), {NULL, 0}, TEXT("x"), TEXT("no")},
+    static const struct metric_text reference[] = {TEXT("a b c d"), {NULL, 0}, TEXT("x"), TEXT("no")},
                                     text[] = {TEXT(" a b c d\n"), TEXT("q"), TEXT("X"), TEXT("")};
     static const double loss[] = {1, 100, 2, 3};
     struct metrics m;
-    metrics_of_texts(&m, gold, text, loss, 4);
-    assert_int_equal(m.rows, 4);
-    assert_int_equal(m.gold, 3);
+    metrics_of_texts(&m, reference, text, loss, 4);
+    assert_int_equal(m.examples, 4);
+    assert_int_equal(m.labeled, 3);
     near(0, "exact", m.value[METRIC_EXACT].value, 1.0 / 3);
     near(0, "rouge1", m.value[METRIC_ROUGE1].value, 2.0 / 3);
     near(0, "loss", m.value[METRIC_LOSS].value, 2);
     metrics_release(&m);
-    metrics_of_texts(&m, gold + 1, text + 1, NULL, 1);
+    metrics_of_texts(&m, reference + 1, text + 1, NULL, 1);
     assert_false(m.value[METRIC_BLEU].defined);
     assert_string_equal(m.value[METRIC_BLEU].why, "no target texts");
     metrics_release(&m);
@@ -131,10 +131,10 @@ static void exact_strips_as_python_does(void **state) {
         unicode_strip(&s, &n);
         if ((n == 1) != listed[cp]) fail_msg("U+%04X: %zu bytes left", cp, n);
     }
-    const struct metric_text gold[] = {TEXT("1\u00A02"), TEXT("yes"), TEXT("\u2003"), TEXT("\u200Bno")},
+    const struct metric_text reference[] = {TEXT("1\u00A02"), TEXT("yes"), TEXT("\u2003"), TEXT("\u200Bno")},
                              text[] = {TEXT("\u00A0 1\u00A02\x1F\u3000\n"), TEXT("yes\xC2\x85"), TEXT(""), TEXT("no")};
     struct metrics m;
-    metrics_of_texts(&m, gold, text, NULL, 4);
+    metrics_of_texts(&m, reference, text, NULL, 4);
     near(0, "exact", m.value[METRIC_EXACT].value, 3.0 / 4);
     metrics_release(&m);
     buf_release(&file);
@@ -143,28 +143,28 @@ static void exact_strips_as_python_does(void **state) {
 
 /* Gold labels and answers of a split; expected values by scikit-learn, F1 with an invalid answer
  * taken as the other class. */
-static void score(struct metrics *m, const struct task *t, const double *gold,
+static void score(struct metrics *m, const struct task *t, const double *reference,
                   const struct metric_text *text, size_t n) {
-    struct dataset_row row[8];
-    struct dataset d = {.kind = DATA_TEXT, .rows = n, .row = row};
+    struct example row[8];
+    struct dataset d = {.kind = DATA_TEXT, .examples = n, .example = row};
     for (size_t i = 0; i < n; i++) {
-        bool scores = t->gold == DATA_REGRESSION, none = gold[i] < 0;
-        row[i] = (struct dataset_row){.gold = !none, .label = scores || none ? -1 : (int32_t)gold[i],
-                                      .target = scores ? gold[i] : 0};
+        bool scores = t->label_kind == DATA_REGRESSION, none = reference[i] < 0;
+        row[i] = (struct example){.labeled = !none, .label = scores || none ? -1 : (int32_t)reference[i],
+                                      .target = scores ? reference[i] : 0};
     }
     text_metrics(m, t, &d, text);
 }
 
 static void invalid_answers(void **state) {
     (void)state;
-    struct task t = {.kind = DATA_TEXT, .gold = DATA_CLASSES, .classes = 2, .positive = 1};
-    static const double gold[] = {1, 1, 0, 0, 1, -1};
+    struct task t = {.kind = DATA_TEXT, .label_kind = DATA_CLASSES, .classes = 2, .positive = 1};
+    static const double reference[] = {1, 1, 0, 0, 1, -1};
     static const struct metric_text text[] = {TEXT("yes"), TEXT("1"), TEXT(""),
                                               TEXT("0"),   TEXT("0"), TEXT("2")};
     struct metrics m;
-    score(&m, &t, gold, text, 6);
+    score(&m, &t, reference, text, 6);
     assert_int_equal(m.invalid, 3);
-    assert_int_equal(m.gold, 5);
+    assert_int_equal(m.labeled, 5);
     assert_int_equal(m.unanswered[0], 1);
     assert_int_equal(m.unanswered[1], 1);
     near(0, "accuracy", m.value[METRIC_ACCURACY].value, 0.4);
@@ -183,7 +183,7 @@ static void invalid_answers(void **state) {
     near(0, "matthews", m.value[METRIC_MATTHEWS].value, 0.3651483716701107);
     metrics_release(&m);
 
-    t.gold = DATA_REGRESSION;
+    t.label_kind = DATA_REGRESSION;
     static const double scores[] = {1, 2, 3, 4.5};
     static const struct metric_text said[] = {TEXT("1.0"), TEXT("two"), TEXT("2.5"), TEXT("4")};
     score(&m, &t, scores, said, 4);

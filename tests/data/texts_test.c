@@ -21,11 +21,11 @@ static int open_file(struct task *t, const char *name, const char *bytes, struct
 
 static void adds_up(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    assert_int_equal(r->rows + r->blank + r->skipped + r->header + r->continued, r->lines);
-    for (size_t i = 0; i < d->rows; i++) {
-        const struct dataset_row *row = &d->row[i];
-        assert_int_equal(row->gold, row->target_text != NULL);
-        if (row->gold) assert_int_equal(row->target_text[row->target_size], 0);
+    assert_int_equal(r->examples + r->blank + r->skipped + r->header + r->continued, r->lines);
+    for (size_t i = 0; i < d->examples; i++) {
+        const struct example *row = &d->example[i];
+        assert_int_equal(row->labeled, row->target_text != NULL);
+        if (row->labeled) assert_int_equal(row->target_text[row->target_size], 0);
     }
 }
 
@@ -51,16 +51,16 @@ static void formats(void **state) {
         struct task_source s = {.source = want[i].source, .target = want[i].target};
         test_ok(open_file(&t, want[i].name, want[i].bytes, s, &e), &e);
         assert_int_equal(t.kind, DATA_TEXT);
-        assert_int_equal(t.gold, DATA_TEXT);
+        assert_int_equal(t.label_kind, DATA_TEXT);
         assert_int_equal(t.classes, 0);
         assert_false(t.pair);
         for (int k = 0; k < 2; k++) {
             const struct dataset *d = k ? &t.dev[0] : &t.train;
-            assert_int_equal(d->rows, 1);
+            assert_int_equal(d->examples, 1);
             assert_int_equal(d->kind, DATA_TEXT);
-            assert_string_equal(d->row[0].a, "a b");
-            assert_string_equal(d->row[0].target_text, "c");
-            assert_int_equal(d->row[0].label, -1);
+            assert_string_equal(d->example[0].a, "a b");
+            assert_string_equal(d->example[0].target_text, "c");
+            assert_int_equal(d->example[0].label, -1);
             adds_up(d);
         }
         says(&t, "single texts, target texts");
@@ -86,10 +86,10 @@ static void broken_rows(void **state) {
                       (struct task_source){0}, &e),
             &e);
     const struct dataset *d = &t.train;
-    assert_int_equal(d->rows, 3);
-    assert_string_equal(d->row[1].a, "one. two.");
-    assert_string_equal(d->row[1].target_text, "x y");
-    assert_int_equal(d->row[1].line, 6);
+    assert_int_equal(d->examples, 3);
+    assert_string_equal(d->example[1].a, "one. two.");
+    assert_string_equal(d->example[1].target_text, "x y");
+    assert_int_equal(d->example[1].line, 6);
     assert_int_equal(d->report.empty_a, 1);
     skipped(d, 0, 2, "the target text is empty");
     skipped(d, 1, 3, "\"target\" is missing");
@@ -101,9 +101,9 @@ static void broken_rows(void **state) {
     adds_up(d);
     /* rows without a target can be written, not trained on or scored */
     adds_up(&t.dev[0]);
-    assert_int_equal(t.dev[0].rows, 5);
-    assert_int_equal(t.dev[0].report.unlabelled, 2);
-    assert_null(t.dev[0].row[1].target_text);
+    assert_int_equal(t.dev[0].examples, 5);
+    assert_int_equal(t.dev[0].report.unlabeled, 2);
+    assert_null(t.dev[0].example[1].target_text);
     says(&t, "1 sources are lists of texts, joined with blanks");
     says(&t, "warning: 1 examples have several target texts; the first of each is used");
     task_release(&t);
@@ -111,7 +111,7 @@ static void broken_rows(void **state) {
             &e);
     skipped(&t.train, 0, 2, "the target text is empty");
     skipped(&t.train, 1, 3, "1 fields, expected 2");
-    assert_int_equal(t.dev[0].rows, 1);
+    assert_int_equal(t.dev[0].examples, 1);
     task_release(&t);
 }
 
@@ -126,7 +126,7 @@ static void choices(void **state) {
                  "ambiguous source and target columns: \"document\" and \"summary\", or \"text\" and \"summary\"");
     test_ok(open_file(&t, "a.tsv", both, (struct task_source){0}, &e), &e);
     assert_int_equal(t.kind, DATA_CLASSES);
-    assert_string_equal(t.train.row[0].a, "c");
+    assert_string_equal(t.train.example[0].a, "c");
     says(&t, "use --source and --target to read \"source\" and \"target\" as source and target texts");
     task_release(&t);
     const struct {
@@ -190,8 +190,8 @@ static void real_files(void **state) {
                                 .target = want[i].target};
         test_ok(task_open(&t, &s, &e), &e);
         assert_int_equal(t.kind, DATA_TEXT);
-        assert_int_equal(t.train.rows, want[i].rows);
-        assert_int_equal(t.dev[0].rows, want[i].dev_rows);
+        assert_int_equal(t.train.examples, want[i].rows);
+        assert_int_equal(t.dev[0].examples, want[i].dev_rows);
         adds_up(&t.train);
         task_release(&t);
         free(train);

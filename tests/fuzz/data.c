@@ -29,7 +29,7 @@ static void start(void) {
 }
 
 /* Scores stay in their ranges, whatever the texts are; a text against itself is all right. */
-static void score(const struct dataset_row *row) {
+static void score(const struct example *row) {
     struct rouge r = rouge_of(row->target_text, row->target_size, row->a, row->a_size);
     struct bleu b = {0};
     bleu_add(&b, row->target_text, row->target_size, row->a, row->a_size);
@@ -42,12 +42,12 @@ static void score(const struct dataset_row *row) {
 
 static void check(struct dataset *d) {
     const struct import_report *r = &d->report;
-    if (r->rows + r->blank + r->skipped + r->header + r->continued != r->lines + r->spread) abort();
-    for (size_t i = 0; i < d->rows; i++) {
-        const struct dataset_row *row = &d->row[i];
+    if (r->examples + r->blank + r->skipped + r->header + r->continued != r->lines + r->spread) abort();
+    for (size_t i = 0; i < d->examples; i++) {
+        const struct example *row = &d->example[i];
         if (row->a[row->a_size] || (d->pair && row->b[row->b_size])) abort();
-        if (row->label >= d->classes || (d->kind == DATA_CLASSES && row->gold != (row->label >= 0)) ||
-            (d->kind == DATA_TEXT && row->gold != (row->target_text != NULL)))
+        if (row->label >= d->classes || (d->kind == DATA_CLASSES && row->labeled != (row->label >= 0)) ||
+            (d->kind == DATA_TEXT && row->labeled != (row->target_text != NULL)))
             abort();
         if (row->target_text && row->target_text[row->target_size]) abort();
         if (row->target_text && i < 16) score(row);
@@ -55,8 +55,8 @@ static void check(struct dataset *d) {
         if (row->line < 1 || row->line > r->lines) abort();
     }
     dataset_compare(d, d);
-    if (d->report.across_same != d->rows) abort();
-    dataset_draw(d, d->rows / 2);
+    if (d->report.across_same != d->examples) abort();
+    dataset_draw(d, d->examples / 2);
     struct buf b = BUF_INIT;
     report_text(d, &b);
     for (size_t i = 0; i < b.size; i++)
@@ -72,7 +72,7 @@ static void shape(struct dataset_options *o, enum data_shape how, const char *a,
     o->text_b = b;
     o->text_c = c;
     o->label = "label";
-    o->gold_missing = true;
+    o->missing_labels = true;
     o->headless = headless;
     o->other = (struct other_columns){"sentence1", "sentence2", "gold_label"};
     o->alias = "entails";
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
         .text_a = positions ? "#1" : "text", .text_b = flags & 1 ? (positions ? "#3" : "b") : NULL,
         .label = flags & 2 ? NULL : positions ? "#2" : "label",
         .header = flags & 64 && !memchr("jsmwy", bytes[0], 5) ? DATA_HEADER_NO : DATA_HEADER_AUTO,
-        .need_gold = flags & 4, .kind = (enum data_choice)((flags >> 3 & 3) % 3),
+        .need_labels = flags & 4, .kind = (enum data_choice)((flags >> 3 & 3) % 3),
         .names = flags & 128 ? names : NULL, .name_count = 3, .names_or_numbers = flags & 1};
     if (bytes[0] == 's') shape(&o, DATA_FLAT, "premise", "hypothesis", NULL);
     if (bytes[0] == 'm') shape(&o, DATA_MULTIRC, "question", "answer", "paragraph");

@@ -12,16 +12,16 @@ void episode_make(struct made_episode *e, int number, int classes, int batches, 
     *e = (struct made_episode){ .episode = { .classes = classes, .batches = batches } };
     e->episode.start = xcalloc((size_t)batches + 2, sizeof *e->episode.start);
     e->episode.row = xcalloc((size_t)n, sizeof *e->episode.row);
-    e->data.row = xcalloc((size_t)n, sizeof *e->data.row);
+    e->data.example = xcalloc((size_t)n, sizeof *e->data.example);
     e->data.start = xcalloc((size_t)n + 1, sizeof *e->data.start);
     e->data.ids = xcalloc((size_t)n * 6, sizeof *e->data.ids);
     e->data.types = xcalloc((size_t)n * 6, sizeof *e->data.types);
-    e->data.rows = (size_t)n;
+    e->data.examples = (size_t)n;
     for (int b = 0; b < batches; b++) e->episode.start[b + 1] = (b + 1) * rows;
     e->episode.start[batches + 1] = n;
     for (int i = 0; i < n; i++) {
         int length = 3 + (i * 7 + number) % 4, label = i % classes;
-        e->data.row[i].id = (uint64_t)i;
+        e->data.example[i].id = (uint64_t)i;
         e->data.start[i] = (size_t)at;
         for (int k = 0; k < length; k++) e->data.ids[at++] = (i * 31 + k * 17 + label * 5 + number * 13) % vocabulary;
         e->episode.row[i] = (struct episode_row){ &e->data, (uint32_t)i, label };
@@ -32,7 +32,7 @@ void episode_make(struct made_episode *e, int number, int classes, int batches, 
 void episode_release(struct made_episode *e) {
     free(e->episode.start);
     free(e->episode.row);
-    free(e->data.row);
+    free(e->data.example);
     free(e->data.start);
     free(e->data.ids);
     free(e->data.types);

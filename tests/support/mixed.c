@@ -179,14 +179,14 @@ static void add_row(struct buf *b, const struct task *t, uint32_t row) {
     add_ids(b, d->ids + d->start[row], d->start[row + 1] - d->start[row]);
     if (t->kind == DATA_TEXT) add_ids(b, d->target_ids + d->target_start[row], d->target_start[row + 1] - d->target_start[row]);
     else buf_putc(b, '\t');
-    if (t->kind == DATA_REGRESSION) buf_printf(b, "%.17g\n", (double)d->row[row].target);
-    else buf_printf(b, "%d\n", t->kind == DATA_TEXT ? 0 : (int)d->row[row].label);
+    if (t->kind == DATA_REGRESSION) buf_printf(b, "%.17g\n", (double)d->example[row].target);
+    else buf_printf(b, "%d\n", t->kind == DATA_TEXT ? 0 : (int)d->example[row].label);
 }
 
 /* rows[task]: how many it has. */
 static struct sampler *sampler_of(const struct mixed *m, const struct run_config *c, size_t rows[TRAINED_TASKS]) {
     const struct sampling how = config_sampling(c);
-    for (int i = 0; i < m->tasks.count; i++) rows[i] = m->task[i].train.rows;
+    for (int i = 0; i < m->tasks.count; i++) rows[i] = m->task[i].train.examples;
     return sampler_new(&how, c->seed, m->tasks.count, rows, c->batch);
 }
 

@@ -231,11 +231,11 @@ void train_on(struct ground *g, const struct run_config *c, const char *folder, 
 void fixture_task_open(struct fixture_task *t, const struct fixture *f) {
     const struct batch *b = &f->batch;
     size_t rows = (size_t)b->rows;
-    struct dataset_row *row = xcalloc(rows, sizeof *row);
+    struct example *row = xcalloc(rows, sizeof *row);
     size_t *start = xcalloc(rows + 1, sizeof *start);
     uint8_t *types = xmalloc((size_t)b->tokens);
     for (size_t i = 0; i < rows; i++) {
-        row[i] = (struct dataset_row){ .label = b->label[i], .gold = true, .id = i };
+        row[i] = (struct example){ .label = b->label[i], .labeled = true, .id = i };
         start[i + 1] = (size_t)b->start[i + 1];
     }
     for (int i = 0; i < b->tokens; i++) types[i] = (uint8_t)b->types[i];
@@ -244,7 +244,7 @@ void fixture_task_open(struct fixture_task *t, const struct fixture *f) {
     t->task = (struct task){ .name = xstrdup("fixture"), .kind = DATA_CLASSES, .classes = classes,
                              .positive = -1, .metric = METRIC_ACCURACY, .has_train = true };
     t->task.train = (struct dataset){ .path = t->task.name, .kind = DATA_CLASSES,
-                                      .classes = classes, .rows = rows, .row = row,
+                                      .classes = classes, .examples = rows, .example = row,
                                       .start = start, .ids = b->ids, .types = types };
     t->task.train.max_len = (size_t)arch_max_length(&f->model->arch);
     t->task.class_name = xcalloc((size_t)classes, sizeof *t->task.class_name);
@@ -255,7 +255,7 @@ void fixture_task_close(struct fixture_task *t) {
     for (int i = 0; i < t->task.classes; i++) free(t->task.class_name[i]);
     free(t->task.class_name);
     free(t->task.name);
-    free(t->task.train.row);
+    free(t->task.train.example);
     free(t->task.train.start);
     free(t->task.train.types);
 }

@@ -53,7 +53,7 @@ static void test_model(void **state) {
     char *home = test_folder(), *folder = tiny_bert(home, "base", NULL), *toy = tiny_toy(home);
     ground_open(&g, folder, toy, toy, 16);
     const struct dataset *d = &g.task.dev[0];
-    assert_int_equal(d->rows, ROWS);
+    assert_int_equal(d->examples, ROWS);
     struct vectors cls = room(), mean = room(), three = room();
     struct crew *crew = crew_new(3, NULL);
     const struct embed_how first = { .mean = false }, mean_of = { .mean = true }, by_three = { .mean = true, .crew = crew };

@@ -27,7 +27,7 @@ static struct predictor *made_up(struct model *m, const char *text) {
     struct predictor_task *of = p->of = xcalloc(1, sizeof *p->of);
     p->tasks = 1;
     of->name = xstrdup("");
-    of->gold = p->text ? DATA_TEXT : DATA_CLASSES;
+    of->label_kind = p->text ? DATA_TEXT : DATA_CLASSES;
     of->labels = p->text ? 0 : m->head_rows;
     of->label = xcalloc((size_t)of->labels + 1, sizeof *of->label);
     for (int i = 0; i < of->labels; i++) of->label[i] = xprintf("kind %d", i);
@@ -45,15 +45,15 @@ static struct predictor *made_up(struct model *m, const char *text) {
 static size_t starts[ROWS + 1];
 static int32_t ids[ROWS * LENGTH];
 static uint8_t types[ROWS * LENGTH];
-static struct dataset_row rows[ROWS];
+static struct example rows[ROWS];
 static char path[] = "none";
 
 static struct dataset encoded(void) {
     for (int i = 0; i <= ROWS; i++) starts[i] = (size_t)(i * LENGTH);
     for (int i = 0; i < ROWS * LENGTH; i++) ids[i] = 5 + (i * 7) % 40;
-    for (int i = 0; i < ROWS; i++) rows[i] = (struct dataset_row){ .id = (uint64_t)i };
-    return (struct dataset){ .path = path, .kind = DATA_CLASSES, .classes = 2, .rows = ROWS,
-                             .row = rows, .max_len = LENGTH, .start = starts, .ids = ids,
+    for (int i = 0; i < ROWS; i++) rows[i] = (struct example){ .id = (uint64_t)i };
+    return (struct dataset){ .path = path, .kind = DATA_CLASSES, .classes = 2, .examples = ROWS,
+                             .example = rows, .max_len = LENGTH, .start = starts, .ids = ids,
                              .types = types };
 }
 

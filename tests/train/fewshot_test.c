@@ -58,7 +58,7 @@ static struct ground_run open_ground(int of, const char *method) {
     if (!g.from) fail_msg("%s", e.text);
     config_copy(&g.c, &c);
     fewshot_config(&g.c);
-    config_take_rows(&g.c, config_rows_of(&g.m->config, 0));
+    config_take_data(&g.c, config_data_of(&g.m->config, 0));
     xreplace(&g.c.task_name, NULL);
     g.c.steps = 3;
     g.c.batch = 4;
@@ -171,7 +171,7 @@ static void draws_are_even_and_nested(void **state) {
     assert_int_equal(fewshot_draw(d, 4, 5, 0, large, &e), 12);
     assert_int_equal(fewshot_draw(d, 4, 5, 1, other, &e), 12);
     for (int i = 0; i < 12; i++) {
-        count[d->row[large[i]].label]++;
+        count[d->example[large[i]].label]++;
         assert_true(!i || large[i] > large[i - 1]);
         for (int k = 0; k < 3; k++) found += small[k] == large[i];
     }
@@ -354,14 +354,14 @@ static void cosines(void **state) {
     struct ground_run g = open_ground(T5, VOTES);
     const struct plan_tensor *k = plan_prototypes(g.from->plan);
     const struct dataset *d = &g.m->task[1].train;
-    double *a = xcalloc(2 * d->rows * 3, sizeof *a), *b = a + d->rows * 3;
+    double *a = xcalloc(2 * d->examples * 3, sizeof *a), *b = a + d->examples * 3;
     test_ok(retrieve_cosines(g.from, d, a, &e), &e);
     for (int c = 0; c < k->cols; c++) {
         g.from->params[k->offset + (size_t)c] *= 2;
         g.from->params[k->offset + (size_t)(k->cols + c)] *= -1;
     }
     test_ok(retrieve_cosines(g.from, d, b, &e), &e);
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         assert_true(fabs(a[3 * i] - b[3 * i]) < 1e-6);
         assert_true(fabs(a[3 * i + 1] + b[3 * i + 1]) < 1e-6);
         assert_memory_equal(&a[3 * i + 2], &b[3 * i + 2], sizeof *a);

@@ -272,7 +272,7 @@ static void a_run_is_the_same_with_any_workers_and_resumed(void **state) {
     struct begun x;
     struct trained alone, three, half, rest;
     begin(&x);
-    assert_int_equal(x.g.task.train.rows + x.g.task.dev[0].rows, 25);
+    assert_int_equal(x.g.task.train.examples + x.g.task.dev[0].examples, 25);
     train(&x.g, &x.c, NULL, 1, &alone);
     train(&x.g, &x.c, NULL, 3, &three);
     assert_int_equal(trained_state(&alone), RUN_FINISHED);

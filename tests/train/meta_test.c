@@ -176,7 +176,7 @@ static void episodes_are_even_and_pure(void **state) {
                 for (int i = 0; i < rows; i++) {
                     count[i >= 8][x->row[i].label]++;
                     for (int k = 0; k < i; k++)
-                        assert_true(x->row[i].data->row[x->row[i].row].id != x->row[k].data->row[x->row[k].row].id);
+                        assert_true(x->row[i].data->example[x->row[i].row].id != x->row[k].data->example[x->row[k].row].id);
                 }
                 for (int of = 0; of < 2; of++)
                     for (int k = 1; k < x->classes; k++) assert_in_range(count[of][0] - count[of][k] + 1, 0, 2);
@@ -190,7 +190,7 @@ static void episodes_are_even_and_pure(void **state) {
                 for (int i = 0; i < rows; i++) assert_int_equal(x->row[i].row, y->row[i].row);
                 z = episodes_draw(s, held, n + 1, &b);
                 for (int i = 0; i < rows; i++)
-                    differ = differ || x->row[i].data->row[x->row[i].row].id != z->row[i].data->row[z->row[i].row].id;
+                    differ = differ || x->row[i].data->example[x->row[i].row].id != z->row[i].data->example[z->row[i].row].id;
             }
         assert_true(differ);
         episodes_room_release(&a);
@@ -272,7 +272,7 @@ static void too_few_rows_name_what_works(void **state) {
     free(regime);
     /* known before, in the same words, by what is known of the rows */
     struct run_config c = config("meta(support=120, query=10, inner=2)", 2);
-    struct config_facts f = { .tasks = 1, .of = { config_rows_known("toy", &ground.task) } };
+    struct config_facts f = { .tasks = 1, .of = { config_data_known("toy", &ground.task) } };
     assert_int_equal(config_fits(&c, &f, &none), ERR_INPUT);
     assert_string_equal(none.text, e.text);
     config_release(&c);
@@ -368,16 +368,16 @@ static void rows_without_a_label_are_not_scored(void **state) {
     struct fewshot_meta *x = fewshot_meta_open(last, ground.model, &e);
     if (!x) fail_msg("%s", e.text);
     struct dataset *d = &ground.task.dev[0];
-    struct dataset_row was = d->row[1];
-    for (int i = 0; i < (int)d->rows; i++)
+    struct example was = d->example[1];
+    for (int i = 0; i < (int)d->examples; i++)
         if (i != 1) pick[n++] = i;
     dataset_view(&without, d, pick, n);
-    d->row[1].gold = false;
-    d->row[1].label = -1;
+    d->example[1].labeled = false;
+    d->example[1].label = -1;
     adapt_and_score(x, &c, d, some);
     adapt_and_score(x, &c, &without, all);
     assert_true(some[0] == all[0] && fabs(some[1] - all[1]) < 1e-6);
-    d->row[1] = was;
+    d->example[1] = was;
     dataset_view_release(&without);
     fewshot_meta_free(x);
     trained_release(&t);

@@ -69,12 +69,12 @@ static void dump_one(const char *folder, int method) {
         run_new(1, &c, ground.model, &ground.task, to, (struct event_sink){ NULL, NULL }, &e);
     if (!r) fail_msg("%s", e.text);
     test_ok(checkpoint_save(r, true, &e), &e);
-    size_t rows = ground.task.train.rows;
+    size_t rows = ground.task.train.examples;
     uint32_t *order = xmalloc(rows * sizeof *order);
     order_epoch(c.seed, 0, order, rows);
     struct buf b = BUF_INIT;
     for (int i = 0; i < STEPS * BATCH; i++)
-        buf_printf(&b, "%llu%c", (unsigned long long)ground.task.train.row[order[i]].id,
+        buf_printf(&b, "%llu%c", (unsigned long long)ground.task.train.example[order[i]].id,
                    i % BATCH == BATCH - 1 ? '\n' : ' ');
     test_ok(file_write(path, b.data, b.size, &e), &e);
     buf_release(&b);

@@ -79,8 +79,8 @@ static void predictions_stand_on_their_own(void **state) {
         for (int r = 0; r < 20; r++) {
             assert_true(fabs(p[2 * r] + p[2 * r + 1] - 1) < 1e-12);
             struct dataset one = *d;
-            one.rows = 1;
-            one.row = &d->row[r];
+            one.examples = 1;
+            one.example = &d->example[r];
             one.start = &d->start[r];
             test_ok(predictor_run(x, &one, NULL, NULL, b, &e), &e);
             assert_true(fabs(b[0] - a[2 * r]) < 1e-5 && fabs(b[1] - a[2 * r + 1]) < 1e-5);
@@ -255,7 +255,7 @@ static void predictions_are_the_references(void **state) {
     struct predictor *p = predictor_of_model(f.model, &e);
     if (!p) fail_msg("%s", e.text);
     double *right = fixture_values(&f, "logits", &n), *got = xcalloc(n, sizeof *got);
-    assert_int_equal(n, t.task.train.rows * (size_t)predictor_classes(p));
+    assert_int_equal(n, t.task.train.examples * (size_t)predictor_classes(p));
     test_ok(predictor_run(p, &t.task.train, NULL, NULL, got, &e), &e);
     for (size_t i = 0; i < n; i++) assert_true(fabs(got[i] - right[i]) < 1e-4);
     predictor_free(p);

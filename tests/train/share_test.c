@@ -150,12 +150,12 @@ static void anothers_values_are_not_believed(void **state) {
     assert_true(fread(head, 1, sizeof head, f) == sizeof head);
     pclose(f);
     *strstr(head, "records") = '\0'; /* what the shelf was opened with */
-    real *other = xcalloc(d->start[d->rows], unit);
+    real *other = xcalloc(d->start[d->examples], unit);
     struct err e = ERR_INIT;
     for (int in_use = 0; in_use < 2; in_use++) {
-        struct shelf *s = shelf_open(folder, head, d->rows, d->start, unit, 1 << 20, &e);
+        struct shelf *s = shelf_open(folder, head, d->examples, d->start, unit, 1 << 20, &e);
         assert_non_null(s);
-        for (size_t i = 0; i < d->rows; i++) test_ok(shelf_write(s, i, other, &e), &e);
+        for (size_t i = 0; i < d->examples; i++) test_ok(shelf_write(s, i, other, &e), &e);
         if (!in_use) shelf_close(s);
         struct trained t;
         train(&ground, &c, NULL, 1, &t);

@@ -28,7 +28,7 @@ static int close_all(void **state) {
 
 static int all_rows(const struct mixed *m) {
     size_t n = 0;
-    for (int i = 0; i < m->tasks.count; i++) n += m->task[i].train.rows;
+    for (int i = 0; i < m->tasks.count; i++) n += m->task[i].train.examples;
     return (int)n;
 }
 
@@ -91,7 +91,7 @@ static struct alone alone(struct mixed *m, const struct run_config *c, const str
         if (!own) fail_msg("%s", e.text);
         config_of_task(c, t, &one);
         one.method = own->method;
-        one.batch = (int)m->task[t].train.rows;
+        one.batch = (int)m->task[t].train.examples;
         one.accumulate = one.shards = 1;
         struct run *r = run_new(1, &one, m->model, &m->task[t], NULL, trained_sink(&out), &e);
         if (!r) fail_msg("%s", e.text);
@@ -207,7 +207,7 @@ static void terms_are_the_evaluations_losses(void **state) {
         for (int t = 0; t < m->tasks.count; t++) {
             assert_string_equal(out.evaluation[t].task, out.task[t]);
             near(out.task[t], out.task_loss[t][0], out.evaluation[t].loss);
-            sum += weight[t] * (double)m->task[t].train.rows / all_rows(m) * out.evaluation[t].loss;
+            sum += weight[t] * (double)m->task[t].train.examples / all_rows(m) * out.evaluation[t].loss;
         }
         near("loss", out.loss[0], sum);
         trained_release(&out);

@@ -214,7 +214,7 @@ static void what_was_told_is_what_the_checkpoint_gives(void **state) {
                 int evaluation = kept - tasks + k;
                 assert_string_equal(t.evaluation[evaluation].task, c.of[k].task_name);
                 score(of, best, k, &m);
-                same_scores(&t, evaluation, &m, mixed[of].task[k].gold);
+                same_scores(&t, evaluation, &m, mixed[of].task[k].label_kind);
                 metrics_release(&m);
             }
             trained_release(&t);

@@ -38,11 +38,11 @@ static void make_task(struct task *t, const struct model *m) {
     struct dataset *d = &t->train;
     uint64_t n = 0, ids = (uint64_t)m->arch.vocabulary - FIRST_ID;
     *t = (struct task){ .name = xstrdup("random"), .kind = text ? DATA_TEXT : DATA_CLASSES,
-                        .gold = text ? DATA_TEXT : DATA_CLASSES, .classes = text ? 0 : CLASSES,
+                        .label_kind = text ? DATA_TEXT : DATA_CLASSES, .classes = text ? 0 : CLASSES,
                         .class_name = (char **)(uintptr_t)names,
                         .positive = -1, .metric = METRIC_LOSS, .has_train = true };
-    *d = (struct dataset){ .path = t->name, .kind = t->kind, .classes = t->classes, .rows = ROWS };
-    d->row = xcalloc(ROWS, sizeof *d->row);
+    *d = (struct dataset){ .path = t->name, .kind = t->kind, .classes = t->classes, .examples = ROWS };
+    d->example = xcalloc(ROWS, sizeof *d->example);
     d->start = xcalloc(ROWS + 1, sizeof *d->start);
     d->target_start = xcalloc(ROWS + 1, sizeof *d->target_start);
     d->ids = xcalloc(ROWS * SOURCE, sizeof *d->ids);
@@ -57,13 +57,13 @@ static void make_task(struct task *t, const struct model *m) {
                 j + 1 < target ? (int32_t)(FIRST_ID + rng_below(key, n++, ids)) : m->arch.eos_id;
         d->start[i + 1] = d->start[i] + source;
         d->target_start[i + 1] = d->target_start[i] + target;
-        d->row[i] = (struct dataset_row){ .label = (int32_t)rng_below(key, n++, CLASSES), .gold = true, .id = i };
+        d->example[i] = (struct example){ .label = (int32_t)rng_below(key, n++, CLASSES), .labeled = true, .id = i };
     }
 }
 
 static void free_task(struct task *t) {
     free(t->name);
-    free(t->train.row);
+    free(t->train.example);
     free(t->train.start);
     free(t->train.target_start);
     free(t->train.ids);
@@ -107,7 +107,7 @@ static void write_rows(const struct ground *g, const struct run_config *c, const
         add_ids(&b, d->ids + d->start[r], d->start[r + 1] - d->start[r]);
         buf_putc(&b, '\t');
         add_ids(&b, d->target_ids + d->target_start[r], d->target_start[r + 1] - d->target_start[r]);
-        buf_printf(&b, "\t%d\n", (int)d->row[r].label);
+        buf_printf(&b, "\t%d\n", (int)d->example[r].label);
     }
     test_ok(file_write(path, b.data, b.size, &e), &e);
     buf_release(&b);

@@ -199,8 +199,8 @@ static void reductions_are_what_they_say(void **state) {
         config_release(&c);
     }
     const struct dataset *d = &ground[T5_PAIRS].task.train;
-    double tokens = (double)d->target_start[d->rows], longest = 0;
-    for (size_t i = 0; i < d->rows; i++)
+    double tokens = (double)d->target_start[d->examples], longest = 0;
+    for (size_t i = 0; i < d->examples; i++)
         longest = fmax(longest, (double)(d->target_start[i + 1] - d->target_start[i]));
     assert_true(fabs(loss[MEAN_SUM] / tokens - loss[MEAN_TOKENS]) < 1e-5);
     assert_true(fabs(loss[MEAN_SUM] / (12 * longest) - loss[MEAN_POSITIONS]) < 1e-5);
@@ -250,7 +250,7 @@ static void a_checkpoint_scores_as_the_run_did(void **state) {
         for (int workers = 1; workers <= 3; workers++) {
             struct predictor *p = predictor_open(path, NULL, g->model, &e);
             if (!p) fail_msg("%s", e.text);
-            assert_true(predictor_writes(p) && predictor_gold(p) == g->task.gold && !predictor_classes(p));
+            assert_true(predictor_writes(p) && predictor_label_kind(p) == g->task.label_kind && !predictor_classes(p));
             struct metrics m;
             struct metric_value tokens;
             struct written texts;
@@ -260,7 +260,7 @@ static void a_checkpoint_scores_as_the_run_did(void **state) {
             assert_true(m.value[METRIC_LOSS].value == t.evaluation[0].loss);
             assert_true(m.value[g->task.metric].value == t.evaluation[0].value);
             assert_true(tokens.value == trained_metric(&t, "token_accuracy"));
-            assert_int_equal(texts.rows, g->task.dev[0].rows);
+            assert_int_equal(texts.rows, g->task.dev[0].examples);
             metrics_release(&m);
             written_release(&texts);
             predictor_free(p);

@@ -260,7 +260,7 @@ static void what_is_valid_starts(void **state) {
     t5.decoder_layers = 6;
     v->train_rows = 200;
     v->dev_rows = 60;
-    v->rows[0] = (struct config_rows_facts){ .dev = true, .classes = 2, .split = { { "train.tsv", 200, NULL }, { "dev.tsv", 60, NULL } } };
+    v->rows[0] = (struct config_data_facts){ .dev = true, .classes = 2, .split = { { "train.tsv", 200, NULL }, { "dev.tsv", 60, NULL } } };
     compose_changed(v);
     agrees(&ui, "dev.tsv: too few labeled examples for an episode: 60,");
     char *way = strstr(ui.message, "'meta(");

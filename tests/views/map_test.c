@@ -60,7 +60,7 @@ static void the_legend_hides_classes(void **state) {
     scene_press(&ui, PRESS_ENTER);
     assert_true(ui.map.hidden == 2);
     assert_shows(&ui, "positive 60 hidden");
-    assert_true(ui.map.chosen >= 0 && scene_gold[ui.map.chosen] == 0);
+    assert_true(ui.map.chosen >= 0 && scene_label[ui.map.chosen] == 0);
     scene_press(&ui, 'F');
     assert_true(ui.map.hidden == 0);
     scene_press(&ui, 'f');
@@ -79,9 +79,9 @@ static void n_goes_to_what_is_wrong(void **state) {
     for (int i = 0; i < 10; i++) {
         scene_press(&ui, 'n');
         int at = ui.map.chosen;
-        assert_true(at >= 0 && scene_gold[at] != scene_predicted[at]);
+        assert_true(at >= 0 && scene_label[at] != scene_predicted[at]);
     }
-    assert_shows(&ui, scene_gold[ui.map.chosen] ? "positive \u2192 negative" : "negative \u2192 positive");
+    assert_shows(&ui, scene_label[ui.map.chosen] ? "positive \u2192 negative" : "negative \u2192 positive");
     scene_press(&ui, 'c');
     scene_press(&ui, 'c');
     assert_shows(&ui, "wrong 7"); /* every 17th row from the 4th on */

@@ -143,7 +143,7 @@ static inline void scene_series(void) {
 
 enum { SCENE_ROWS = 120, SCENE_SIDE = 24 };
 static double scene_xy[2][2 * SCENE_ROWS], scene_matrix[SCENE_SIDE * SCENE_SIDE];
-static int32_t scene_gold[SCENE_ROWS], scene_predicted[SCENE_ROWS], scene_near[SCENE_ROWS * MAP_NEIGHBOURS];
+static int32_t scene_label[SCENE_ROWS], scene_predicted[SCENE_ROWS], scene_near[SCENE_ROWS * MAP_NEIGHBOURS];
 static const char *scene_text[SCENE_ROWS], *scene_name[SCENE_SIDE];
 static int scene_cluster[SCENE_SIDE];
 static const char *const scene_classes[] = {"negative", "positive"};
@@ -172,7 +172,7 @@ static inline void scene_inside(struct ui *ui) {
     static char names[SCENE_SIDE][16];
     for (int i = 0; i < SCENE_ROWS; i++) {
         double angle = i * 2.399963, far = sqrt(i + 0.5);
-        scene_gold[i] = i % 2;
+        scene_label[i] = i % 2;
         scene_predicted[i] = i % 17 == 3 ? 1 - i % 2 : i % 2;
         for (int p = 0; p < 2; p++) {
             scene_xy[p][2 * i] = far * cos(angle) + (p && i % 2 ? 30 : 0);
@@ -195,7 +195,7 @@ static inline void scene_inside(struct ui *ui) {
     struct map_panel run = {.title = "#3 lora(r=8)", .layer = 6, .layers = 6, .xy = scene_xy[1],
                             .predicted = scene_predicted, .neighbour = scene_near,
                             .silhouette = {0, "1 class"}, .purity = {0.934, NULL}, .purity_k = 10, .kl = 0.764, .kept = 0.512};
-    ui->map.data = (struct map_data){.n = SCENE_ROWS, .text = scene_text, .gold = scene_gold, .classes = 2,
+    ui->map.data = (struct map_data){.n = SCENE_ROWS, .text = scene_text, .label = scene_label, .classes = 2,
                                      .class_name = scene_classes, .rows = "120 of 2,538 dev rows", .pool = "mean",
                                      .perplexity = 30, .asked = 30, .tasks = 1, .iteration = 310, .iterations = 750, .seed = 1,
                                      .panels = 2, .panel = {model, run}, .playing = true};
@@ -210,7 +210,7 @@ static inline void scene_inside(struct ui *ui) {
 static inline void scene_retriever(struct ui *ui) {
     static const char *const tasks[] = {"cola", "rte"};
     struct map_data *d = &ui->map.data;
-    d->of_task = scene_gold;
+    d->of_task = scene_label;
     d->tasks = 2;
     d->task_name = tasks;
     d->run_task = "all tasks";

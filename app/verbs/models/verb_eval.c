@@ -45,7 +45,7 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
         if (!s.positive) s.positive = own.positive;
         if (s.header == DATA_HEADER_AUTO) s.header = own.header;
         if (!s.delimiter) s.delimiter = own.delimiter;
-        if (!s.no_gold) s.no_gold = own.no_gold;
+        if (!s.unlabeled) s.unlabeled = own.unlabeled;
     }
     s.names = o->names ? o->name : NULL;
     s.name_count = o->names;
@@ -69,18 +69,18 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
                       size_t wrong) {
     struct buf b = BUF_INIT;
     json_put(&b, "{run:%1jd,model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,metrics:{", o->run,
-             o->model->name, d->path, split, m->rows, m->gold, d->report.cut_rows);
+             o->model->name, d->path, split, m->examples, m->labeled, d->report.cut_examples);
     for (int i = 0; i < METRIC_COUNT; i++) verb_eval_add_value(&b, metric_name((enum metric_id)i),
                                                                m->value[i]);
     verb_eval_add_value(&b, "majority", m->majority);
     if (tokens) verb_eval_add_value(&b, "token_accuracy", *tokens);
     buf_putc(&b, '}');
-    if (tokens && t->gold != DATA_TEXT) json_member_int(&b, "invalid", m->invalid);
+    if (tokens && t->label_kind != DATA_TEXT) json_member_int(&b, "invalid", m->invalid);
     json_open(&b, "undefined", '{');
     for (int i = 0; i < METRIC_COUNT; i++)
         if (!m->value[i].defined) json_member_string(&b, metric_name((enum metric_id)i), m->value[i].why);
     json_put(&b, "},metric:%s,constant:%i,none_valid:%i,as_majority:%i,wrong:%zu", metric_name(t->metric),
-             m->constant, m->rows && m->invalid == m->rows, m->as_majority, wrong);
+             m->constant, m->examples && m->invalid == m->examples, m->as_majority, wrong);
     if (m->classes) {
         json_member_strings(&b, "classes", t->class_name, m->classes);
         json_put(&b, "positive:%s,f1:{", m->positive >= 0 ? t->class_name[m->positive] : NULL);
@@ -121,11 +121,11 @@ static void print_confusion(const struct task *t, const struct metrics *m) {
 
 static void eval_text(const struct task *t, const struct dataset *d, const struct metrics *m,
                       const struct metric_value *tokens, const char *split) {
-    printf("%s, %zu examples of ", split, m->rows);
+    printf("%s, %zu examples of ", split, m->examples);
     out_text(d->path);
     putchar('\n');
-    if (!m->gold) puts("no labels: nothing to evaluate; `petri predict` prints the predictions");
-    for (int i = 0; m->gold && i < METRIC_COUNT; i++) {
+    if (!m->labeled) puts("no labels: nothing to evaluate; `petri predict` prints the predictions");
+    for (int i = 0; m->labeled && i < METRIC_COUNT; i++) {
         struct metric_value v = m->value[i];
         if (i == METRIC_F1 && m->positive >= 0 && v.defined) {
             printf("  %-10s %.6f  of ", metric_name((enum metric_id)i), v.value);
@@ -133,7 +133,7 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
             putchar('\n');
         } else if (v.defined) {
             printf("  %-10s %.6f\n", metric_name((enum metric_id)i), v.value);
-        } else if (metric_fits((enum metric_id)i, t->gold)) {
+        } else if (metric_fits((enum metric_id)i, t->label_kind)) {
             printf("  %-10s undefined (%s)\n", metric_name((enum metric_id)i), v.why);
         }
     }
@@ -141,10 +141,10 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
         printf("  %-10s %.6f  accuracy of the majority class\n", "majority", m->majority.value);
     if (tokens && tokens->defined)
         printf("  %-10s %.6f  accuracy of the target tokens\n", "tokens", tokens->value);
-    if (tokens && t->gold != DATA_TEXT)
-        printf("  %-10s %zu of %zu answers, counted as wrong\n", "invalid", m->invalid, m->rows);
+    if (tokens && t->label_kind != DATA_TEXT)
+        printf("  %-10s %zu of %zu answers, counted as wrong\n", "invalid", m->invalid, m->examples);
     if (m->constant) puts("  all predictions are equal");
-    if (m->rows && m->invalid == m->rows) puts("  no valid answer");
+    if (m->examples && m->invalid == m->examples) puts("  no valid answer");
     if (!m->classes || m->classes > 20) return;
     print_confusion(t, m);
 }
@@ -186,11 +186,11 @@ static size_t wrong_rows(const struct opened *o, const struct dataset *d, const 
         }
         buf_puts(b, d->pair ? "\ttext\ttext_b\n" : "\ttext\n");
     }
-    for (size_t r = 0; r < d->rows; r++) {
-        const struct dataset_row *row = &d->row[r];
+    for (size_t r = 0; r < d->examples; r++) {
+        const struct example *row = &d->example[r];
         const double *p = probability + r * k;
         int best = argmax(p, (int)k);
-        if (!row->gold || row->label == best) continue;
+        if (!row->labeled || row->label == best) continue;
         wrong++;
         begin_line(w, NULL, row->line);
         verb_eval_add_field(b, o->name[row->label], strlen(o->name[row->label]));
@@ -217,12 +217,12 @@ static size_t wrong_texts(const struct task *t, const struct dataset *d, const s
         begin_line(w, "split", 0);
         buf_puts(b, "wanted\tgiven\tsource\n");
     }
-    for (size_t i = 0; i < d->rows; i++) {
-        const struct dataset_row *row = &d->row[i];
+    for (size_t i = 0; i < d->examples; i++) {
+        const struct example *row = &d->example[i];
         if (!row->target_text) continue;
         bool right = row->target_size == texts->size[i] &&
                      !memcmp(row->target_text, texts->text[i], row->target_size);
-        if (t->gold == DATA_CLASSES)
+        if (t->label_kind == DATA_CLASSES)
             right = text_parse(t, texts->text[i], texts->size[i]).label == row->label;
         if (right) continue;
         wrong++;
@@ -277,9 +277,9 @@ static int eval_split(const struct opened *o, const struct args *a, struct task 
                       struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
     size_t k = (size_t)predictor_classes(o->predictor);
-    double *probability = mem_try(d->rows * k, sizeof *probability);
+    double *probability = mem_try(d->examples * k, sizeof *probability);
     if (!probability) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples of %zu outputs",
-        d->rows, k);
+        d->examples, k);
     struct metrics m;
     int rc = predictor_evaluate(o->predictor, d, crew, t->positive, probability, NULL, &m, e);
     if (!rc) {

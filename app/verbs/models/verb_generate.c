@@ -120,29 +120,29 @@ static bool verb_generate_stop(void *self) {
 
 static int generate_texts(struct opened *from, const struct generate_options *o, const struct dataset *d,
                           bool json, struct crew *crew, struct err *e) {
-    const struct generate_sources sources = { d->rows, d->start, d->ids };
+    const struct generate_sources sources = { d->examples, d->start, d->ids };
     const struct generate_method method = { from, open_method, begin_method, close_method };
     struct printer printer = { from->model, json };
     const struct generate_watch watch = { &printer, print_row, verb_generate_stop };
     struct generation g;
-    for (size_t i = 0; i < d->rows; i++)
+    for (size_t i = 0; i < d->examples; i++)
         if (d->start[i] == d->start[i + 1])
-            return err_set(e, ERR_INPUT, "%s:%zu: no tokens to generate from", d->path, d->row[i].line);
-    struct generated *out = mem_try(d->rows ? d->rows : 1, sizeof *out);
-    if (!out) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples", d->rows);
+            return err_set(e, ERR_INPUT, "%s:%zu: no tokens to generate from", d->path, d->example[i].line);
+    struct generated *out = mem_try(d->examples ? d->examples : 1, sizeof *out);
+    if (!out) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples", d->examples);
     input_tell_cut(d);
     verb_catch_signals();
     generation_init(&g, from->model, o, &sources);
     int rc = generate_rows(&g, from->predictor ? &method : NULL, crew, &watch, out, e);
     generation_release(&g);
-    generated_release(out, d->rows);
+    generated_release(out, d->examples);
     free(out);
     return rc;
 }
 
 /* A plain text for a run of a labeled task most likely needs the form of the task. */
 static void note_form(const struct opened *from) {
-    if (!from->run || predictor_gold(from->predictor) == DATA_TEXT) return;
+    if (!from->run || predictor_label_kind(from->predictor) == DATA_TEXT) return;
     fprintf(
         stderr,
         "petri: run %lld was trained on a labeled task in text-to-text form, but generate uses texts "

@@ -39,7 +39,7 @@ static void print_predicted(const struct opened *o, const double *p) {
     if (!printed) putchar('-');
 }
 
-static void print_prediction(const struct opened *o, const struct args *a, const struct dataset_row *row,
+static void print_prediction(const struct opened *o, const struct args *a, const struct example *row,
                              const double *p) {
     size_t k = (size_t)predictor_classes(o->predictor);
     if (a->json) {
@@ -73,8 +73,8 @@ static void print_prediction(const struct opened *o, const struct args *a, const
 
 /* Prints the answer of a text-to-text run, parsed where its task has labels. */
 static void verb_predict_print_text(const struct opened *o, const struct args *a,
-                                    const struct dataset_row *row, const char *given, size_t size) {
-    bool any = predictor_gold(o->predictor) == DATA_TEXT;
+                                    const struct example *row, const char *given, size_t size) {
+    bool any = predictor_label_kind(o->predictor) == DATA_TEXT;
     struct parsed p = { .label = -1 };
     if (!any) p = predictor_parse(o->predictor, given, size);
     if (a->json) {
@@ -100,17 +100,17 @@ static void verb_predict_print_text(const struct opened *o, const struct args *a
 static int write_rows(const struct opened *o, const struct args *a, struct dataset *d, struct crew *crew,
                       struct err *e) {
     const char *const column[2] = { o->config.text_column, o->config.text_b_column };
-    struct dataset_row *row = xmalloc((d->rows + 1) * sizeof *row);
+    struct example *row = xmalloc((d->examples + 1) * sizeof *row);
     struct written texts = { 0 };
     int64_t max_len;
-    for (size_t i = 0; i < d->rows; i++) row[i] = d->row[i]; /* as given, before the text form */
+    for (size_t i = 0; i < d->examples; i++) row[i] = d->example[i]; /* as given, before the text form */
     int rc = verb_max_len(o, a, &max_len, e);
-    if (!rc && predictor_gold(o->predictor) != DATA_TEXT)
+    if (!rc && predictor_label_kind(o->predictor) != DATA_TEXT)
         rc = predictor_as_text(o->predictor, o->config.task, column, d, e);
     if (!rc) rc = dataset_encode(d, o->model->tokenizer, (size_t)max_len, 0, o->model->arch.vocabulary, e);
     if (!rc) input_tell_cut(d);
     if (!rc) rc = predictor_answer(o->predictor, d, crew, &texts, e);
-    for (size_t i = 0; !rc && i < d->rows; i++)
+    for (size_t i = 0; !rc && i < d->examples; i++)
         verb_predict_print_text(o, a, &row[i], texts.text[i], texts.size[i]);
     written_release(&texts);
     free(row);
@@ -124,10 +124,11 @@ static int predict_rows(const struct opened *o, const struct args *a, struct dat
     if (!rc) rc = dataset_encode(d, o->model->tokenizer, (size_t)max_len, 0, o->model->arch.vocabulary, e);
     if (!rc) input_tell_cut(d);
     size_t k = (size_t)predictor_classes(o->predictor);
-    double *p = rc ? NULL : mem_try(d->rows * k, sizeof *p);
-    if (!rc && !p) rc = err_set(e, ERR_SYSTEM, "out of memory for %zu examples of %zu outputs", d->rows, k);
+    double *p = rc ? NULL : mem_try(d->examples * k, sizeof *p);
+    if (!rc && !p)
+        rc = err_set(e, ERR_SYSTEM, "out of memory for %zu examples of %zu outputs", d->examples, k);
     if (!rc) rc = predictor_run(o->predictor, d, crew, p, NULL, e);
-    for (size_t i = 0; !rc && i < d->rows; i++) print_prediction(o, a, &d->row[i], p + i * k);
+    for (size_t i = 0; !rc && i < d->examples; i++) print_prediction(o, a, &d->example[i], p + i * k);
     free(p);
     return rc;
 }

@@ -53,7 +53,7 @@ static int count_rows(const struct run_config *c, size_t *rows, struct err *e) {
         const struct task_source s = config_source(&c->of[i], NULL);
         struct task t;
         if (task_open(&t, &s, e)) return err_prefix(e, "task %s", c->of[i].task_name);
-        rows[i] = t.train.rows;
+        rows[i] = t.train.examples;
         task_release(&t);
         if (!rows[i]) return err_set(e, ERR_INPUT, "task %s: the training set is empty", c->of[i].task_name);
     }

@@ -58,9 +58,9 @@ static int place_method(struct scene *s, const struct args *a, bool first, struc
     config_take_task(&v->config, task);
     if (s->have_task) {
         v->classes = s->task.classes;
-        v->texts = s->task.gold == DATA_TEXT;
-        v->train_rows = s->task.train.rows;
-        v->dev_rows = s->task.devs ? s->task.dev[0].rows : 0;
+        v->texts = s->task.label_kind == DATA_TEXT;
+        v->train_rows = s->task.train.examples;
+        v->dev_rows = s->task.devs ? s->task.dev[0].examples : 0;
     }
     compose_take_method(v, &m);
     s->ui.first = (struct first_view){

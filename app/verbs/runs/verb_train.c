@@ -60,7 +60,7 @@ struct task_source verb_source(const struct args *a) {
                                  .label = a->label, .source = a->source,
                                  .target = a->target, .positive = a->positive,
                                  .metric = a->metric,
-                                 .delimiter = a->delimiter, .no_gold = a->no_gold,
+                                 .delimiter = a->delimiter, .unlabeled = a->no_gold,
                                  .official_dev = a->official_dev, .kind = (enum data_choice)a->kind,
                                  .header = verb_header(a) };
 }
@@ -370,7 +370,7 @@ int verb_train_request(const struct args *a, const struct run_config *base, stru
     if (!rc) rc = verb_train_read_config(a, like || base, &r->config, e);
     r->from_parent = a->from != NULL;
     bool rows = a->task || a->train.train || a->train.tasks;
-    if (!rc && r->from_parent && !rows && (from.train_file || from.task)) config_take_rows(&r->config, &from);
+    if (!rc && r->from_parent && !rows && (from.train_file || from.task)) config_take_data(&r->config, &from);
     config_release(&from);
     *seeds = 0;
     if (!rc && a->train.seeds) {

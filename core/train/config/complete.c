@@ -74,12 +74,12 @@ static int form_fits(enum form form, const struct arch *a, const char *model, co
 /* Returns the form in which the model is trained on the task; FORM_AUTO with *e when there is none. */
 static enum form form_of(const struct run_config *c, const struct model *m, const struct task *t,
                          struct err *e) {
-    if (t->gold == DATA_MASKED) {
+    if (t->label_kind == DATA_MASKED) {
         struct masking *k = masking_new(m, c->whole_words, e);
         masking_free(k);
         return k ? FORM_MASKED : FORM_AUTO;
     }
-    if (form_fits(c->form, &m->arch, m->name, t->name, t->gold == DATA_TEXT, e)) return FORM_AUTO;
+    if (form_fits(c->form, &m->arch, m->name, t->name, t->label_kind == DATA_TEXT, e)) return FORM_AUTO;
     return arch_generates(&m->arch) ? FORM_TEXT : FORM_CLASSES;
 }
 
@@ -151,7 +151,7 @@ struct task_source config_source(const struct run_config *c, const char *assets)
         .target = c->target_column,
         .header = c->header ? DATA_HEADER_YES : c->no_header ? DATA_HEADER_NO : DATA_HEADER_AUTO,
         .delimiter = c->delimiter,
-        .no_gold = c->no_gold,
+        .unlabeled = c->no_gold,
         .kind = c->regression < 0   ? DATA_KIND_AUTO
                 : c->regression > 0 ? DATA_KIND_REGRESSION
                                     : DATA_KIND_CLASSES,
@@ -169,17 +169,17 @@ struct task_source config_source(const struct run_config *c, const char *assets)
 }
 
 /* Refuses a metric that is not defined for this kind of label; NULL: the default metric. */
-static int check_metric(const char *metric, enum data_kind gold, const char *task, struct err *e) {
+static int check_metric(const char *metric, enum data_kind labels, const char *task, struct err *e) {
     int id = metric ? metric_find(metric) : -1;
     if (metric && id < 0) return err_set(e, ERR_USAGE, "--metric %s: unknown metric", metric);
-    if (metric && !metric_fits((enum metric_id)id, gold))
+    if (metric && !metric_fits((enum metric_id)id, labels))
         return err_set(e, ERR_USAGE, "--metric %s: not defined for %s, which has %s", metric, task,
-                       task_kind_name(gold));
+                       task_kind_name(labels));
     return 0;
 }
 
 static int resolve_metric(struct run_config *rows, const struct task *t, struct err *e) {
-    if (check_metric(rows->metric, t->gold, t->name, e)) return e->code;
+    if (check_metric(rows->metric, t->label_kind, t->name, e)) return e->code;
     int id = rows->metric ? metric_find(rows->metric) : (int)t->metric;
     xreplace(&rows->metric, metric_name((enum metric_id)id));
     return 0;
@@ -224,7 +224,7 @@ static void complete_files(struct run_config *c, const struct task *t) {
     hold_text(&c->task_folder, folder && c->train_file ? complete_folder_of(c->train_file) : NULL);
     xreplace(&c->task, t->name);
     /* the field names in source texts, for later examples */
-    for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
+    for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->label_kind != DATA_TEXT && !t->layout; i++) {
         char **column = i ? &c->text_b_column : &c->text_column;
         if (!*column && t->train.field[i] && *t->train.field[i] != '#') xreplace(column, t->train.field[i]);
     }
@@ -234,7 +234,7 @@ static void complete_files(struct run_config *c, const struct task *t) {
 static int complete_complete_task(struct run_config *c, struct run_config *rows, const struct model *m,
                                   const struct task *t, struct err *e) {
     if (!t->has_train) return err_set(e, ERR_USAGE, "%s: the task has no training set", t->name);
-    if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no training examples", t->train.path);
+    if (!t->train.examples) return err_set(e, ERR_INPUT, "%s: no training examples", t->train.path);
     if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
         BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
     if (resolve_form(c, m, t, e) || resolve_metric(rows, t, e)) return e->code;
@@ -249,13 +249,13 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
     struct buf name = BUF_INIT;
     if (!c->tasks) return 0;
     for (int i = 1; i < tasks->count; i++)
-        if ((tasks->task[i]->gold == DATA_TEXT) != (tasks->task[0]->gold == DATA_TEXT))
+        if ((tasks->task[i]->label_kind == DATA_TEXT) != (tasks->task[0]->label_kind == DATA_TEXT))
             return err_set(
                 e, ERR_USAGE,
                 "--tasks: labeled and text-to-text tasks cannot be trained in one run: %s has %s and %s has "
                 "%s",
-                c->of[0].task_name, task_kind_name(tasks->task[0]->gold), c->of[i].task_name,
-                task_kind_name(tasks->task[i]->gold));
+                c->of[0].task_name, task_kind_name(tasks->task[0]->label_kind), c->of[i].task_name,
+                task_kind_name(tasks->task[i]->label_kind));
     if (!c->sampling && config_has_join(c))
         s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each example has a positive */
     sampling_text(&s, text);
@@ -275,7 +275,7 @@ static int complete_corpus(struct run_config *c, struct err *e) {
     full = complete_absolute(file);
     hold_text(&c->episodes, xprintf("smlmt:%s", full));
     free(full);
-    if (config_has_rows(c)) return 0;
+    if (config_has_data(c)) return 0;
     slash = strrchr(c->episodes, '/');
     hold_text(&c->task, xprintf("smlmt:%s", slash + 1));
     return 0;
@@ -314,8 +314,8 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     if (config_is_meta(c)) xreplace(&c->metric, NULL); /* set below */
     c->max_len = run_max_len(c, m);
     for (int i = 0; i < tasks->count; i++) {
-        rows += tasks->task[i]->train.rows;
-        if (!complete_complete_task(c, config_rows(c, i), m, tasks->task[i], e)) continue;
+        rows += tasks->task[i]->train.examples;
+        if (!complete_complete_task(c, config_data(c, i), m, tasks->task[i], e)) continue;
         return c->tasks ? err_prefix(e, "task %s", c->of[i].task_name) : e->code;
     }
     if (!c->model) xreplace(&c->model, m->folder);
@@ -520,16 +520,17 @@ static int check_together(const struct run_config *c, const struct config_facts 
 static struct split_facts split_known(const struct task *t, const struct dataset *d) {
     struct split_facts x = { .path = d->path };
     size_t *rows = xcalloc((size_t)t->classes + 1, sizeof *rows);
-    for (size_t i = 0; i < d->rows; i++)
-        if (d->row[i].label >= 0 && d->row[i].label < t->classes) rows[d->row[i].label]++, x.rows++;
+    for (size_t i = 0; i < d->examples; i++)
+        if (d->example[i].label >= 0 && d->example[i].label < t->classes)
+            rows[d->example[i].label]++, x.examples++;
     for (int k = t->classes - 1; k >= 0; k--)
         if (!rows[k]) x.empty = t->class_name[k];
     free(rows);
     return x;
 }
 
-struct config_rows_facts config_rows_known(const char *name, const struct task *t) {
-    struct config_rows_facts f = { .name = name, .gold = t->gold, .dev = t->devs > 0 };
+struct config_data_facts config_data_known(const char *name, const struct task *t) {
+    struct config_data_facts f = { .name = name, .label_kind = t->label_kind, .dev = t->devs > 0 };
     if (t->kind != DATA_CLASSES) return f;
     f.classes = t->classes;
     f.split[0] = split_known(t, &t->train);
@@ -544,11 +545,11 @@ int config_fits(const struct run_config *c, const struct config_facts *f, struct
                  episodes_fit(c, &regime, f->of, f->tasks, e)))
         return e->code;
     for (int i = 0; i < f->tasks && !meta; i++) {
-        const struct config_rows_facts *r = &f->of[i];
-        if (f->arch && r->gold != DATA_MASKED &&
-            form_fits(c->form, f->arch, f->model, r->name, r->gold == DATA_TEXT, e))
+        const struct config_data_facts *r = &f->of[i];
+        if (f->arch && r->label_kind != DATA_MASKED &&
+            form_fits(c->form, f->arch, f->model, r->name, r->label_kind == DATA_TEXT, e))
             return e->code;
-        if (check_metric(config_rows_of(c, i)->metric, r->gold, r->name, e)) return e->code;
+        if (check_metric(config_data_of(c, i)->metric, r->label_kind, r->name, e)) return e->code;
     }
     return check_together(c, f, e);
 }
@@ -561,7 +562,7 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
                                                   "--header and --no-header: mutually exclusive; use one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     for (int i = 0; i < tasks->count; i++)
-        f.of[i] = config_rows_known(config_task_name(c, i), tasks->task[i]);
+        f.of[i] = config_data_known(config_task_name(c, i), tasks->task[i]);
     return check_together(c, &f, e);
 }
 

@@ -35,20 +35,20 @@ struct config_facts {
     const char *model;       /* name in messages */
     int64_t steps;           /* planned; 0: unknown */
     int tasks;               /* 0: nothing is known about the data */
-    struct config_rows_facts {
+    struct config_data_facts {
         const char *name;
-        enum data_kind gold;
+        enum data_kind label_kind;
         bool dev;            /* has a validation set */
         int classes;         /* 0: unknown, like the splits */
         struct split_facts { /* training and validation set */
             const char *path;
-            int rows;          /* labeled examples */
+            int examples;          /* labeled examples */
             const char *empty; /* a class without an example, or NULL */
         } split[2];
     } of[RUN_TASKS];
 };
 /* Describes the examples of a task that was opened; points into *t. */
-struct config_rows_facts config_rows_known(const char *name, const struct task *t);
+struct config_data_facts config_data_known(const char *name, const struct task *t);
 /* Refuses, as far as the facts are known, options that contradict each other, the method, the model or the
  * data, with the errors of config_complete and config_check. The config need not be complete; options that do
  * not apply to it are skipped. */

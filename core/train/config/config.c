@@ -199,7 +199,7 @@ void config_key(const struct run_config *c, char out[65]) {
     buf_release(&b);
 }
 
-char *config_rows_key(const struct run_config *c) {
+char *config_data_key(const struct run_config *c) {
     struct buf b = BUF_INIT;
     for (size_t i = 0; i < option_count(); i++) {
         if (!(option_at(i)->is & (OPTION_ROWS | OPTION_READ))) continue;
@@ -237,7 +237,7 @@ static void config_take_part(struct run_config *c, const struct run_config *from
     }
 }
 
-void config_take_rows(struct run_config *c, const struct run_config *from) {
+void config_take_data(struct run_config *c, const struct run_config *from) {
     config_take_part(c, from, OPTION_ROWS);
     if (from->form == FORM_MASKED) c->form = FORM_MASKED;
     else if (c->form == FORM_MASKED) c->form = FORM_AUTO;
@@ -248,7 +248,7 @@ void config_take_rows(struct run_config *c, const struct run_config *from) {
 void config_take_source(struct run_config *c, const struct run_config *from) {
     config_take_part(c, from, OPTION_MODEL);
     c->form = from->form;
-    config_take_rows(c, from);
+    config_take_data(c, from);
 }
 
 bool config_same_source(const struct run_config *a, const struct run_config *b) {

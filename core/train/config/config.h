@@ -74,7 +74,7 @@ struct run_config {
     bool header, no_header; /* whether the first line of a table is a header; neither: struct
                              * dataset_options.header */
     char *delimiter;        /* of a table; NULL: by the file name */
-    char *no_gold;          /* label of unlabeled examples; NULL: struct dataset_options.no_gold */
+    char *no_gold;          /* label of unlabeled examples; NULL: struct dataset_options.unlabeled */
     int regression; /* -1: inferred from the data, 0: classes, 1: scores */
     char *positive; /* the class for which F1 is computed; NULL: the task's */
     char *metric;   /* primary metric, which selects the best checkpoint */
@@ -149,11 +149,11 @@ void config_release(struct run_config *c);
 char *config_json(const struct run_config *c); /* caller frees */
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e);
 
-/* Returns the number of tasks: 0 where all episodes come from a corpus. config_rows returns the config that
+/* Returns the number of tasks: 0 where all episodes come from a corpus. config_data returns the config that
  * describes the data of task i: *c itself in a single-task run. */
 int config_task_count(const struct run_config *c);
-struct run_config *config_rows(struct run_config *c, int i);
-const struct run_config *config_rows_of(const struct run_config *c, int i);
+struct run_config *config_data(struct run_config *c, int i);
+const struct run_config *config_data_of(const struct run_config *c, int i);
 /* Returns the name of task i, "" in a single-task run. */
 const char *config_task_name(const struct run_config *c, int i);
 /* Returns the index of the task `name`, or -1 with *e (ERR_USAGE), which lists the names; name NULL: not
@@ -210,7 +210,7 @@ void config_key(const struct run_config *c, char out[65]);
 int config_parse_seeds(const char *text, uint64_t *seed, int room, struct err *e);
 
 /* Returns a key that is equal for configs whose data are read and tokenized the same way. Caller frees. */
-char *config_rows_key(const struct run_config *c);
+char *config_data_key(const struct run_config *c);
 
 /* Replaces the data by a task, given by name or folder, and resets the other data options (files, columns,
  * kind, metric). */
@@ -219,13 +219,13 @@ void config_take_task(struct run_config *c, const char *task);
  * the data. */
 void config_take_model(struct run_config *c, const char *model);
 /* Copies the data options of *from, including those of multi-task runs. */
-void config_take_rows(struct run_config *c, const struct run_config *from);
+void config_take_data(struct run_config *c, const struct run_config *from);
 /* Copies the model and the data options of *from. */
 void config_take_source(struct run_config *c, const struct run_config *from);
 bool config_same_source(const struct run_config *a, const struct run_config *b);
 
 /* Returns whether the config names data: a run over episodes of a corpus may have none. */
-bool config_has_rows(const struct run_config *c);
+bool config_has_data(const struct run_config *c);
 /* Returns whether the method has a contrastive (whole-batch) loss. */
 bool config_has_join(const struct run_config *c);
 /* Returns whether a prompt of the method is initialized from prompt_text. */

@@ -14,17 +14,17 @@
 
 enum { LIST_BYTES = 1 << 20 };
 
-bool config_has_rows(const struct run_config *c) {
+bool config_has_data(const struct run_config *c) {
     bool stands_for_corpus = c->task && !strncmp(c->task, "smlmt:", 6);
     return c->tasks || c->task_folder || c->train_file || c->dev_file || (c->task && !stands_for_corpus);
 }
 
 int config_task_count(const struct run_config *c) {
-    return c->tasks ? c->tasks : c->episodes && !config_has_rows(c) ? 0 : 1;
+    return c->tasks ? c->tasks : c->episodes && !config_has_data(c) ? 0 : 1;
 }
 
-struct run_config *config_rows(struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }
-const struct run_config *config_rows_of(const struct run_config *c, int i) {
+struct run_config *config_data(struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }
+const struct run_config *config_data_of(const struct run_config *c, int i) {
     return c->tasks ? &c->of[i] : c;
 }
 
@@ -118,7 +118,7 @@ int config_add_task(struct run_config *c, const struct run_config *rows, const c
     for (size_t k = 0; k < option_count() && !c->tasks; k++)
         if (option_of_one_task(option_at(k))) option_reset(c, option_at(k));
     struct run_config *of = config_tasks_add(c);
-    config_take_rows(of, rows);
+    config_take_data(of, rows);
     return name_task(c, of, xstrdup(name), e);
 }
 
@@ -127,7 +127,7 @@ void config_put_task(struct run_config *c, int i, const struct run_config *one) 
         const struct option *o = option_at(k);
         bool of_all = o->scope == OPTION_OF_TASKS || o->offset == offsetof(struct run_config, task_name) ||
                       o->offset == offsetof(struct run_config, task_weight);
-        if (o->is & OPTION_ROWS && !of_all) option_copy(config_rows(c, i), one, o);
+        if (o->is & OPTION_ROWS && !of_all) option_copy(config_data(c, i), one, o);
     }
 }
 
@@ -290,7 +290,7 @@ static void take_first(struct run_config *c) {
     config_of_task(c, 0, &one);
     xreplace(&one.task_name, NULL);
     one.task_weight = 0;
-    config_take_rows(c, &one);
+    config_take_data(c, &one);
     config_release(&one);
 }
 

@@ -148,14 +148,14 @@ static int too_few(const struct dataset *d, int class, int has, int k, struct er
 
 int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *pick, struct err *e) {
     int groups = d->classes ? d->classes : 1, n = 0;
-    uint32_t *order = xmalloc((d->rows + 1) * sizeof *order);
+    uint32_t *order = xmalloc((d->examples + 1) * sizeof *order);
     int *count = xcalloc((size_t)groups, sizeof *count);
-    rng_permute(rng_key(seed, RNG_DRAW, (uint64_t)draw, rng_site("shots")), order, d->rows);
-    for (size_t i = 0; i < d->rows; i++) {
-        const struct dataset_row *row = &d->row[order[i]];
-        bool known = d->classes             ? row->gold && row->label >= 0
+    rng_permute(rng_key(seed, RNG_DRAW, (uint64_t)draw, rng_site("shots")), order, d->examples);
+    for (size_t i = 0; i < d->examples; i++) {
+        const struct example *row = &d->example[order[i]];
+        bool known = d->classes             ? row->labeled && row->label >= 0
                      : d->kind == DATA_TEXT ? row->target_text != NULL
-                                            : row->gold;
+                                            : row->labeled;
         int *of = &count[d->classes && known ? row->label : 0];
         if (known && *of < k) {
             pick[n++] = (int)order[i];

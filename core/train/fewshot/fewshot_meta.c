@@ -67,19 +67,19 @@ struct fewshot_meta *fewshot_meta_open(const char *checkpoint, struct model *m, 
 /* ---- rows ---- */
 
 static void fewshot_meta_add_row(struct episode *x, int at, const struct dataset *d, uint32_t row) {
-    x->row[at] = (struct episode_row){ d, row, d->row[row].label };
+    x->row[at] = (struct episode_row){ d, row, d->example[row].label };
 }
 
 /* The first rows of each class for the label vectors, then the steps' batches: shuffled passes over all. */
 static void lay_shots(struct episode *x, const struct dataset *d, int steps, int batch, uint64_t seed) {
-    int n = (int)d->rows, at = 0, per_pass = (n + batch - 1) / batch;
+    int n = (int)d->examples, at = 0, per_pass = (n + batch - 1) / batch;
     int *count = xcalloc((size_t)d->classes, sizeof *count);
     uint32_t *order = xmalloc((size_t)n * sizeof *order);
     *x = (struct episode){ .classes = d->classes, .batches = steps + 1 };
     x->start = xcalloc((size_t)steps + 3, sizeof *x->start);
     x->row = xcalloc((size_t)n + (size_t)steps * (size_t)batch, sizeof *x->row);
     for (int i = 0; i < n; i++)
-        if (count[d->row[i].label]++ < LABEL_ROWS) fewshot_meta_add_row(x, at++, d, (uint32_t)i);
+        if (count[d->example[i].label]++ < LABEL_ROWS) fewshot_meta_add_row(x, at++, d, (uint32_t)i);
     for (int s = 0; s < steps; s++) {
         int from = s % per_pass * batch, to = from + batch < n ? from + batch : n;
         x->start[s + 1] = at;
@@ -92,12 +92,12 @@ static void lay_shots(struct episode *x, const struct dataset *d, int steps, int
 }
 
 static void lay_scored(struct episode *x, const struct dataset *d) {
-    int chunks = ((int)d->rows + SCORED_AT_ONCE - 1) / SCORED_AT_ONCE;
+    int chunks = ((int)d->examples + SCORED_AT_ONCE - 1) / SCORED_AT_ONCE;
     *x = (struct episode){ .classes = d->classes, .batches = chunks - 1 };
     x->start = xcalloc((size_t)chunks + 1, sizeof *x->start);
-    x->row = xcalloc(d->rows, sizeof *x->row);
-    for (int i = 0; i < (int)d->rows; i++) fewshot_meta_add_row(x, i, d, (uint32_t)i);
-    for (int i = 0; i <= chunks; i++) x->start[i] = i < chunks ? i * SCORED_AT_ONCE : (int)d->rows;
+    x->row = xcalloc(d->examples, sizeof *x->row);
+    for (int i = 0; i < (int)d->examples; i++) fewshot_meta_add_row(x, i, d, (uint32_t)i);
+    for (int i = 0; i <= chunks; i++) x->start[i] = i < chunks ? i * SCORED_AT_ONCE : (int)d->examples;
 }
 
 static void fewshot_meta_release(struct episode *x) {
@@ -117,10 +117,10 @@ static void fewshot_meta_add_metric(struct fewshot_scores *s, const char *name, 
 static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task *t, const int32_t *given,
                                      double loss) {
     const struct dataset *d = &t->dev[0];
-    int32_t *gold = xmalloc((d->rows + 1) * sizeof *gold);
+    int32_t *label = xmalloc((d->examples + 1) * sizeof *label);
     struct metrics m;
-    for (size_t i = 0; i < d->rows; i++) gold[i] = d->row[i].gold ? d->row[i].label : -1;
-    metrics_of_classes(&m, gold, given, NULL, d->rows, d->classes, t->positive);
+    for (size_t i = 0; i < d->examples; i++) label[i] = d->example[i].labeled ? d->example[i].label : -1;
+    metrics_of_classes(&m, label, given, NULL, d->examples, d->classes, t->positive);
     m.value[METRIC_LOSS] = (struct metric_value){ loss, isfinite(loss), "not finite" };
     *s = (struct fewshot_scores){ .constant = m.constant };
     for (int id = 0; id < METRIC_COUNT; id++)
@@ -128,7 +128,7 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
             fewshot_meta_add_metric(s, metric_name((enum metric_id)id), m.value[id]);
     fewshot_meta_add_metric(s, "majority", m.majority);
     metrics_release(&m);
-    free(gold);
+    free(label);
 }
 
 /* ---- what is kept ---- */
@@ -227,7 +227,7 @@ struct adapting {
 };
 
 static int steps_of(const struct run_config *c, const struct dataset *d, int batch) {
-    int64_t steps = c->epochs > 0 ? epoch_steps(c->epochs, d->rows, batch) : c->steps;
+    int64_t steps = c->epochs > 0 ? epoch_steps(c->epochs, d->examples, batch) : c->steps;
     return (int)(steps < FEWSHOT_META_STEPS ? steps : FEWSHOT_META_STEPS);
 }
 
@@ -248,12 +248,12 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
     struct episode support, query;
     double began = clock_seconds();
     const struct meta rule = rule_of(j, r->draw, steps);
-    int32_t *before = j->how->zero ? xcalloc(scored->rows + 1, sizeof *before) : NULL;
-    int32_t *after = xcalloc(scored->rows + 1, sizeof *after);
+    int32_t *before = j->how->zero ? xcalloc(scored->examples + 1, sizeof *before) : NULL;
+    int32_t *after = xcalloc(scored->examples + 1, sizeof *after);
     struct meta_adapted out = { .before = before, .after = after };
     lay_shots(&support, shots, steps, batch, rule.seed);
     lay_scored(&query, scored);
-    const struct meta_passes passes = { ((int)shots->rows + batch - 1) / batch,
+    const struct meta_passes passes = { ((int)shots->examples + batch - 1) / batch,
                                         fewshot_stop_loss(j->how, r->k) };
     if (!meta_adapt(&rule, on, j->x->params, &support, &query, &passes, &out)) {
         snprintf(x->failure, sizeof x->failure, "no memory for a draw");
@@ -263,7 +263,7 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
         r->steps = out.steps;
         r->loss = out.loss;
         r->seconds = clock_seconds() - began;
-        snprintf(r->rows, sizeof r->rows, "%s %zu", x->task->dev_name[0], scored->rows);
+        snprintf(r->rows, sizeof r->rows, "%s %zu", x->task->dev_name[0], scored->examples);
         fewshot_meta_keep_scores(&r->scores, x->task, after, out.loss_after);
         if (j->how->zero) fewshot_meta_keep_scores(&r->zero, x->task, before, out.loss_before);
         struct err e = ERR_INIT;

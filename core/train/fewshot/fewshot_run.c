@@ -35,13 +35,13 @@ static int nearest(const double *near, int n, int sign) {
 static int vote(const struct fewshot_work *w, const struct dataset *shots, struct fewshot_result *x,
                 struct err *e) {
     int tasks = x->known;
-    double *cosine = xmalloc(shots->rows * (size_t)tasks * sizeof *cosine);
+    double *cosine = xmalloc(shots->examples * (size_t)tasks * sizeof *cosine);
     int rc = retrieve_cosines(w->from, shots, cosine, e);
     x->votes = xcalloc((size_t)tasks, sizeof *x->votes);
-    for (size_t i = 0; i < shots->rows && !rc; i++) {
+    for (size_t i = 0; i < shots->examples && !rc; i++) {
         const double *of = cosine + i * (size_t)tasks;
         x->votes[nearest(of, tasks, 1)]++;
-        for (int t = 0; t < tasks; t++) x->near[t] += of[t] / (double)shots->rows;
+        for (int t = 0; t < tasks; t++) x->near[t] += of[t] / (double)shots->examples;
     }
     free(cosine);
     return rc;
@@ -109,7 +109,7 @@ int fewshot_open(const struct fewshot_work *w, int k, int draw, struct fewshot_d
     if (*x->result.left_out) return 0;
     config_copy(&x->c, w->c);
     if (w->how->per_class) x->c.batch = w->task->classes ? w->how->per_class * w->task->classes : 16;
-    if (x->c.epochs > 0) x->c.steps = epoch_steps(x->c.epochs, x->task.train.rows, x->c.batch);
+    if (x->c.epochs > 0) x->c.steps = epoch_steps(x->c.epochs, x->task.train.examples, x->c.batch);
     x->c.seed += (uint64_t)draw;
     x->c.eval_every = 1000000000; /* after the last step alone */
     return w->from ? choose(w, &x->task, &x->result, &x->start, e) : 0;
@@ -181,8 +181,8 @@ static int check_parts(const struct fewshot_work *w, struct err *e) {
 }
 
 static bool has_labels(const struct dataset *d) {
-    for (size_t i = 0; i < d->rows; i++)
-        if (d->row[i].label >= 0) return true;
+    for (size_t i = 0; i < d->examples; i++)
+        if (d->example[i].label >= 0) return true;
     return false;
 }
 
@@ -195,7 +195,7 @@ int fewshot_check(const struct fewshot_work *w, struct err *e) {
                        w->task->name);
     if (by_rule && w->task->kind != DATA_CLASSES)
         return err_set(e, ERR_USAGE, "%s: has %s; label vectors require classes", w->task->name,
-                       task_kind_name(w->task->gold));
+                       task_kind_name(w->task->label_kind));
     if (by_rule && !has_labels(&w->task->dev[0]))
         return err_set(e, ERR_INPUT, "%s: has no labeled examples to evaluate the adapted model on",
                        w->task->dev[0].path);

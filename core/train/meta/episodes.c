@@ -45,13 +45,13 @@ const char *episodes_file(const struct run_config *c) { return c->episodes + str
 static void list_classes(struct class_list *l, const struct dataset *d, int classes) {
     l->data = d;
     l->classes = classes;
-    l->row = xcalloc(d->rows + 1, sizeof *l->row);
+    l->row = xcalloc(d->examples + 1, sizeof *l->row);
     l->start = xcalloc((size_t)classes + 1, sizeof *l->start);
     uint32_t at = 0;
     for (int k = 0; k < classes; k++) {
         l->start[k] = at;
-        for (size_t i = 0; i < d->rows; i++)
-            if (d->row[i].label == k) l->row[at++] = (uint32_t)i;
+        for (size_t i = 0; i < d->examples; i++)
+            if (d->example[i].label == k) l->row[at++] = (uint32_t)i;
     }
     l->start[classes] = at;
 }
@@ -65,8 +65,8 @@ struct fewest {
 /* Refuses a split with too few examples for an episode, and suggests a support and query that all splits
  * allow. */
 static int check_fewest(const struct regime *r, const struct fewest *f, struct err *e) {
-    if (!f->split || f->split->rows >= r->support + r->query) return 0;
-    int batches = regime_batches(r), rows = f->split->rows;
+    if (!f->split || f->split->examples >= r->support + r->query) return 0;
+    int batches = regime_batches(r), rows = f->split->examples;
     int batch = (int)((double)rows * r->support / (r->support + r->query) / batches),
         left = rows - batch * batches;
     char hint[120] = "use a task with more examples";
@@ -97,11 +97,11 @@ static int check_split(const struct regime *r, int classes, const struct split_f
     return 0;
 }
 
-static int check_task(const struct regime *r, const struct config_rows_facts *t, struct fewest *f,
+static int check_task(const struct regime *r, const struct config_data_facts *t, struct fewest *f,
                       struct err *e) {
-    if (t->gold != DATA_CLASSES)
+    if (t->label_kind != DATA_CLASSES)
         return err_set(e, ERR_USAGE, "%s: episodes need a classification task, and this task has %s", t->name,
-                       task_kind_name(t->gold));
+                       task_kind_name(t->label_kind));
     if (t->classes == 1)
         return err_set(e, ERR_INPUT, "%s: the task has only one class", t->name);
     if (!t->dev)
@@ -112,7 +112,7 @@ static int check_task(const struct regime *r, const struct config_rows_facts *t,
     for (int held = 0; held < 2 && t->classes; held++) {
         const struct split_facts *x = &t->split[held];
         if (check_split(r, t->classes, x, e)) return e->code;
-        if (!f->split || x->rows < f->split->rows) f->split = x;
+        if (!f->split || x->examples < f->split->examples) f->split = x;
     }
     return 0;
 }
@@ -135,7 +135,7 @@ static int read_how(const struct run_config *c, const struct regime *r, struct c
     return 0;
 }
 
-int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of,
+int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_data_facts *of,
                  int tasks, struct err *e) {
     struct fewest fewest = { 0 };
     struct corpus_how how;
@@ -148,9 +148,9 @@ int episodes_fit(const struct run_config *c, const struct regime *r, const struc
 static void add_task(struct episodes *s, int i, const struct task *t) {
     for (int held = 0; held < 2; held++)
         list_classes(&s->list[held][i], held ? &t->dev[0] : &t->train, t->classes);
-    s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.rows);
+    s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.examples);
     buf_printf(&s->report, "%s: episodes with %d classes, %zu training examples, %zu held out\n", t->name,
-               t->classes, t->train.rows, t->dev[0].rows);
+               t->classes, t->train.examples, t->dev[0].examples);
 }
 
 static int open_corpus(struct episodes *s, const struct run_config *c, const struct model *m, struct err *e) {
@@ -165,14 +165,14 @@ static int open_corpus(struct episodes *s, const struct run_config *c, const str
 struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,
                                const struct run_tasks *tasks, struct err *e) {
     struct episodes *s = xcalloc(1, sizeof *s);
-    struct config_rows_facts of[RUN_TASKS];
+    struct config_data_facts of[RUN_TASKS];
     s->regime = *r;
     s->seed = c->seed;
     s->tasks = tasks->count;
     s->mix = !c->episodes ? 1 : tasks->count ? c->mix : 0;
     s->share = xcalloc((size_t)s->tasks + 1, sizeof *s->share);
     for (int held = 0; held < 2; held++) s->list[held] = xcalloc((size_t)s->tasks + 1, sizeof *s->list[held]);
-    for (int i = 0; i < s->tasks; i++) of[i] = config_rows_known(tasks->task[i]->name, tasks->task[i]);
+    for (int i = 0; i < s->tasks; i++) of[i] = config_data_known(tasks->task[i]->name, tasks->task[i]);
     int rc = episodes_fit(c, r, of, s->tasks, e);
     for (int i = 0; i < s->tasks && !rc; i++) add_task(s, i, tasks->task[i]);
     if (!rc && c->episodes) rc = open_corpus(s, c, m, e);
@@ -205,7 +205,7 @@ const char *episodes_report(const struct episodes *s) { return buf_text(&s->repo
 void episodes_room_release(struct episodes_room *r) {
     free(r->episode.start);
     free(r->episode.row);
-    free(r->drawn.row);
+    free(r->drawn.example);
     free(r->drawn.start);
     free(r->drawn.ids);
     free(r->drawn.types);
@@ -222,7 +222,7 @@ static void episodes_make_room(const struct episodes *s, struct episodes_room *m
     m->rows = rows;
     m->episode.start = xcalloc(batches + 2, sizeof *m->episode.start);
     m->episode.row = xcalloc(rows, sizeof *m->episode.row);
-    m->drawn.row = xcalloc(rows, sizeof *m->drawn.row);
+    m->drawn.example = xcalloc(rows, sizeof *m->drawn.example);
     m->drawn.start = xcalloc(rows + 1, sizeof *m->drawn.start);
     m->row = xcalloc(rows, sizeof *m->row);
 }
@@ -297,7 +297,7 @@ static void draw_corpus(const struct episodes *s, bool held, uint64_t number, st
     struct dataset *d = &m->drawn;
     size_t at = 0;
     int classes = corpus_draw(s->corpus, held, rng_key(s->seed, RNG_DRAW, number, rng_site("words")), m->row);
-    d->rows = m->rows;
+    d->examples = m->rows;
     for (size_t i = 0; i < m->rows; i++) {
         struct encoded *x = &m->row[i].tokens;
         if (at + x->n > m->ids) {
@@ -306,7 +306,7 @@ static void draw_corpus(const struct episodes *s, bool held, uint64_t number, st
             d->types = xrealloc(d->types, m->ids, sizeof *d->types);
         }
         d->start[i] = at;
-        d->row[i] = (struct dataset_row){ .id = m->row[i].sentence, .label = m->row[i].label };
+        d->example[i] = (struct example){ .id = m->row[i].sentence, .label = m->row[i].label };
         for (size_t k = 0; k < x->n; k++, at++) {
             d->ids[at] = x->ids[k];
             d->types[at] = (uint8_t)x->types[k];

@@ -12,11 +12,11 @@
 enum { EPISODES_HELD = 64 }; /* number of held-out episodes in an evaluation */
 
 struct episodes;
-struct config_rows_facts;
+struct config_data_facts;
 /* Refuses data and options that do not support episodes, as far as that is known without the examples: scores
  * or texts, one class, a class without examples, no validation examples, fewer of them than support and
  * query, more classes or words than the first batch of the support has examples. */
-int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of,
+int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_data_facts *of,
                  int tasks, struct err *e);
 /* Opens the episodes of a completed config. Fails as episodes_fit and corpus_open do. */
 struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,

@@ -19,8 +19,8 @@ void masked_scoring_init(struct masked_scoring *s, const struct masking *k, cons
                                   .first = cut.first,
                                   .loss = cut.loss };
     free(cut.logits);
-    s->masks = xcalloc(d->rows + 1, sizeof *s->masks);
-    s->right = xcalloc(d->rows + 1, sizeof *s->right);
+    s->masks = xcalloc(d->examples + 1, sizeof *s->masks);
+    s->right = xcalloc(d->examples + 1, sizeof *s->right);
 }
 
 void masked_scoring_release(struct masked_scoring *s) {
@@ -71,10 +71,10 @@ bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape
 void masked_scoring_metrics(const struct masked_scoring *s, struct metrics *out) {
     double loss = 0;
     size_t masks = 0, right = 0;
-    for (size_t i = 0; i < s->data->rows; i++) {
+    for (size_t i = 0; i < s->data->examples; i++) {
         loss += s->loss[i];
         masks += s->masks[i];
         right += s->right[i];
     }
-    metrics_of_masked(out, s->data->rows, masks, right, loss);
+    metrics_of_masked(out, s->data->examples, masks, right, loss);
 }

@@ -63,7 +63,7 @@ static void name_numbers(struct run_meta *x) {
 static void stand_in(struct run *r) {
     const struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     struct task *t = &r->objective.meta->stand_in;
-    *t = (struct task){ .kind = DATA_CLASSES, .gold = DATA_CLASSES, .positive = -1 };
+    *t = (struct task){ .kind = DATA_CLASSES, .label_kind = DATA_CLASSES, .positive = -1 };
     r->tasks = 1;
     r->of = xcalloc(1, sizeof *r->of);
     r->of[0] = (struct run_task){ .name = "", .task = t, .weight = 1, .metric = METRIC_ACCURACY };

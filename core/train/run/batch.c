@@ -50,7 +50,7 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
     int at = 0;
     for (int i = 0; i < n; i++) {
         const struct dataset *d = rows[i].data;
-        const struct dataset_row *row = &d->row[rows[i].row];
+        const struct example *row = &d->example[rows[i].row];
         size_t from = d->start[rows[i].row], length = batch_length_of(&rows[i]);
         b->start[i] = at;
         arch_positions(arch, d->ids + from, length, b->positions + at);

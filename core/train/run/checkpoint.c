@@ -102,10 +102,10 @@ static void add_labels(struct buf *b, char *const *label, int n) {
     buf_putc(b, ']');
 }
 
-static const char *gold_name(enum data_kind gold) {
-    return gold == DATA_TEXT         ? "text"
-           : gold == DATA_MASKED     ? "masked"
-           : gold == DATA_REGRESSION ? "scores"
+static const char *label_kind_name(enum data_kind kind) {
+    return kind == DATA_TEXT         ? "text"
+           : kind == DATA_MASKED     ? "masked"
+           : kind == DATA_REGRESSION ? "scores"
                                      : "classes";
 }
 
@@ -119,7 +119,7 @@ static char *checkpoint_tasks_json(const struct run *r) {
     for (int i = 0; i < r->tasks; i++) {
         buf_puts(&b, i ? ",{\"name\":" : "{\"name\":");
         json_add_string(&b, r->of[i].name);
-        buf_printf(&b, ",\"kind\":\"%s\",\"labels\":", gold_name(r->of[i].task->gold));
+        buf_printf(&b, ",\"kind\":\"%s\",\"labels\":", label_kind_name(r->of[i].task->label_kind));
         add_labels(&b, r->of[i].task->class_name, r->of[i].task->classes);
         buf_putc(&b, '}');
     }
@@ -174,13 +174,14 @@ struct about {
     const struct model *model;
     const char *state, *tasks, *sha256, *origin;
     bool single;
-    enum data_kind gold;
+    enum data_kind label_kind;
 };
 
 static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, const struct plan *p,
                                  const struct about *x, struct err *e) {
     char tensors[65], *config = config_json(x->config), *canonical = method_canonical(&p->method),
          *method = method_text(&x->config->method);
+    bool unlabeled = x->label_kind == DATA_CLASSES && !strcmp(x->tasks, "[]");
     checkpoint_sha256(w, tensors);
     const struct st_pair meta[] = {
         { "petri", "1" },
@@ -193,9 +194,7 @@ static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, 
         { "weights_sha256", x->sha256 },
         { "tensors_sha256", tensors },
         { x->single ? "labels" : "tasks", x->tasks },
-        { "kind", p->meta.on                                           ? "episodes"
-                  : x->gold == DATA_CLASSES && !strcmp(x->tasks, "[]") ? "none"
-                                                                       : gold_name(x->gold) },
+        { "kind", p->meta.on ? "episodes" : unlabeled ? "none" : label_kind_name(x->label_kind) },
         { "origin", x->origin },
     };
     /* multi-task: the kinds are part of "tasks" */
@@ -225,7 +224,7 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
         checkpoint_add_state(&w, r->plan, "budget.spread", r->values.budget_spread);
     }
     const struct about about = {
-        &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->gold
+        &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->label_kind
     };
     int rc = train_checkpoint_save(path, &w, r->plan, &about, e);
     if (!rc)
@@ -251,7 +250,9 @@ int predictor_save(const struct predictor *p, const struct run_config *c, const 
     add_labels(&labels, p->of->label, p->of->labels);
     weights_sha256(p->plan, p->params, sha256);
     add_tensors(&w, p->plan, p->params, NULL, false);
-    const struct about about = { c, p->m, state, buf_text(&labels), sha256, p->origin, true, p->of->gold };
+    const struct about about = {
+        c, p->m, state, buf_text(&labels), sha256, p->origin, true, p->of->label_kind
+    };
     int rc = train_checkpoint_save(path, &w, p->plan, &about, e);
     buf_release(&labels);
     return rc;

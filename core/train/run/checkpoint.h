@@ -27,7 +27,7 @@ char *checkpoint_path_of_task(const char *folder, const char *task);
 /* A task of the run of a checkpoint. */
 struct checkpoint_task {
     char *name;          /* "" in a single-task run */
-    enum data_kind gold; /* kind of its labels */
+    enum data_kind label_kind; /* kind of its labels */
     int labels;
     char **label;
     struct best best;    /* multi-task: by its own primary metric */

@@ -70,12 +70,12 @@ static int read_task(const struct checkpoint *c, struct checkpoint_task *t, cons
     json_t *item;
     bool episodes = !strcmp(kind, "episodes") ||
                     !strcmp(kind, "none"); /* classes of episodes, or without a head */
-    if (episodes || !strcmp(kind, "classes")) t->gold = DATA_CLASSES;
-    else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
-    else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;
-    else if (!strcmp(kind, "masked")) t->gold = DATA_MASKED;
+    if (episodes || !strcmp(kind, "classes")) t->label_kind = DATA_CLASSES;
+    else if (!strcmp(kind, "scores")) t->label_kind = DATA_REGRESSION;
+    else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->label_kind = DATA_TEXT;
+    else if (!strcmp(kind, "masked")) t->label_kind = DATA_MASKED;
     else return checkpoint_read_wrong(c, "kind", e);
-    if (!json_is_array(list) || (json_array_size(list) > 0) != (t->gold == DATA_CLASSES && !episodes))
+    if (!json_is_array(list) || (json_array_size(list) > 0) != (t->label_kind == DATA_CLASSES && !episodes))
         return checkpoint_read_wrong(c, "labels", e);
     t->label = xcalloc(json_array_size(list) + 1, sizeof *t->label);
     json_array_foreach(list, i, item) {

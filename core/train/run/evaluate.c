@@ -153,10 +153,10 @@ static void add_metrics(struct event *e, const struct run *r, const struct run_t
                         const struct metrics *m, const struct metric_value *tokens) {
     event_add_metric(e, metric_name(of->metric), m->value[of->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
-        if (id != (int)of->metric && metrics_have(m, (enum metric_id)id, of->task->gold))
+        if (id != (int)of->metric && metrics_have(m, (enum metric_id)id, of->task->label_kind))
             event_add_metric(e, metric_name((enum metric_id)id), m->value[id]);
     }
-    if (of->task->gold == DATA_CLASSES) event_add_metric(e, "majority", m->majority);
+    if (of->task->label_kind == DATA_CLASSES) event_add_metric(e, "majority", m->majority);
     if (r->objective.row->metrics) r->objective.row->metrics(e, of->task, m, tokens);
 }
 
@@ -168,13 +168,13 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
     const struct dataset *d = s->data;
     char rows[160];
     if (test)
-        snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->rows,
+        snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->examples,
                  f->kept ? "best checkpoint," : "parameters of",
                  (long long)(f->kept ? f->kept_step : r->step));
-    else if (d->split_rows > d->rows)
-        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows,
-                 d->split_rows);
-    else snprintf(rows, sizeof rows, "%s %zu", of->task->dev_name[s->dev], d->rows);
+    else if (d->split_examples > d->examples)
+        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->examples,
+                 d->split_examples);
+    else snprintf(rows, sizeof rows, "%s %zu", of->task->dev_name[s->dev], d->examples);
     struct event e = { .kind = EVENT_EVALUATION,
                        .task = run_is_single(r) ? NULL : of->name,
                        .split = test ? "test" : task_split(of->task, s->dev),
@@ -182,7 +182,7 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
                        .rows = rows,
                        .stage = stage_decides(r) ? 0 : r->stages.now + 1,
                        .constant = m->constant,
-                       .none_valid = m->rows && m->invalid == m->rows,
+                       .none_valid = m->examples && m->invalid == m->examples,
                        .best = best };
     add_metrics(&e, r, of, m, tokens);
     run_send(r, e);
@@ -212,7 +212,8 @@ static void evaluate_add_task(struct mean *x, const struct run *r, const struct 
         return;
     }
     for (int id = 0; id < METRIC_COUNT; id++) {
-        if (metric_direction((enum metric_id)id) > 0 && metrics_have(m, (enum metric_id)id, of->task->gold))
+        if (metric_direction((enum metric_id)id) > 0 &&
+            metrics_have(m, (enum metric_id)id, of->task->label_kind))
             add_to_mean(x, (enum metric_id)id, m->value[id]);
     }
 }

@@ -31,11 +31,11 @@ static size_t footprint_model(const struct model *m) {
 }
 
 static size_t footprint_split(const struct dataset *d) {
-    size_t bytes = d->rows * sizeof *d->row;
-    for (size_t i = 0; d->row && i < d->rows; i++)
-        bytes += d->row[i].a_size + d->row[i].b_size + d->row[i].target_size;
-    if (d->start) bytes += d->start[d->rows] * (sizeof *d->ids + sizeof *d->types);
-    if (d->target_start) bytes += d->target_start[d->rows] * sizeof *d->target_ids;
+    size_t bytes = d->examples * sizeof *d->example;
+    for (size_t i = 0; d->example && i < d->examples; i++)
+        bytes += d->example[i].a_size + d->example[i].b_size + d->example[i].target_size;
+    if (d->start) bytes += d->start[d->examples] * (sizeof *d->ids + sizeof *d->types);
+    if (d->target_start) bytes += d->target_start[d->examples] * sizeof *d->target_ids;
     return bytes;
 }
 

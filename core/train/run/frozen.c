@@ -117,9 +117,9 @@ static void frozen_compute(struct frozen *f, uint32_t row, real *out) {
 
 static void hash_rows(const struct dataset *d, char out[65]) {
     struct sha256 *h = sha256_start();
-    sha256_add(h, d->start, (d->rows + 1) * sizeof *d->start);
-    sha256_add(h, d->ids, d->start[d->rows] * sizeof *d->ids);
-    sha256_add(h, d->types, d->start[d->rows] * sizeof *d->types);
+    sha256_add(h, d->start, (d->examples + 1) * sizeof *d->start);
+    sha256_add(h, d->ids, d->start[d->examples] * sizeof *d->ids);
+    sha256_add(h, d->types, d->start[d->examples] * sizeof *d->types);
     sha256_finish(h, out);
 }
 
@@ -137,7 +137,7 @@ static void frozen_open(struct frozen *f) {
         "value %zu bytes\n",
         FROZEN_FORM, f->m->fingerprint, rows, f->d->max_len, f->layers, blas->kernel, blas->features,
         blas->version, sizeof(real));
-    f->shelf = shelf_open(folder, text, f->d->rows, f->d->start, (size_t)f->m->arch.width * sizeof(real),
+    f->shelf = shelf_open(folder, text, f->d->examples, f->d->start, (size_t)f->m->arch.width * sizeof(real),
                           (uint64_t)f->limit << 20, &f->trouble);
     free(text);
     free(folder);

@@ -18,7 +18,7 @@ static void release(struct run *r) {
 static size_t take(struct run *r, struct run_task *of, uint32_t row, size_t tokens) {
     const struct dataset *d = &of->task->train;
     struct run_objective *o = &r->objective;
-    o->masks += (double)masking_draw(o->masking, masking_key(r->c.seed, step_masks(r), d->row[row].id),
+    o->masks += (double)masking_draw(o->masking, masking_key(r->c.seed, step_masks(r), d->example[row].id),
                                      d->ids + d->start[row], tokens, o->drawn);
     return tokens;
 }

@@ -96,7 +96,7 @@ static void split_measure(struct run_split *s, const struct task *t, struct metr
 static void add_metrics(struct event *e, const struct task *t, const struct metrics *m,
                         const struct metric_value *tokens) {
     event_add_metric(e, "token_accuracy", *tokens);
-    if (t->gold != DATA_TEXT)
+    if (t->label_kind != DATA_TEXT)
         event_add_metric(e, "invalid", (struct metric_value){ (double)m->invalid, true, NULL });
 }
 

@@ -8,7 +8,7 @@
 /* Labels of a task. */
 struct predictor_task {
     char *name;            /* "" in a single-task run */
-    enum data_kind gold;   /* kind of the labels */
+    enum data_kind label_kind;   /* kind of the labels */
     int labels;
     char **label;
 };

@@ -18,7 +18,7 @@ void samples_init(struct run *r, int task, const struct generate_options *how) {
     s->step = -1;
     if (!rows_each(r)) return;
     const struct dataset *d = &r->of[task].task->dev[0];
-    int *pick = xmalloc((d->rows + 1) * sizeof *pick), n = dataset_pick(d, rows_each(r), r->c.seed, pick);
+    int *pick = xmalloc((d->examples + 1) * sizeof *pick), n = dataset_pick(d, rows_each(r), r->c.seed, pick);
     dataset_view(&s->rows, d, pick, n);
     free(pick);
     text_scoring_init(&s->scoring, r->m, &s->rows, false, how);
@@ -35,7 +35,7 @@ void samples_release(struct run *r) {
 /* All tasks are sampled at the same steps. */
 bool samples_due(const struct run *r) {
     const struct samples *s = &r->of[0].samples;
-    if (!s->rows.rows || s->step == r->step) return false;
+    if (!s->rows.examples || s->step == r->step) return false;
     return evaluation_due(r) || (r->c.sample_every && r->step % r->c.sample_every == 0);
 }
 
@@ -68,13 +68,13 @@ void samples_unit(struct run *r, int index, struct worker *w) {
 
 static void finish_task(struct run *r, const struct run_task *of) {
     const struct samples *s = &of->samples;
-    struct event_sample *sample = xcalloc(s->rows.rows, sizeof *sample);
+    struct event_sample *sample = xcalloc(s->rows.examples, sizeof *sample);
     int n = 0;
-    for (size_t i = 0; i < s->rows.rows; i++) {
-        const struct dataset_row *row = &s->rows.row[i];
+    for (size_t i = 0; i < s->rows.examples; i++) {
+        const struct example *row = &s->rows.example[i];
         const char *given = s->scoring.given[i];
         if (!given) continue;
-        bool any = of->task->gold == DATA_TEXT;
+        bool any = of->task->label_kind == DATA_TEXT;
         sample[n++] = (struct event_sample){
             .row = row->id, .source = text_string(row->a, row->a_size),
             .target = row->target_text ? text_string(row->target_text, row->target_size) : NULL,

@@ -14,14 +14,14 @@ enum { CHUNK_TOKENS = 1024 }; /* large enough for efficient matrix products, sma
 
 void scoring_init(struct scoring *s, const struct dataset *d, int outputs) {
     *s = (struct scoring){ .data = d, .outputs = outputs };
-    s->order = xmalloc(d->rows * sizeof *s->order);
-    s->first = xmalloc((d->rows + 1) * sizeof *s->first);
-    s->logits = xcalloc(d->rows * (size_t)outputs, sizeof *s->logits);
-    s->loss = xcalloc(d->rows, sizeof *s->loss);
-    order_by_length(s->order, d->rows, d->start, NULL);
+    s->order = xmalloc(d->examples * sizeof *s->order);
+    s->first = xmalloc((d->examples + 1) * sizeof *s->first);
+    s->logits = xcalloc(d->examples * (size_t)outputs, sizeof *s->logits);
+    s->loss = xcalloc(d->examples, sizeof *s->loss);
+    order_by_length(s->order, d->examples, d->start, NULL);
     size_t tokens = 0;
     s->first[0] = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         size_t length = d->start[s->order[i] + 1] - d->start[s->order[i]];
         if (i > s->first[s->chunks] && tokens + length > CHUNK_TOKENS) {
             s->first[++s->chunks] = (uint32_t)i;
@@ -29,7 +29,7 @@ void scoring_init(struct scoring *s, const struct dataset *d, int outputs) {
         }
         tokens += length;
     }
-    if (d->rows) s->first[++s->chunks] = (uint32_t)d->rows;
+    if (d->examples) s->first[++s->chunks] = (uint32_t)d->examples;
 }
 
 void scoring_release(struct scoring *s) {
@@ -70,8 +70,8 @@ static double cross_entropy(const double *logits, int n, int32_t label) {
     return top + log(sum) - logits[label];
 }
 
-static double score_row_loss(const struct scoring *s, const struct dataset_row *row, const double *logits) {
-    if (!row->gold) return 0;
+static double score_row_loss(const struct scoring *s, const struct example *row, const double *logits) {
+    if (!row->labeled) return 0;
     if (s->data->kind == DATA_CLASSES) return cross_entropy(logits, s->outputs, row->label);
     return (logits[0] - row->target) * (logits[0] - row->target);
 }
@@ -146,21 +146,21 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
                 *bad = b.row_id[i];
             }
         }
-        s->loss[rows[i]] = score_row_loss(s, &s->data->row[rows[i]], logits);
+        s->loss[rows[i]] = score_row_loss(s, &s->data->example[rows[i]], logits);
     }
     return finite;
 }
 
 static void metrics_of_regression(struct scoring *s, struct metrics *out) {
-    size_t n = s->data->rows;
-    double *gold = xmalloc(n * sizeof *gold);
+    size_t n = s->data->examples;
+    double *target = xmalloc(n * sizeof *target);
     bool *has = xmalloc(n * sizeof *has);
     for (size_t i = 0; i < n; i++) {
-        gold[i] = s->data->row[i].target;
-        has[i] = s->data->row[i].gold;
+        target[i] = s->data->example[i].target;
+        has[i] = s->data->example[i].labeled;
     }
-    metrics_of_scores(out, gold, has, s->logits, s->loss, n);
-    free(gold);
+    metrics_of_scores(out, target, has, s->logits, s->loss, n);
+    free(target);
     free(has);
 }
 
@@ -169,13 +169,13 @@ void scoring_metrics(struct scoring *s, int positive, struct metrics *out) {
         metrics_of_regression(s, out);
         return;
     }
-    size_t n = s->data->rows;
-    int32_t *gold = xmalloc(n * sizeof *gold), *pred = xmalloc(n * sizeof *pred);
+    size_t n = s->data->examples;
+    int32_t *label = xmalloc(n * sizeof *label), *pred = xmalloc(n * sizeof *pred);
     for (size_t i = 0; i < n; i++) {
-        gold[i] = s->data->row[i].gold ? s->data->row[i].label : -1;
+        label[i] = s->data->example[i].labeled ? s->data->example[i].label : -1;
         pred[i] = argmax(s->logits + i * (size_t)s->outputs, s->outputs);
     }
-    metrics_of_classes(out, gold, pred, s->loss, n, s->outputs, positive);
-    free(gold);
+    metrics_of_classes(out, label, pred, s->loss, n, s->outputs, positive);
+    free(label);
     free(pred);
 }

@@ -36,11 +36,11 @@ static int examples_begin(struct run *r, const struct run_tasks *tasks, struct e
     r->of = xcalloc((size_t)tasks->count, sizeof *r->of);
     r->order.first = xcalloc((size_t)tasks->count + 1, sizeof *r->order.first);
     for (int i = 0; i < tasks->count; i++) {
-        const struct run_config *c = config_rows_of(&r->c, i);
+        const struct run_config *c = config_data_of(&r->c, i);
         r->of[i] = (struct run_task){ .name = config_task_name(&r->c, i), .task = tasks->task[i],
                                       .weight = r->c.tasks ? c->task_weight : 1,
                                       .metric = (enum metric_id)metric_find(c->metric) };
-        rows[i] = tasks->task[i]->train.rows;
+        rows[i] = tasks->task[i]->train.examples;
         r->order.first[i + 1] = r->order.first[i] + (uint32_t)rows[i];
     }
     r->order.sampler = sampler_new(&how, r->c.seed, tasks->count, rows, r->c.batch);
@@ -249,7 +249,7 @@ static int setup_check_files(const struct run_config *was, const char *since, co
     if (!setup_same(was->episodes_sha256, c->episodes_sha256))
         return setup_changed(c->episodes ? c->episodes : was->episodes, since, e);
     for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
-        const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
+        const struct run_config *before = config_data_of(was, i), *now = config_data_of(c, i);
         if (!setup_same(before->train_sha256, now->train_sha256))
             return setup_changed(now->train_file, since, e);
         if (!setup_same(before->dev_sha256, now->dev_sha256))
@@ -397,7 +397,7 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     struct run_config copy;
     struct run *r = NULL;
     if (!e) e = &own;
-    bool started = c && (config_rows_of(c, 0)->train_sha256 || c->episodes_sha256);
+    bool started = c && (config_data_of(c, 0)->train_sha256 || c->episodes_sha256);
     if (started && !run_has_checkpoint(folder))
         return setup_begin(id, c, true, m, tasks, folder, folder, sink, e);
     char *path = checkpoint_path(folder, true);

@@ -28,13 +28,13 @@ static size_t text_score_tokens_of(const struct dataset *d, size_t row) {
 static void cut_chunks(struct text_scoring *s) {
     const struct dataset *d = s->data;
     size_t tokens = 0, targets = 0, rows = 0, most = CHUNK_LOGITS / (size_t)s->model->arch.vocabulary;
-    s->order = xmalloc((d->rows + 1) * sizeof *s->order);
-    s->first = xmalloc((d->rows + 1) * sizeof *s->first);
-    s->loss = xcalloc(d->rows + 1, sizeof *s->loss);
-    s->right = xcalloc(d->rows + 1, sizeof *s->right);
-    order_by_length(s->order, d->rows, d->start, d->target_start);
+    s->order = xmalloc((d->examples + 1) * sizeof *s->order);
+    s->first = xmalloc((d->examples + 1) * sizeof *s->first);
+    s->loss = xcalloc(d->examples + 1, sizeof *s->loss);
+    s->right = xcalloc(d->examples + 1, sizeof *s->right);
+    order_by_length(s->order, d->examples, d->start, d->target_start);
     s->first[0] = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         uint32_t row = s->order[i];
         if (!target_tokens(d, row)) continue;
         bool full = tokens + text_score_tokens_of(d, row) > CHUNK_TOKENS ||
@@ -57,17 +57,17 @@ void text_scoring_init(struct text_scoring *s, const struct model *m, const stru
     if (losses) cut_chunks(s);
     if (!how) return;
     s->how = *how;
-    s->sources = (struct generate_sources){ d->rows, d->start, d->ids };
+    s->sources = (struct generate_sources){ d->examples, d->start, d->ids };
     generation_init(&s->generation, m, &s->how, &s->sources);
-    s->ids = xcalloc(d->rows + 1, sizeof *s->ids);
-    s->given = xcalloc(d->rows + 1, sizeof *s->given);
-    s->given_size = xcalloc(d->rows + 1, sizeof *s->given_size);
+    s->ids = xcalloc(d->examples + 1, sizeof *s->ids);
+    s->given = xcalloc(d->examples + 1, sizeof *s->given);
+    s->given_size = xcalloc(d->examples + 1, sizeof *s->given_size);
 }
 
 void text_scoring_release(struct text_scoring *s) {
     if (s->ids) {
-        for (size_t i = 0; i < s->data->rows; i++) free(s->given[i]);
-        generated_release(s->ids, s->data->rows);
+        for (size_t i = 0; i < s->data->examples; i++) free(s->given[i]);
+        generated_release(s->ids, s->data->examples);
         generation_release(&s->generation);
     }
     free(s->ids);
@@ -140,7 +140,7 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     int rc = generation_group(&s->generation, group, &memory, s->ids, &e);
     cache_free(memory.cache);
     if (memory.lacks) mem_lack(memory.lacks);
-    if (rc) *bad = s->data->row[from].id;
+    if (rc) *bad = s->data->example[from].id;
     for (size_t i = from; i < to && !rc; i++) {
         struct buf text = BUF_INIT;
         tokenizer_decode(s->model->tokenizer, s->ids[i].ids, (size_t)s->ids[i].count, true, &text);
@@ -189,7 +189,7 @@ int text_options(const struct model *m, const struct task *t, int beams, int max
     size_t longest = t->has_train ? t->train.report.target_longest : 0;
     for (int i = 0; i < t->devs; i++)
         if (t->dev[i].report.target_longest > longest) longest = t->dev[i].report.target_longest;
-    if (t->gold != DATA_TEXT && longest && longest < (size_t)max_target) o.max_new = (int)longest;
+    if (t->label_kind != DATA_TEXT && longest && longest < (size_t)max_target) o.max_new = (int)longest;
     *out = o;
     return generate_check(m, &o, e);
 }
@@ -200,12 +200,12 @@ void text_scoring_metrics(const struct text_scoring *s, const struct task *task,
                           struct metric_value *token_accuracy) {
     double loss = 0;
     size_t tokens = 0, right = 0;
-    struct metric_text *written = xcalloc(s->data->rows + 1, sizeof *written);
-    for (size_t i = 0; i < s->data->rows; i++)
+    struct metric_text *written = xcalloc(s->data->examples + 1, sizeof *written);
+    for (size_t i = 0; i < s->data->examples; i++)
         written[i] = (struct metric_text){ s->given[i], s->given_size[i] };
     text_metrics(out, task, s->data, written);
     free(written);
-    for (size_t i = 0; i < s->data->rows; i++) {
+    for (size_t i = 0; i < s->data->examples; i++) {
         loss += s->loss[i];
         right += s->right[i];
         tokens += target_tokens(s->data, i);

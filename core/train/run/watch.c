@@ -12,7 +12,7 @@
 static void open_part(struct run *r, struct watch_part *p, int task, int most) {
     struct watch *w = &r->watch;
     const struct dataset *d = &r->of[task].task->dev[0];
-    int *pick = xmalloc((d->rows + 1) * sizeof *pick), last = r->m->arch.encoder_layers;
+    int *pick = xmalloc((d->examples + 1) * sizeof *pick), last = r->m->arch.encoder_layers;
     int n = dataset_pick(d, most, r->c.seed, pick);
     p->name = r->of[task].name;
     p->first = w->rows;
@@ -31,7 +31,7 @@ void watch_init(struct run *r) {
     size_t rows[RUN_TASKS], share[RUN_TASKS];
     w->step = -1;
     if (!r->c.embed_every) return;
-    for (int t = 0; t < r->tasks; t++) rows[t] = r->of[t].task->devs ? r->of[t].task->dev[0].rows : 0;
+    for (int t = 0; t < r->tasks; t++) rows[t] = r->of[t].task->devs ? r->of[t].task->dev[0].examples : 0;
     sample_shares(rows, r->tasks, (size_t)r->c.embed_rows, share);
     w->part = xcalloc((size_t)r->tasks, sizeof *w->part);
     for (int t = 0; t < r->tasks; t++)
@@ -97,10 +97,10 @@ static bool watch_all_finite(struct run *r, const real *v, size_t width, const c
     for (size_t i = 0; i < w->rows * width; i++) {
         if (isfinite(v[i])) continue;
         const struct watch_part *p = w->part;
-        while (i / width >= p->first + p->rows.rows) p++;
+        while (i / width >= p->first + p->rows.examples) p++;
         return run_fails(r, "step %lld: NaN or infinite %svector for %s%sdev row %llu", (long long)r->step,
                          whose, p->name, *p->name ? " " : "",
-                         (unsigned long long)p->rows.row[i / width - p->first].id + 1);
+                         (unsigned long long)p->rows.example[i / width - p->first].id + 1);
     }
     return true;
 }
@@ -113,7 +113,7 @@ static bool predict(struct run *r) {
         const struct watch_part *p = &w->part[i];
         const struct scoring *s = &p->scoring;
         bool classes = p->rows.kind == DATA_CLASSES;
-        for (size_t k = 0; k < p->rows.rows; k++)
+        for (size_t k = 0; k < p->rows.examples; k++)
             w->prediction[p->first + k] = classes ? argmax(s->logits + k * (size_t)s->outputs, s->outputs)
                                                   : -1;
         any |= classes;

@@ -43,7 +43,7 @@ static void export_compare_read_rows(void *self) {
     struct worker w;
     struct attach *a = attach_new(p->plan, p->m);
     worker_init(&w, 0);
-    for (uint32_t row = 0; row < d->rows; row++) {
+    for (uint32_t row = 0; row < d->examples; row++) {
         struct batch b;
         struct forward f;
         size_t tokens = probe_tokens(d, row), n = tokens * (size_t)p->m->arch.vocabulary;
@@ -63,8 +63,8 @@ static void export_compare_read_rows(void *self) {
 
 static size_t logit_count(const struct predictor *p, const struct dataset *d) {
     size_t tokens = 0;
-    if (!p->text && !p->plan->words) return d->rows * (size_t)p->plan->classes;
-    for (size_t i = 0; i < d->rows; i++) tokens += probe_tokens(d, i);
+    if (!p->text && !p->plan->words) return d->examples * (size_t)p->plan->classes;
+    for (size_t i = 0; i < d->examples; i++) tokens += probe_tokens(d, i);
     return tokens * (size_t)p->m->arch.vocabulary;
 }
 

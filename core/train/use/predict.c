@@ -32,8 +32,8 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
         const struct checkpoint_task *t = &k->task[i];
         name[i] = t->name;
         outputs[i] = p->text                      ? 0
-                     : t->gold == DATA_MASKED     ? PLAN_WORDS
-                     : t->gold == DATA_REGRESSION ? 1
+                     : t->label_kind == DATA_MASKED     ? PLAN_WORDS
+                     : t->label_kind == DATA_REGRESSION ? 1
                                                   : t->labels;
     }
     const struct plan_tasks all = { k->tasks, name, outputs, NULL };
@@ -73,7 +73,7 @@ static void predict_take_tasks(struct predictor *p, const struct checkpoint_task
     p->of = xcalloc((size_t)n, sizeof *p->of);
     for (int i = 0; i < n; i++) {
         struct predictor_task *to = &p->of[i];
-        *to = (struct predictor_task){ xstrdup(task[i].name ? task[i].name : ""), task[i].gold,
+        *to = (struct predictor_task){ xstrdup(task[i].name ? task[i].name : ""), task[i].label_kind,
                                        task[i].labels, NULL };
         to->label = xcalloc((size_t)to->labels + 1, sizeof *to->label);
         for (int j = 0; j < to->labels; j++) to->label[j] = xstrdup(task[i].label[j]);
@@ -125,11 +125,11 @@ static struct predictor *predict_open_run(const char *checkpoint, bool all, cons
 
 struct predictor *predictor_new(const struct predictor_parts *x, struct err *e) {
     struct predictor *p = xcalloc(1, sizeof *p);
-    int outputs = x->c->form == FORM_TEXT ? 0 : x->gold == DATA_REGRESSION ? 1 : x->labels;
+    int outputs = x->c->form == FORM_TEXT ? 0 : x->label_kind == DATA_REGRESSION ? 1 : x->labels;
     p->m = x->m;
     p->facts_known = true;
     set_description(p, x->c);
-    predict_take_tasks(p, &(struct checkpoint_task){ .gold = x->gold, .labels = x->labels,
+    predict_take_tasks(p, &(struct checkpoint_task){ .label_kind = x->label_kind, .labels = x->labels,
                                                     .label = (char **)(uintptr_t)x->label }, 1);
     p->plan = plan_new(&x->c->method, &x->m->arch, outputs, e);
     if (!p->plan || predict_allocate(p, e)) {
@@ -186,7 +186,7 @@ static int predict_open_writer(struct predictor *p, struct err *e) {
     config_init(&usual);
     usual.form = FORM_TEXT;
     set_description(p, &usual);
-    predict_take_tasks(p, &(struct checkpoint_task){ .gold = DATA_TEXT }, 1);
+    predict_take_tasks(p, &(struct checkpoint_task){ .label_kind = DATA_TEXT }, 1);
     config_release(&usual);
     p->plan = plan_new(&preset_find("head")->method, &p->m->arch, 0, e);
     return p->plan ? predict_allocate(p, e) : e->code;
@@ -214,7 +214,8 @@ static int open_model(struct predictor *p, struct err *e) {
                        head_other(&m->arch, m->head_rows));
     p->max_len = arch_max_length(&m->arch);
     bool scores = m->head_rows == 1 && !p->several;
-    predict_take_tasks(p, &(struct checkpoint_task){ .gold = scores ? DATA_REGRESSION : DATA_CLASSES }, 1);
+    predict_take_tasks(p, &(struct checkpoint_task){ .label_kind = scores ? DATA_REGRESSION : DATA_CLASSES },
+                       1);
     if (!scores) {
         free(p->of->label);
         p->of->labels = m->head_rows;
@@ -245,7 +246,7 @@ static int predict_open_words(struct predictor *p, struct err *e) {
                        "petri pretrain or petri train --form masked to train one",
                        m->folder);
     p->max_len = arch_max_length(&m->arch);
-    predict_take_tasks(p, &(struct checkpoint_task){ .gold = DATA_MASKED }, 1);
+    predict_take_tasks(p, &(struct checkpoint_task){ .label_kind = DATA_MASKED }, 1);
     p->plan = plan_new(&preset_find("head")->method, &m->arch, PLAN_WORDS, e);
     if (!p->plan || predict_allocate(p, e)) return e->code;
     plan_init(p->plan, m, 0, p->params);
@@ -296,9 +297,9 @@ const real *predictor_params(const struct predictor *p) { return p->params; }
 const real *predictor_made(const struct predictor *p) { return p->made; }
 int predictor_classes(const struct predictor *p) { return p->plan->outputs[p->at]; }
 bool predictor_writes(const struct predictor *p) { return p->text; }
-enum data_kind predictor_gold(const struct predictor *p) { return p->of[p->at].gold; }
+enum data_kind predictor_label_kind(const struct predictor *p) { return p->of[p->at].label_kind; }
 bool predictor_is_multilabel(const struct predictor *p) { return p->several; }
-bool predictor_is_regression(const struct predictor *p) { return predictor_gold(p) == DATA_REGRESSION; }
+bool predictor_is_regression(const struct predictor *p) { return predictor_label_kind(p) == DATA_REGRESSION; }
 int predictor_retrieved(const struct predictor *p) { return attach_retrieved_width(p->plan, &p->m->arch); }
 int predictor_max_len(const struct predictor *p) { return p->max_len; }
 
@@ -446,7 +447,7 @@ static int score_all(const struct model *m, const struct predictor *p, struct sc
 
 static void copy_out(const struct predictor *p, const struct scoring *s, double *probabilities,
                      double *logits) {
-    size_t n = (size_t)s->outputs, rows = s->data->rows;
+    size_t n = (size_t)s->outputs, rows = s->data->examples;
     if (logits) memcpy(logits, s->logits, rows * n * sizeof *logits);
     for (size_t i = 0; i < rows && probabilities; i++) {
         if (predictor_is_regression(p)) probabilities[i] = s->logits[i];
@@ -476,10 +477,10 @@ int predictor_run(struct predictor *p, const struct dataset *d, struct crew *cre
 int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew *crew, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e) {
     struct scoring s;
-    if (d->kind != predictor_gold(p))
+    if (d->kind != predictor_label_kind(p))
         return err_set(e, ERR_USAGE,
                        "%s: incompatible labels: the file has %s, but the run or model predicts %s", d->path,
-                       task_kind_name(d->kind), task_kind_name(predictor_gold(p)));
+                       task_kind_name(d->kind), task_kind_name(predictor_label_kind(p)));
     int rc = run_scoring(p, d, crew, probabilities, logits, &s, e);
     if (!rc) scoring_metrics(&s, positive, out);
     scoring_release(&s);
@@ -493,16 +494,16 @@ static int bad_vector(const struct scoring *s, size_t row, int layer, struct err
     char where[32] = "of the retriever";
     if (layer >= 0) snprintf(where, sizeof where, "at layer %d", layer);
     return err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite vector %s",
-                   s->data->path ? s->data->path : "text", (unsigned long long)s->data->row[row].id + 1,
+                   s->data->path ? s->data->path : "text", (unsigned long long)s->data->example[row].id + 1,
                    where);
 }
 
 static int check_vectors(const struct scoring *s, const struct model *m, size_t retrieved, struct err *e) {
     size_t width = (size_t)m->arch.width;
-    for (size_t i = 0; i < s->data->rows * width; i++)
+    for (size_t i = 0; i < s->data->examples * width; i++)
         for (int l = 0; l <= m->arch.encoder_layers; l++)
             if (s->layer[l] && !isfinite(s->layer[l][i])) return bad_vector(s, i / width, l, e);
-    for (size_t i = 0; s->retrieved && i < s->data->rows * retrieved; i++)
+    for (size_t i = 0; s->retrieved && i < s->data->examples * retrieved; i++)
         if (!isfinite(s->retrieved[i])) return bad_vector(s, i / retrieved, -1, e);
     return 0;
 }

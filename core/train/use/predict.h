@@ -34,7 +34,7 @@ int predictor_in_use(const struct predictor *p);
 struct predictor_parts {
     struct model *m;
     const struct run_config *c;
-    enum data_kind gold;
+    enum data_kind label_kind;
     int labels; /* number of classes */
     char *const *label;
 };
@@ -66,10 +66,10 @@ bool predictor_is_regression(const struct predictor *p);
 /* Returns whether it is multi-label, with a separate probability per label: a model folder with
  * multi_label_classification. */
 bool predictor_is_multilabel(const struct predictor *p);
-/* Returns whether it generates text, also for labeled tasks. predictor_gold returns the kind of the labels of
- * its run (an encoder–decoder model without a run: DATA_TEXT). */
+/* Returns whether it generates text, also for labeled tasks. predictor_label_kind returns the kind of the
+ * labels of its run (an encoder–decoder model without a run: DATA_TEXT). */
 bool predictor_writes(const struct predictor *p);
-enum data_kind predictor_gold(const struct predictor *p);
+enum data_kind predictor_label_kind(const struct predictor *p);
 /* Returns whether it is a masked language model (fill.h), without labels and generated text. */
 bool predictor_fills(const struct predictor *p);
 /* Returns whether it has no head: it can compute embeddings and initialize a run. */

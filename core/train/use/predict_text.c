@@ -18,7 +18,7 @@ int predictor_task_form(const struct predictor *p, const struct model *m, struct
 }
 
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e) {
-    if (t->gold == DATA_TEXT && !p->text)
+    if (t->label_kind == DATA_TEXT && !p->text)
         return err_set(e, ERR_USAGE,
                        "%s: a text-to-text task needs an encoder\u2013decoder model, and %s is an encoder",
                        t->name, p->m->name);
@@ -32,15 +32,15 @@ int predictor_prepare_task(const struct predictor *p, struct task *t, int max_le
 /* Returns the task of the run without examples. */
 static struct task bare_task(const struct predictor *p) {
     const struct predictor_task *of = &p->of[p->at];
-    return (struct task){ .kind = of->gold, .gold = of->gold, .classes = of->labels, .class_name = of->label,
-                          .positive = -1, .report = BUF_INIT };
+    return (struct task){ .kind = of->label_kind, .label_kind = of->label_kind, .positive = -1,
+                          .classes = of->labels, .class_name = of->label, .report = BUF_INIT };
 }
 
 int predictor_as_text(const struct predictor *p, const char *task, const char *const field[2],
                       struct dataset *d, struct err *e) {
     const struct text_form how = { .prefix = p->prefix };
     struct task t = bare_task(p);
-    BUG_IF(predictor_gold(p) == DATA_TEXT);
+    BUG_IF(predictor_label_kind(p) == DATA_TEXT);
     t.name = (char *)(uintptr_t)task;
     t.layout = layout_find(task);
     t.pair = d->pair;
@@ -86,8 +86,8 @@ static int run_units(struct writing *x, struct crew *crew, struct err *e) {
 
 /* Moves the texts of the scoring to the caller. */
 static void predict_text_take_texts(struct text_scoring *s, struct written *out) {
-    *out = (struct written){ s->data->rows, s->given, s->given_size };
-    s->given = xcalloc(s->data->rows + 1, sizeof *s->given);
+    *out = (struct written){ s->data->examples, s->given, s->given_size };
+    s->given = xcalloc(s->data->examples + 1, sizeof *s->given);
     s->given_size = NULL;
 }
 

@@ -58,7 +58,7 @@ static double cosine_of(const double *a, const double *b, int n) {
 
 static int not_finite(const struct dataset *d, size_t row, struct err *e) {
     return err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite vector", d->path,
-                   (unsigned long long)d->row[row].id + 1);
+                   (unsigned long long)d->example[row].id + 1);
 }
 
 bool retrieve_has_prototypes(const struct predictor *p) {
@@ -76,7 +76,7 @@ int retrieve_cosines(const struct predictor *p, const struct dataset *rows, doub
     BUG_IF(!retrieve_has_prototypes(p));
     double *z = xmalloc(2 * (size_t)k->cols * sizeof *z), *own = z + k->cols;
     passes_open(&x, p);
-    for (size_t i = 0; i < rows->rows && !rc; i++)
+    for (size_t i = 0; i < rows->examples && !rc; i++)
         for (int t = 0; t < tasks && !rc; t++) {
             if (!t || by_task) retrieve_row_vector(&x, rows, (uint32_t)i, t, true, k->cols, z);
             for (int c = 0; c < k->cols; c++)
@@ -102,7 +102,7 @@ static int text_loss(struct retrieving *x, const struct task *t, int task, doubl
     s.task = task;
     for (int i = 0; i < text_scoring_units(&s) && finite; i++)
         finite = text_scoring_unit(&s, i, x->w.tape, x->w.arena, x->attach, x->p->params, x->p->made, &bad);
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         sum += s.loss[i];
         tokens += d->target_start[i + 1] - d->target_start[i];
     }
@@ -117,13 +117,13 @@ static int text_loss(struct retrieving *x, const struct task *t, int task, doubl
  * temperature. */
 static double class_loss(const struct dataset *d, const double *v, int width, size_t row, double *mean) {
     double top = -INFINITY, sum = 0, own = 0, *logit = mean + width;
-    int32_t label = d->row[row].label;
+    int32_t label = d->example[row].label;
     for (int c = 0; c < d->classes; c++) {
         int n = 0;
         memset(mean, 0, (size_t)width * sizeof *mean);
         for (int with_self = 0; with_self < 2 && !n; with_self++)
-            for (size_t i = 0; i < d->rows; i++) {
-                if (d->row[i].label != c || (i == row && !with_self)) continue;
+            for (size_t i = 0; i < d->examples; i++) {
+                if (d->example[i].label != c || (i == row && !with_self)) continue;
                 n++;
                 for (int j = 0; j < width; j++) mean[j] += v[i * (size_t)width + (size_t)j];
             }
@@ -137,28 +137,28 @@ static double class_loss(const struct dataset *d, const double *v, int width, si
 
 static double score_loss(const struct dataset *d, const double *v, int width, size_t row) {
     double sum = 0, weights = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         if (i == row) continue;
         double w = exp((cosine_of(v + row * (size_t)width, v + i * (size_t)width, width) - 1) / temperature);
-        sum += w * d->row[i].target;
+        sum += w * d->example[i].target;
         weights += w;
     }
-    double off = weights > 0 ? sum / weights - d->row[row].target : 0;
+    double off = weights > 0 ? sum / weights - d->example[row].target : 0;
     return off * off;
 }
 
 static int label_loss(struct retrieving *x, const struct task *t, int task, double *loss, struct err *e) {
     const struct dataset *d = &t->train;
     int width = x->p->m->arch.width;
-    double *v = xmalloc((d->rows * (size_t)width + (size_t)width + (size_t)d->classes + 1) * sizeof *v),
+    double *v = xmalloc((d->examples * (size_t)width + (size_t)width + (size_t)d->classes + 1) * sizeof *v),
            sum = 0;
-    double *room = v + d->rows * (size_t)width;
-    for (size_t i = 0; i < d->rows; i++) retrieve_row_vector(x, d, (uint32_t)i, task, false, width,
+    double *room = v + d->examples * (size_t)width;
+    for (size_t i = 0; i < d->examples; i++) retrieve_row_vector(x, d, (uint32_t)i, task, false, width,
                                                              v + i * (size_t)width);
-    for (size_t i = 0; i < d->rows; i++)
+    for (size_t i = 0; i < d->examples; i++)
         sum += d->kind == DATA_CLASSES ? class_loss(d, v, width, i, room) : score_loss(d, v, width, i);
     free(v);
-    *loss = sum / (double)d->rows;
+    *loss = sum / (double)d->examples;
     return isfinite(*loss) ? 0 : err_set(e, ERR_FAILED, "%s: NaN or infinite vectors", d->path);
 }
 

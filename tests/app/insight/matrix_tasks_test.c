@@ -209,14 +209,14 @@ static void what_is_made_for_rows_is_averaged(void **state) {
         const struct dataset *d = p.task[t].d;
         double *sum = xcalloc(n, sizeof *sum);
         probe_use(&p, t);
-        for (size_t i = 0; i < d->rows; i++) {
+        for (size_t i = 0; i < d->examples; i++) {
             struct dataset alone = *d;
             real *own;
-            alone.rows = 1;
-            alone.row += i;
+            alone.examples = 1;
+            alone.example += i;
             alone.start += i;
             test_ok(made_for_rows(p.opened.model, p.opened.predictor, &alone, NULL, &own, &e), &e);
-            for (size_t k = 0; k < n; k++) sum[k] += (double)own[k] / (double)d->rows;
+            for (size_t k = 0; k < n; k++) sum[k] += (double)own[k] / (double)d->examples;
             free(own);
         }
         test_ok(made_for_rows(p.opened.model, p.opened.predictor, d, crew, &mean[t], &e), &e);

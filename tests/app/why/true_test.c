@@ -60,10 +60,10 @@ static double scored(const struct read *r, const char *what, const char *metric)
 
 static size_t without_first(const struct dataset *d, bool other_label) {
     size_t n = 0;
-    for (size_t i = 0; i < d->rows; i++)
+    for (size_t i = 0; i < d->examples; i++)
         for (size_t k = 0; k < i; k++) {
-            if (strcmp(d->row[i].a, d->row[k].a)) continue;
-            n += !other_label || d->row[i].label != d->row[k].label;
+            if (strcmp(d->example[i].a, d->example[k].a)) continue;
+            n += !other_label || d->example[i].label != d->example[k].label;
             break;
         }
     return n;
@@ -71,9 +71,9 @@ static size_t without_first(const struct dataset *d, bool other_label) {
 
 static size_t also_in(const struct dataset *d, const struct dataset *other) {
     size_t n = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         bool there = false;
-        for (size_t k = 0; k < other->rows; k++) there = there || !strcmp(d->row[i].a, other->row[k].a);
+        for (size_t k = 0; k < other->examples; k++) there = there || !strcmp(d->example[i].a, other->example[k].a);
         n += there;
     }
     return n;
@@ -81,7 +81,7 @@ static size_t also_in(const struct dataset *d, const struct dataset *other) {
 
 static size_t of_class(const struct dataset *d, int c) {
     size_t n = 0;
-    for (size_t i = 0; i < d->rows; i++) n += d->row[i].label == c;
+    for (size_t i = 0; i < d->examples; i++) n += d->example[i].label == c;
     return n;
 }
 
@@ -94,9 +94,9 @@ static size_t most_of_a_class(const struct dataset *d) {
 /* Those with more words than max_len has room for: every word of the data is one token. */
 static size_t longer(const struct dataset *d, size_t max_len) {
     size_t n = 0;
-    for (size_t i = 0; i < d->rows; i++) {
+    for (size_t i = 0; i < d->examples; i++) {
         size_t words = 1;
-        for (const char *s = d->row[i].a; *s; s++) words += *s == ' ';
+        for (const char *s = d->example[i].a; *s; s++) words += *s == ' ';
         n += words + 2 > max_len;
     }
     return n;
@@ -108,7 +108,7 @@ static double taken(const struct read *r, bool distinct) {
     size_t rows[RUN_TASKS], all = 0;
     double n = 0;
     int tasks = config_task_count(&r->c);
-    for (int i = 0; i < tasks; i++) all += rows[i] = r->of[i].train.rows;
+    for (int i = 0; i < tasks; i++) all += rows[i] = r->of[i].train.examples;
     uint32_t *row = xcalloc((size_t)r->c.batch, sizeof *row);
     bool *seen = xcalloc(all, sizeof *seen);
     struct sampler *s = sampler_new(&how, r->c.seed, tasks, rows, r->c.batch);
@@ -124,7 +124,7 @@ static double taken(const struct read *r, bool distinct) {
 
 static double rows_to_train(const struct read *r) {
     double n = 0;
-    for (int i = 0; i < config_task_count(&r->c); i++) n += (double)r->of[i].train.rows;
+    for (int i = 0; i < config_task_count(&r->c); i++) n += (double)r->of[i].train.examples;
     return n;
 }
 
@@ -151,13 +151,13 @@ static void of_the_loss(const struct read *r, struct facts *f) {
 static bool numbers_of(const struct read *r, const char *kind, struct facts *f) {
     const struct dataset *train = &r->of[r->task].train, *dev = r->of[r->task].devs ? &r->of[r->task].dev[0] : train;
     const char *metric = "accuracy";
-    double best = scored(r, "max(value)", metric), n = (double)dev->rows, rows = rows_to_train(r);
+    double best = scored(r, "max(value)", metric), n = (double)dev->examples, rows = rows_to_train(r);
     fact(f, n);
     if (!strcmp(kind, "few-rows")) {
         double p = fmin(fmax(best, 0.5 / n), 1 - 0.5 / n);
         fact(f, 95), fact(f, n > 1 ? 196 * sqrt(p * (1 - p) / n) : 98);
     } else if (!strcmp(kind, "part-of-dev")) {
-        fact(f, (double)dev->split_rows);
+        fact(f, (double)dev->split_examples);
     } else if (!strcmp(kind, "no-better")) {
         fact(f, best), fact(f, (double)most_of_a_class(dev) / n);
     } else if (!strcmp(kind, "one-class")) {
@@ -168,16 +168,16 @@ static bool numbers_of(const struct read *r, const char *kind, struct facts *f) 
         fact(f, from), fact(f, scored(r, count, metric));
         free(count);
     } else if (!strcmp(kind, "leak")) {
-        of_a_part(f, also_in(dev, train), dev->rows);
+        of_a_part(f, also_in(dev, train), dev->examples);
     } else if (!strcmp(kind, "contradicting")) {
-        of_a_part(f, without_first(train, true), train->rows);
+        of_a_part(f, without_first(train, true), train->examples);
     } else if (!strcmp(kind, "one-sided") || !strcmp(kind, "single-class")) {
-        of_a_part(f, most_of_a_class(train), train->rows);
+        of_a_part(f, most_of_a_class(train), train->examples);
     } else if (!strcmp(kind, "unlearnable")) {
         for (int c = 0; c < dev->classes; c++)
             if (!of_class(train, c)) fact(f, (double)of_class(dev, c));
     } else if (!strcmp(kind, "cut")) {
-        of_a_part(f, longer(train, (size_t)r->c.max_len), train->rows), of_a_part(f, longer(dev, (size_t)r->c.max_len), dev->rows);
+        of_a_part(f, longer(train, (size_t)r->c.max_len), train->examples), of_a_part(f, longer(dev, (size_t)r->c.max_len), dev->examples);
         fact(f, r->c.max_len);
     } else if (!strcmp(kind, "part-of-rows")) {
         fact(f, taken(r, true)), fact(f, rows), fact(f, 100 * taken(r, true) / rows), fact(f, (double)r->run.step);
@@ -258,7 +258,7 @@ static void read_run(struct read *r, struct store *s, int64_t id) {
     int tasks = config_task_count(&r->c);
     r->of = xcalloc((size_t)tasks, sizeof *r->of);
     for (int i = 0; i < tasks; i++) {
-        struct task_source source = config_source(config_rows_of(&r->c, i), NULL);
+        struct task_source source = config_source(config_data_of(&r->c, i), NULL);
         source.dev_rows = (size_t)r->c.eval_rows;
         test_ok(task_open(&r->of[i], &source, &e), &e);
     }
