@@ -54,6 +54,7 @@ void canvas_resize(struct canvas *c, int w, int h) {
 void canvas_clear(struct canvas *c) {
     struct cell blank = { ' ', { 0, 0 }, plain };
     for (int i = 0; i < c->w * c->h; i++) c->cell[i] = blank;
+    c->focus = (struct rect){ 0 };
     c->clips = 1;
     c->clip[0] = (struct rect){ 0, 0, c->w, c->h };
 }
@@ -284,27 +285,34 @@ void canvas_cursor(struct canvas *c, int x, int y, bool here) {
     if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
 }
 
-void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const char *right) {
-    struct style dim = canvas_style(c, INK_DIM);
-    for (int i = 0; i < w; i++) canvas_put(c, x + i, y, dim, 0x2500);
+static void titled_rule(struct canvas *c, struct rect r, const char *title, const char *right, bool focused) {
+    struct style line = canvas_style(c, focused ? INK_ACCENT : INK_DIM);
     int used = 0;
-    if (title && *title && w > 4) {
-        used = canvas_fit(c, x, y, w - 2, INK_TITLE, title);
-        canvas_put(c, x + used, y, dim, ' ');
+    for (int i = 0; i < r.w; i++) canvas_put(c, r.x + i, r.y, line, focused ? 0x2501 : 0x2500);
+    if (title && *title && r.w > PANE_EDGE + 4) {
+        enum ink ink = focused ? INK_FOCUS : INK_TITLE;
+        used = PANE_EDGE + canvas_fit(c, r.x + PANE_EDGE, r.y, r.w - PANE_EDGE - 2, ink, title);
+        canvas_put(c, r.x + PANE_EDGE - 1, r.y, canvas_style(c, ink), ' ');
+        canvas_put(c, r.x + used, r.y, canvas_style(c, ink), ' ');
         used += 2;
     }
     if (right && *right) {
-        int room = w - used - 6, need = canvas_width(c, right);
+        int room = r.w - used - 6, need = canvas_width(c, right);
         if (room < 4) return;
         if (need > room) need = room;
-        canvas_put(c, x + w - need - 4, y, dim, ' ');
-        canvas_fit(c, x + w - need - 3, y, need, INK_TEXT, right);
-        canvas_put(c, x + w - 3, y, dim, ' ');
+        canvas_put(c, r.x + r.w - need - 4, r.y, line, ' ');
+        canvas_fit(c, r.x + r.w - need - 3, r.y, need, INK_TEXT, right);
+        canvas_put(c, r.x + r.w - 3, r.y, line, ' ');
     }
 }
 
+void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const char *right) {
+    titled_rule(c, (struct rect){ x, y, w, 1 }, title, right, false);
+}
+
 void canvas_title(struct canvas *c, struct rect r, const char *title, const char *right) {
-    canvas_rule(c, r.x, r.y, r.w, title, right);
+    bool focused = !rect_empty(c->focus) && c->focus.x == r.x && c->focus.y == r.y;
+    titled_rule(c, r, title, right, focused);
 }
 
 void canvas_bar(struct canvas *c, int x, int y, int columns, double share) {

@@ -55,6 +55,7 @@ enum ink {
     INK_ACCENT,   /* trainable and selected items: the only accent */
     INK_CURSOR,   /* the cell, row or choice under the cursor */
     INK_TAB,      /* the current screen's tab */
+    INK_FOCUS,    /* the title of the focused pane */
     INK_KEY,      /* a key's name in a hint */
     INK_GOOD, INK_WARN, INK_BAD,
     INK_CURVE,    /* smoothed curve */
@@ -73,6 +74,10 @@ struct cell {
 
 enum { CANVAS_CLIPS = 16, CANVAS_SIDE = 1000 };
 
+/* The left edge of a pane: titles, texts, tables and charts begin in this column of it.  To the left are
+ * the cursor and other signs of rows. */
+enum { PANE_EDGE = 3 };
+
 struct canvas {
     int w, h;           /* at most CANVAS_SIDE each */
     struct cell *cell;  /* h rows of w */
@@ -81,6 +86,7 @@ struct canvas {
     enum theme theme;
     struct rect clip[CANVAS_CLIPS];
     int clips;
+    struct rect focus;   /* the pane that keys act on: its title is highlighted; empty: none */
     struct zones *zones; /* records clickable zones (views/zone.h); NULL: none */
 };
 
@@ -119,9 +125,9 @@ void canvas_fill(struct canvas *c, struct rect r, enum ink ink, uint32_t cp);
 void canvas_paint(struct canvas *c, int x, int y, int columns, enum ink ink);
 /* Draws the cursor sign if the cursor is here. */
 void canvas_cursor(struct canvas *c, int x, int y, bool here);
-/* Draws a rule with a title over the row: "title ─────────── right ──". Either may be NULL. */
+/* Draws a rule with a title over the row: "── title ─────────── right ──".  Either may be NULL. */
 void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const char *right);
-/* Draws the same in the first row of a pane. */
+/* Draws the same in the first row of a pane; in bold lines if it is the focused one. */
 void canvas_title(struct canvas *c, struct rect r, const char *title, const char *right);
 /* Draws a bar of `columns` cells, share in 0…1. */
 void canvas_bar(struct canvas *c, int x, int y, int columns, double share);

@@ -229,6 +229,10 @@ static void compare_rendered(const struct ui *ui, struct buf *out) {
         buf_printf(out, "%s%lld", i ? "," : " --filter id=", (long long)ui->compare.run[i]);
 }
 
+static enum pane_id compare_focus(const struct ui *ui) {
+    return ui->compare.part ? PANE_DIFFERS : PANE_GROUPS;
+}
+
 const struct screen screen_compare = {
     .name = "compare",
     .about =
@@ -250,6 +254,7 @@ const struct screen screen_compare = {
     .refresh = compare_refresh,
     .panes = layout_compare,
     .need = compare_need,
+    .focus = compare_focus,
     .draw = compare_draw,
     .readout = compare_readout,
     .hint = compare_hint,

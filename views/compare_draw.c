@@ -34,7 +34,7 @@ static void place(int w, struct table_column k[COLUMNS]) {
         { "n", COUNT_WIDTH, 1, true }, { "seeds", 0, 1, false },     { "95% CI", 16, 1, false },
         { "trainable", 10, 0, true },    { "rank", 5, 0, true }
     };
-    int rest = w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
+    int rest = w - PANE_EDGE - 2 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
     memcpy(k, all, sizeof all);
     for (int i = BAND; i < COLUMNS; i++) {
         int wide = k[i].w + k[i].gap;
@@ -93,13 +93,14 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     canvas_title(c, r, title, right);
     struct table_column column[COLUMNS];
     place(r.w, column);
-    draw_heads(v, (struct table){ c, column, r.x + 4, r.y + 1 });
+    draw_heads(v, (struct table){ c, column, r.x + PANE_EDGE + 2, r.y + 1 });
     int y = r.y + 2, end = r.y + r.h;
-    if (v->data.mixed && y < end) canvas_fit(c, r.x + 1, y++, r.w - 2, INK_WARN, v->data.mixed);
+    if (v->data.mixed && y < end)
+        canvas_fit(c, r.x + PANE_EDGE, y++, r.w - PANE_EDGE - 1, INK_WARN, v->data.mixed);
     canvas_push_clip(c, r);
     for (int i = v->top; i < n && y < end; i++, y++) {
         bool here = ui_part_row(c, r, y, -v->part, i - v->cursor, PRESS_ENTER);
-        draw_group(v, (struct table){ c, column, r.x + 4, y }, shown[i], here);
+        draw_group(v, (struct table){ c, column, r.x + PANE_EDGE + 2, y }, shown[i], here);
     }
     canvas_pop_clip(c);
     free(shown);

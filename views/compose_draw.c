@@ -496,24 +496,29 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
     canvas_title(c, r, "Presets", "P");
     int y = r.y + 1, last = r.y + r.h;
     for (int i = 0; i < v->owns && y < last; i++, y++) { /* the user's own first */
-        int used = canvas_fit(c, r.x + 2, y, r.w - 2, v->own[i].why ? INK_DIM : INK_KEY, v->own[i].name);
-        canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, v->own[i].text);
+        int used = canvas_fit(c, r.x + PANE_EDGE, y, r.w - PANE_EDGE, v->own[i].why ? INK_DIM : INK_KEY,
+                              v->own[i].name);
+        canvas_fit(c, r.x + 5 + used, y, r.w - 6 - used, INK_DIM, v->own[i].text);
     }
     for (int i = 0; i < preset_count() && y < last; i++) {
         const struct preset *p = preset_at(i);
         zone_pick(c, r.x, y, r.w, PICK_PRESET_AT + i);
         bool here = p == v->facts.preset, bad = i < COMPOSE_PRESETS && v->bad[i];
-        canvas_cursor(c, r.x, y, here);
-        int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : bad ? INK_DIM : INK_TEXT, p->name);
-        canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, p->sizes);
+        canvas_cursor(c, r.x + 1, y, here);
+        int used = canvas_fit(c, r.x + PANE_EDGE, y, r.w - PANE_EDGE,
+                              here  ? INK_ACCENT
+                              : bad ? INK_DIM
+                                    : INK_TEXT,
+                              p->name);
+        canvas_fit(c, r.x + 5 + used, y, r.w - 6 - used, INK_DIM, p->sizes);
         y++;
     }
     if (!v->facts.preset || y + 3 > last) return;
     y++;
-    y += canvas_wrap(c, rect_down(r, y - r.y), INK_TEXT, v->facts.preset->title);
-    y += canvas_wrap(c, rect_down(r, y - r.y), INK_DIM, v->facts.preset->paper);
+    y += canvas_wrap(c, rect_in(r, PANE_EDGE, y - r.y), INK_TEXT, v->facts.preset->title);
+    y += canvas_wrap(c, rect_in(r, PANE_EDGE, y - r.y), INK_DIM, v->facts.preset->paper);
     if (y + 1 < last)
-        canvas_wrap(c, rect_down(r, y + 1 - r.y), INK_TEXT, v->facts.preset->note);
+        canvas_wrap(c, rect_in(r, PANE_EDGE, y + 1 - r.y), INK_TEXT, v->facts.preset->note);
 }
 
 static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct rect body) {
@@ -600,6 +605,10 @@ void compose_rendered(const struct ui *ui, struct buf *out) {
     text_shell_option(out, "task", ui->compose.config.task);
 }
 
+static enum pane_id compose_draw_focus(const struct ui *ui) {
+    return compose_on_run(&ui->compose) ? PANE_BLOCK : PANE_METHOD;
+}
+
 const struct screen screen_compose = {
     .name = "compose",
     .rendered = compose_rendered,
@@ -614,6 +623,7 @@ const struct screen screen_compose = {
     .request = compose_request,
     .panes = layout_compose,
     .need = compose_draw_need,
+    .focus = compose_draw_focus,
     .draw = draw_compose_screen,
     .readout = compose_draw_readout,
     .hint = compose_draw_hint,

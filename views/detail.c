@@ -13,7 +13,7 @@
 /* Short ones side by side; a value that is longer than its column has rows of its own below, where
  * it is read to its end. */
 static void pairs(struct sheet *p, const struct detail_pair *pair, int n, int in_row) {
-    int w = p->r.w / in_row, key = 8, count = 0;
+    int w = (p->r.w - PANE_EDGE) / in_row, key = 8, count = 0;
     for (int i = 0; i < n; i++)
         if (text_width(pair[i].key) > key) key = text_width(pair[i].key);
     if (key > w * 2 / 3) key = w * 2 / 3;
@@ -22,16 +22,16 @@ static void pairs(struct sheet *p, const struct detail_pair *pair, int n, int in
     int rows = (count + in_row - 1) / in_row, at_short = 0;
     for (int i = 0; i < n && p->c; i++) {
         if (text_width(pair[i].value) > room) continue;
-        int x = p->r.x + at_short / rows * w, y = sheet_y(p) + at_short % rows;
-        canvas_fit(p->c, x + 1, y, key, INK_DIM, pair[i].key);
-        canvas_fit(p->c, x + key + 2, y, room, INK_TEXT, pair[i].value);
+        int x = p->r.x + PANE_EDGE + at_short / rows * w, y = sheet_y(p) + at_short % rows;
+        canvas_fit(p->c, x, y, key, INK_DIM, pair[i].key);
+        canvas_fit(p->c, x + key + 1, y, room, INK_TEXT, pair[i].value);
         at_short++;
     }
     p->rows += rows;
     for (int i = 0; i < n; i++) {
         if (text_width(pair[i].value) <= room) continue;
-        if (p->c) canvas_fit(p->c, p->r.x + 1, sheet_y(p), key, INK_DIM, pair[i].key);
-        sheet_text(p, key + 2, INK_TEXT, pair[i].value);
+        if (p->c) canvas_fit(p->c, p->r.x + PANE_EDGE, sheet_y(p), key, INK_DIM, pair[i].key);
+        sheet_text(p, PANE_EDGE + key + 1, INK_TEXT, pair[i].value);
     }
 }
 
@@ -41,24 +41,25 @@ static void warnings(struct sheet *p, const struct detail_view *v) {
     for (int i = -1; i < v->warnings; i++) {
         if (i < 0 && !*flag) continue;
         snprintf(text, sizeof text, "\u2691 %.*s", RUN_FLAG, i < 0 ? flag : v->warning[i]);
-        sheet_text(p, 1, INK_WARN, text);
+        sheet_text(p, PANE_EDGE, INK_WARN, text);
     }
 }
 
 static void evaluations(struct sheet *p, const struct detail_view *v) {
     sheet_rule(p, "evaluations", v->series.eval_rows);
     if (p->c) {
-        canvas_text(p->c, p->r.x + 1, sheet_y(p), INK_DIM, "    step      loss");
-        canvas_right(p->c, p->r.x + 20, sheet_y(p), 12, INK_DIM, v->run.metric ? v->run.metric : "dev");
+        canvas_text(p->c, p->r.x + PANE_EDGE, sheet_y(p), INK_DIM, "    step      loss");
+        canvas_right(p->c, p->r.x + PANE_EDGE + 19, sheet_y(p), 12, INK_DIM,
+                     v->run.metric ? v->run.metric : "dev");
     }
     p->rows++;
     for (int i = 0; i < v->evals; i++, p->rows++) {
         const struct detail_eval *e = &v->eval[i];
         if (!p->c) continue;
-        int used = canvas_printf(p->c, p->r.x + 1, sheet_y(p), e->best ? INK_TITLE : INK_TEXT,
+        int used = canvas_printf(p->c, p->r.x + PANE_EDGE, sheet_y(p), e->best ? INK_TITLE : INK_TEXT,
                                  "%8lld  %8s  %12s", (long long)e->step, show_value(e->loss).text,
                                  show_value(e->value).text);
-        if (e->best) canvas_text(p->c, p->r.x + 3 + used, sheet_y(p), INK_METRIC, "best");
+        if (e->best) canvas_text(p->c, p->r.x + PANE_EDGE + 2 + used, sheet_y(p), INK_METRIC, "best");
     }
 }
 
@@ -73,17 +74,18 @@ static void tasks(struct sheet *p, const struct detail_view *v) {
     }
     if (name > p->r.w / 3) name = p->r.w / 3;
     if (p->c) {
-        canvas_text(p->c, p->r.x + 1, sheet_y(p), INK_DIM, "task");
-        canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_DIM,
+        canvas_text(p->c, p->r.x + PANE_EDGE, sheet_y(p), INK_DIM, "task");
+        canvas_text(p->c, p->r.x + PANE_EDGE + name + 1, sheet_y(p), INK_DIM,
                     "metric             value      step  majority  examples");
     }
     p->rows++;
     for (int i = 0; i < r->task_results; i++, p->rows++) {
         const struct task_row *t = &r->task_result[i];
         if (!p->c) continue;
-        canvas_fit(p->c, p->r.x + 1, sheet_y(p), name, INK_TEXT, t->name);
-        canvas_printf(p->c, p->r.x + name + 2, sheet_y(p), INK_TEXT, "%-15.15s %8s  %8lld  %8s  %8s",
-                      t->metric, t->undefined ? "undef." : show_value(t->value).text, (long long)t->step,
+        canvas_fit(p->c, p->r.x + PANE_EDGE, sheet_y(p), name, INK_TEXT, t->name);
+        canvas_printf(p->c, p->r.x + PANE_EDGE + name + 1, sheet_y(p), INK_TEXT,
+                      "%-15.15s %8s  %8lld  %8s  %8s", t->metric,
+                      t->undefined ? "undef." : show_value(t->value).text, (long long)t->step,
                       isnan(t->majority) ? "-" : show_value(t->majority).text,
                       t->rows ? show_count(t->rows).text : "-");
     }
@@ -101,7 +103,7 @@ static void tests(struct sheet *p, const struct detail_view *v) {
         if (isfinite(t->majority)) buf_printf(&b, " (majority %s)", show_value(t->majority).text);
         if (isfinite(t->loss)) buf_printf(&b, ", loss %s", show_value(t->loss).text);
         if (t->rows) buf_printf(&b, " \u00B7 %s", t->rows);
-        sheet_text(p, 1, INK_TEXT, buf_text(&b));
+        sheet_text(p, PANE_EDGE, INK_TEXT, buf_text(&b));
         buf_release(&b);
     }
 }
@@ -120,7 +122,7 @@ static void detail_head(struct sheet *p, const struct detail_view *v) {
                       (long long)r->best_step);
     if (r->metric && isfinite(r->majority))
         phrase_add(&line, " (majority %s)", show_value(r->majority).text);
-    sheet_text(p, 1, INK_TEXT, line.text);
+    sheet_text(p, PANE_EDGE, INK_TEXT, line.text);
 }
 
 static void curve(struct sheet *p, const struct detail_view *v) {
@@ -156,7 +158,7 @@ static void episode(struct sheet *p, const struct detail_view *v) {
 
 static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct detail_view *v = &ui->detail;
-    struct sheet p = { c, r, v->top, .glyphs = ui->glyphs };
+    struct sheet p = { c, r, v->top, .glyphs = ui->glyphs, .apart = r.h >= SHEET_ROOM };
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
     detail_head(&p, v);
     warnings(&p, v);
@@ -176,7 +178,8 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     }
     if (v->lines_read) sheet_rule(&p, "examples", "as read");
     for (int i = 0; i < v->lines_read; i++)
-        sheet_text(&p, 1, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT, v->line_read[i]);
+        sheet_text(&p, PANE_EDGE, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT,
+                   v->line_read[i]);
     if (v->artifacts) {
         sheet_rule(&p, "files", NULL);
         pairs(&p, v->artifact, v->artifacts, 1);
@@ -217,7 +220,7 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
 
 /* The next rows of a pane, as many as the text takes. */
 static void next(struct sheet *s, enum ink ink, const char *text) {
-    struct rect rest = { s->r.x, sheet_y(s), s->r.w, s->r.h - s->rows };
+    struct rect rest = { s->r.x + PANE_EDGE, sheet_y(s), s->r.w - PANE_EDGE - 1, s->r.h - s->rows };
     s->rows += canvas_wrap(s->c, rest, ink, text);
 }
 

@@ -11,7 +11,7 @@
 /* Rows from `top` on are drawn into r; returns how many there are. */
 static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     const struct explain_page *page = &ui->explain.page;
-    struct sheet s = { c, r, top, .glyphs = ui->glyphs };
+    struct sheet s = { c, r, top, .glyphs = ui->glyphs, .apart = r.h >= SHEET_ROOM };
     int last = -1;
     if (!page->title) return 0;
     for (size_t i = 0; i < page->count; i++) {
@@ -19,7 +19,7 @@ static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r
         if ((int)l->section != last)
             sheet_rule(&s, explain_section_title(l->section), last < 0 ? page->title : NULL);
         last = (int)l->section;
-        sheet_text(&s, 1, INK_TEXT, l->text);
+        sheet_text(&s, PANE_EDGE, INK_TEXT, l->text);
     }
     return s.rows;
 }
@@ -27,7 +27,7 @@ static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r
 static void draw_explain_screen(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_push_clip(c, r);
     if (!explain_draw_lay(ui, c, r, ui->explain.top))
-        canvas_text(c, r.x + 1, r.y + 1, INK_DIM, "E on Compose explains its method");
+        canvas_text(c, r.x + PANE_EDGE, r.y + 1, INK_DIM, "E on Compose explains its method");
     canvas_pop_clip(c);
 }
 

@@ -54,38 +54,38 @@ static void draw_numbers(struct canvas *c, struct rect r, const struct few_view 
     const struct few_line *first = &v->line[0];
     char title[64];
     numbers_title(v, title);
-    canvas_text(c, r.x + 1, r.y, INK_DIM, title);
+    canvas_text(c, r.x, r.y, INK_DIM, title);
     for (int p = 0; p < first->points; p++) {
-        canvas_right(c, r.x + FEW_NAME + 18 * p, r.y, 16, INK_DIM, phrase("k=%g", first->k[p]).text);
+        canvas_right(c, r.x + FEW_NAME - 1 + 18 * p, r.y, 16, INK_DIM, phrase("k=%g", first->k[p]).text);
     }
     for (int i = 0; i < v->lines; i++) {
         const struct few_line *l = &v->line[i];
-        canvas_put(c, r.x + 1, r.y + 1 + i, line_style(c, i), (uint32_t)('a' + i % 26));
-        canvas_fit(c, r.x + 3, r.y + 1 + i, FEW_NAME - 4, INK_TEXT, l->name);
+        canvas_put(c, r.x, r.y + 1 + i, line_style(c, i), (uint32_t)('a' + i % 26));
+        canvas_fit(c, r.x + 2, r.y + 1 + i, FEW_NAME - 4, INK_TEXT, l->name);
         for (int p = 0; p < l->points; p++) {
-            canvas_right(c, r.x + FEW_NAME + 18 * p, r.y + 1 + i, 16, INK_TEXT,
+            canvas_right(c, r.x + FEW_NAME - 1 + 18 * p, r.y + 1 + i, 16, INK_TEXT,
                          phrase("%s \u00B1 %s", number(l->mean[p]).text, number(l->sd[p]).text).text);
         }
     }
 }
 
 static void draw_gains(struct canvas *c, struct rect r, const struct few_view *v) {
-    canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_DIM,
+    canvas_fit(c, r.x, r.y, r.w, INK_DIM,
                phrase("tasks by gain at k = %d: %.120s", v->k, v->less).text);
-    canvas_fit(c, r.x + 1, r.y + 1, FEW_TASK, INK_DIM, "task");
+    canvas_fit(c, r.x, r.y + 1, FEW_TASK, INK_DIM, "task");
     for (int i = 0; i < v->lines; i++) {
         char mark[2] = { (char)('a' + i % 26), 0 };
-        canvas_right(c, r.x + FEW_TASK + 1 + 9 * i, r.y + 1, 8, INK_DIM, mark);
+        canvas_right(c, r.x + FEW_TASK + 9 * i, r.y + 1, 8, INK_DIM, mark);
     }
-    int at = r.x + FEW_TASK + 1 + 9 * v->lines;
+    int at = r.x + FEW_TASK + 9 * v->lines;
     canvas_right(c, at, r.y + 1, 9, INK_DIM, "majority");
     canvas_right(c, at + 10, r.y + 1, 9, INK_DIM, "gain");
     for (int g = 0; g < v->gains; g++) {
         const struct few_gain *x = &v->gain[g];
         int y = r.y + 2 + g;
-        canvas_fit(c, r.x + 1, y, FEW_TASK, INK_TEXT, x->task);
+        canvas_fit(c, r.x, y, FEW_TASK, INK_TEXT, x->task);
         for (int i = 0; i < v->lines; i++)
-            canvas_right(c, r.x + FEW_TASK + 1 + 9 * i, y, 8, INK_TEXT, number(x->value[i]).text);
+            canvas_right(c, r.x + FEW_TASK + 9 * i, y, 8, INK_TEXT, number(x->value[i]).text);
         canvas_right(c, at, y, 9, INK_DIM, number(x->majority).text);
         canvas_right(c, at + 10, y, 9, x->gain > 0 ? INK_GOOD : x->gain < 0 ? INK_BAD : INK_TEXT,
                      phrase(isfinite(x->gain) ? "%+.4f" : "-", x->gain).text);
@@ -96,6 +96,7 @@ void few_draw(struct canvas *c, struct rect r, const struct few_view *v, int h) 
     int chart = chart_rows(h);
     if (!v->lines) return;
     draw_scores(c, (struct rect){ r.x, r.y, r.w, chart }, v);
+    r = rect_in(r, PANE_EDGE, 0);
     draw_numbers(c, (struct rect){ r.x, r.y + chart, r.w, 1 + v->lines }, v);
     if (v->gains) draw_gains(c, (struct rect){ r.x, r.y + chart + 1 + v->lines, r.w, 2 + v->gains }, v);
 }
@@ -118,9 +119,10 @@ static void draw_loop(struct canvas *c, struct rect r, const struct episode_view
     };
     plot_errors(c, (struct rect){ r.x, r.y, r.w, chart }, line, 3, false, "step");
     free(x);
-    canvas_text(c, r.x + 1, r.y + chart, INK_DIM, "steps    q query   b support before   a support after");
+    r = rect_in(r, PANE_EDGE, 0);
+    canvas_text(c, r.x, r.y + chart, INK_DIM, "steps    q query   b support before   a support after");
     for (int i = 0; i <= n; i++) {
-        canvas_printf(c, r.x + 1, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i,
+        canvas_printf(c, r.x, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i,
                       number(v->query[i]).text, number(i < n ? v->before[i] : NAN).text,
                       number(i ? v->after[i - 1] : NAN).text);
     }
@@ -128,13 +130,14 @@ static void draw_loop(struct canvas *c, struct rect r, const struct episode_view
 
 static void draw_rates(struct canvas *c, struct rect r, const struct episode_view *v) {
     double most = 0;
-    canvas_text(c, r.x + 1, r.y, INK_DIM, "learned learning rates of the inner loop");
+    r = rect_in(r, PANE_EDGE, 0);
+    canvas_text(c, r.x, r.y, INK_DIM, "learned learning rates of the inner loop");
     for (int i = 0; i < v->rates; i++) most = v->rate[i] > most ? v->rate[i] : most;
     for (int i = 0; i < v->rates; i++) {
-        canvas_fit(c, r.x + 1, r.y + 1 + i, 14, INK_TEXT, v->rate_name[i]);
-        canvas_printf(c, r.x + 16, r.y + 1 + i, INK_TEXT, "%10.4g", v->rate[i]);
+        canvas_fit(c, r.x, r.y + 1 + i, 14, INK_TEXT, v->rate_name[i]);
+        canvas_printf(c, r.x + 15, r.y + 1 + i, INK_TEXT, "%10.4g", v->rate[i]);
         if (r.w > 44 && most > 0)
-            canvas_bar(c, r.x + 28, r.y + 1 + i, r.w > 84 ? 48 : r.w - 36, v->rate[i] / most);
+            canvas_bar(c, r.x + 27, r.y + 1 + i, r.w > 80 ? 48 : r.w - 32, v->rate[i] / most);
     }
 }
 

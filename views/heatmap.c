@@ -126,12 +126,13 @@ static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct 
     for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
         bool here = i == v->shown;
         zone_add(c, (struct zone){ .at = { r.x, r.y + 1 + i, r.w, 1 }, .part = i - v->shown });
-        canvas_cursor(c, r.x, r.y + 1 + i, here);
-        canvas_fit(c, r.x + 2, r.y + 1 + i, r.w - 2, here ? INK_TITLE : INK_TEXT, v->data.matrix[i].title);
+        canvas_cursor(c, r.x + 1, r.y + 1 + i, here);
+        canvas_fit(c, r.x + PANE_EDGE, r.y + 1 + i, r.w - PANE_EDGE, here ? INK_TITLE : INK_TEXT,
+                   v->data.matrix[i].title);
     }
     const struct heat_matrix *m = heatmap_matrix(v);
     int y = r.y + v->data.matrices + 2;
-    struct rect rest = rect_down(r, y - r.y);
+    struct rect rest = rect_in(r, PANE_EDGE, y - r.y);
     if (rest.h <= 0) return;
     canvas_push_clip(c, rest);
     if (m->beside) rest.y += canvas_wrap(c, rest, INK_TITLE, m->beside) + 1;
@@ -164,9 +165,9 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
     }
     heat_draw(c, r, &d, &v->look);
     if (!rect_empty(foot)) {
-        heat_legend(c, foot.x + 1, foot.y, foot.w - 2, &d);
-        if (foot.h > 1 && m->beside) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_TEXT, m->beside);
-        else if (foot.h > 1) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_DIM, m->what);
+        heat_legend(c, foot.x, foot.y, foot.w, &d);
+        if (foot.h > 1 && m->beside) canvas_fit(c, foot.x, foot.y + 1, foot.w, INK_TEXT, m->beside);
+        else if (foot.h > 1) canvas_fit(c, foot.x, foot.y + 1, foot.w, INK_DIM, m->what);
     }
     if (!rect_empty(p.at[PANE_ASIDE])) heatmap_list(v, c, p.at[PANE_ASIDE]);
 }
@@ -216,6 +217,11 @@ static const enum request heatmap_keys[] = {
     REQ_FIT,     REQ_TASKS,     REQ_UNSEEN,     REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
 };
 
+static enum pane_id heatmap_focus(const struct ui *ui) {
+    (void)ui;
+    return PANE_HEAT_TITLE;
+}
+
 const struct screen screen_heatmap = {
     .name = "heatmap",
     .about = "Heatmap shows similarity matrices of layers, classes, trained tensors and examples, and the "
@@ -229,6 +235,7 @@ const struct screen screen_heatmap = {
     .changed = heatmap_settle,
     .request = heatmap_request,
     .panes = layout_heatmap,
+    .focus = heatmap_focus,
     .draw = heatmap_draw,
     .readout = heatmap_readout,
     .hint = heatmap_hint,

@@ -36,17 +36,17 @@ static void entry(struct canvas *c, struct rect r, int y, const struct key_entry
     char name[16], screens[HELP_WHERE];
     press_name(k->key, name);
     help_where(k, screens);
-    int x = r.x + 2;
+    int x = r.x + PANE_EDGE;
     x += canvas_text(c, x, y, INK_KEY, name);
     for (int i = 0; i < 2; i++) {
         if (!k->alias[i] || k->alias[i] >= PRESS_F1) continue;
         press_name(k->alias[i], name);
-        if (x + 1 + (int)strlen(name) > r.x + 12) continue;
+        if (x + 1 + (int)strlen(name) > r.x + PANE_EDGE + 10) continue;
         x += 1 + canvas_text(c, x + 1, y, INK_DIM, name);
     }
     places = places && r.w >= 76;
-    int says = r.w - 14 - (places ? 24 : 0);
-    canvas_fit(c, r.x + 13, y, says, INK_TEXT, k->help);
+    int says = r.w - PANE_EDGE - 12 - (places ? 24 : 0);
+    canvas_fit(c, r.x + PANE_EDGE + 11, y, says, INK_TEXT, k->help);
     if (places) canvas_fit(c, r.x + r.w - 23, y, 22, INK_DIM, screens);
 }
 
@@ -58,10 +58,10 @@ const char method_about[] =
 
 /* Lines from `top` on are drawn into r; returns how many there are. */
 static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
-    struct sheet s = { c, r, top, .glyphs = ui->glyphs };
+    struct sheet s = { c, r, top, .glyphs = ui->glyphs, .apart = r.h >= SHEET_ROOM };
     bool search = *ui->help.search != 0;
     const char *intro = screen_at(ui->help.helped)->about;
-    if (!search && intro) sheet_text(&s, 1, INK_TEXT, intro);
+    if (!search && intro) sheet_text(&s, PANE_EDGE, INK_TEXT, intro);
     for (int g = 0; g < KEYS_GROUPS; g++) {
         bool title = false;
         for (int i = 0; i < keys_count(); i++) {

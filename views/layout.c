@@ -20,6 +20,7 @@ void layout_frame(int w, int h, struct layout_frame *out) {
     out->tabs = (struct rect){ 0, 0, top ? w : 0, top };
     out->hints = (struct rect){ 0, h - hints, hints ? w : 0, hints };
     out->readout = (struct rect){ 0, h - hints - 1, w, 1 };
+    if (h >= LAYOUT_TALL) top++; /* a blank row below the tabs */
     out->body = (struct rect){ 0, top, w, h - top - hints - 1 };
 }
 
@@ -48,6 +49,35 @@ static struct rect take_right(struct rect *rest, int columns) {
     return r;
 }
 
+/* Returns the rows between the panes of a body: titles are set apart where there is room. */
+static int between(struct rect body) { return body.h >= LAYOUT_ROOM ? 1 : 0; }
+
+/* Take a pane off the body and the blank rows or columns that set it apart. */
+static struct rect part_top(struct rect *rest, int rows, int blank) {
+    struct rect r = take_top(rest, rows);
+    if (rest->h > blank) take_top(rest, blank);
+    return r;
+}
+
+static struct rect part_bottom(struct rect *rest, int rows, int blank) {
+    struct rect r = take_bottom(rest, rows);
+    if (rest->h > blank) take_bottom(rest, blank);
+    return r;
+}
+
+static struct rect part_right(struct rect *rest, int columns) {
+    struct rect r = take_right(rest, columns);
+    r.x += 2;
+    r.w -= 2;
+    return r;
+}
+
+/* Returns the part of a pane in which its texts and tables are. */
+static struct rect inside(struct rect r) {
+    if (r.w <= PANE_EDGE + 1) return r;
+    return (struct rect){ r.x + PANE_EDGE, r.y, r.w - PANE_EDGE - 1, r.h };
+}
+
 void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need,
                     struct panes *out) {
     if (size == LAYOUT_PANE) {
@@ -56,19 +86,15 @@ void layout_compose(enum layout_size size, struct rect body, const struct layout
         if (body.h > 0) out->at[need->options ? PANE_FACTS : PANE_AXIS] = body;
         return;
     }
-    if (size == LAYOUT_WIDE) {
-        out->at[PANE_PRESETS] = take_right(&body, body.w >= 180 ? 46 : 34);
-        out->at[PANE_PRESETS].x += 2;
-        out->at[PANE_PRESETS].w -= 2;
-    }
+    if (size == LAYOUT_WIDE) out->at[PANE_PRESETS] = part_right(&body, body.w >= 180 ? 46 : 34);
     /* The facts and the table keep their rows; the block takes what is left, and gives way
      * where it is too low to be read. */
-    out->at[PANE_FACTS] = take_bottom(&body, least(need->facts, body.h));
-    int table = need->modules + 3, axis = need->axis + 1, block = 5;
-    if (table + axis + block > body.h) table = most(5, body.h - axis - block);
+    int blank = between(body), table = need->modules + 3, axis = need->axis + 1, block = 5;
+    out->at[PANE_FACTS] = part_bottom(&body, least(need->facts, body.h), blank);
+    if (table + axis + 2 * blank + block > body.h) table = most(5, body.h - axis - 2 * blank - block);
     if (table + axis > body.h) table = most(4, body.h - axis);
-    out->at[PANE_METHOD] = take_top(&body, table);
-    out->at[PANE_AXIS] = take_top(&body, axis);
+    out->at[PANE_METHOD] = part_top(&body, table, blank);
+    out->at[PANE_AXIS] = part_top(&body, axis, blank);
     if (body.h >= 4) out->at[PANE_BLOCK] = body;
     else out->at[PANE_AXIS].h += body.h;
     if (rect_empty(out->at[PANE_AXIS])) out->at[PANE_AXIS] = (struct rect){ 0, 0, 0, 0 };
@@ -81,31 +107,30 @@ void layout_train(enum layout_size size, struct rect body, const struct layout_n
         out->at[need->texts ? PANE_TEXTS : PANE_LOSS] = body;
         return;
     }
+    int blank = between(body);
     int jobs = least(most(need->jobs, 1), body.h >= 40 ? 12 : body.h >= 30 ? 6 : 3) + 1;
-    out->at[PANE_JOBS] = take_bottom(&body, jobs);
+    out->at[PANE_JOBS] = part_bottom(&body, jobs, blank);
     int tasks = least(need->tasks, body.h >= 30 ? 16 : body.h >= 20 ? 8 : 4);
-    if (tasks && body.h >= tasks + 7) out->at[PANE_TASKS] = take_bottom(&body, tasks + 1);
+    if (tasks && body.h >= tasks + blank + 7) out->at[PANE_TASKS] = part_bottom(&body, tasks + 1, blank);
     if (size == LAYOUT_WIDE) {
-        struct rect right = take_right(&body, body.w * 2 / 5);
-        right.x += 2;
-        right.w -= 2;
+        struct rect right = part_right(&body, body.w * 2 / 5);
         bool both = need->given && body.h >= 24; /* else the key chooses */
-        if (both) out->at[PANE_TEXTS] = take_bottom(&body, body.h * 2 / 5);
+        if (both) out->at[PANE_TEXTS] = part_bottom(&body, body.h * 2 / 5, blank);
         out->at[PANE_LOSS] = body;
         if (need->texts && !both) {
             out->at[PANE_TEXTS] = right;
             return;
         }
         if (right.h >= 18) {
-            int third = right.h / 3;
-            out->at[PANE_NORM] = take_bottom(&right, third);
-            out->at[PANE_RATE] = take_bottom(&right, third);
+            int third = (right.h - 2 * blank) / 3;
+            out->at[PANE_NORM] = part_bottom(&right, third, blank);
+            out->at[PANE_RATE] = part_bottom(&right, third, blank);
         }
         out->at[PANE_METRIC] = right;
         return;
     }
-    if (body.h >= 11 && need->texts) out->at[PANE_TEXTS] = take_bottom(&body, body.h * 3 / 5);
-    else if (body.h >= 11) out->at[PANE_METRIC] = take_bottom(&body, most(5, body.h * 2 / 5));
+    if (body.h >= 11 && need->texts) out->at[PANE_TEXTS] = part_bottom(&body, body.h * 3 / 5, blank);
+    else if (body.h >= 11) out->at[PANE_METRIC] = part_bottom(&body, most(5, body.h * 2 / 5), blank);
     else if (need->texts) {
         out->at[PANE_TEXTS] = body;
         return;
@@ -115,25 +140,19 @@ void layout_train(enum layout_size size, struct rect body, const struct layout_n
 
 void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     (void)need;
-    if (size == LAYOUT_WIDE) {
-        out->at[PANE_ASIDE] = take_right(&body, least(body.w / 3, 60));
-        out->at[PANE_ASIDE].x += 2;
-        out->at[PANE_ASIDE].w -= 2;
-    }
+    if (size == LAYOUT_WIDE) out->at[PANE_ASIDE] = part_right(&body, least(body.w / 3, 60));
     out->at[PANE_TABLE] = body;
 }
 
 static void take_aside(enum layout_size size, struct rect *body, struct panes *out) {
-    if (size != LAYOUT_WIDE) return;
-    out->at[PANE_ASIDE] = take_right(body, least(body->w / 4, 50));
-    out->at[PANE_ASIDE].x += 2;
-    out->at[PANE_ASIDE].w -= 2;
+    if (size == LAYOUT_WIDE) out->at[PANE_ASIDE] = part_right(body, least(body->w / 4, 50));
 }
 
 void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     take_aside(size, &body, out);
     if (body.h >= 6)
-        out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PANE ? 1 : size == LAYOUT_WIDE ? 2 : 3);
+        out->at[PANE_FOOT] =
+            inside(take_bottom(&body, size == LAYOUT_PANE ? 1 : size == LAYOUT_WIDE ? 2 : 3));
     if (need->panels > 1 && size != LAYOUT_PANE) {
         out->at[PANE_MAP_2] = take_right(&body, body.w / 2);
         out->at[PANE_MAP_2].x += 1;
@@ -148,37 +167,36 @@ void layout_compare(enum layout_size size, struct rect body, const struct layout
         out->at[PANE_GROUPS] = body;
         return;
     }
+    int blank = between(body);
     if (size == LAYOUT_WIDE && body.h >= 20) {
-        struct rect right = take_right(&body, body.w * 2 / 5);
-        right.x += 2;
-        right.w -= 2;
-        out->at[PANE_LOSS] = take_bottom(&right, right.h / 2);
+        struct rect right = part_right(&body, body.w * 2 / 5);
+        out->at[PANE_LOSS] = part_bottom(&right, right.h / 2, blank);
         out->at[PANE_METRIC] = right;
         int differs = least(need->differences + 1, body.h / 2);
-        out->at[PANE_GROUPS] = take_top(&body, most(body.h - differs, least(need->groups + 2, body.h - 2)));
+        int groups = most(body.h - blank - differs, least(need->groups + 2, body.h - 2));
+        out->at[PANE_GROUPS] = part_top(&body, groups, blank);
         if (body.h > 1) out->at[PANE_DIFFERS] = body;
         return;
     }
-    out->at[PANE_GROUPS] = take_top(&body, least(need->groups + 2, most(body.h / 3, 5)));
+    out->at[PANE_GROUPS] = part_top(&body, least(need->groups + 2, most(body.h / 3, 5)), blank);
     if (need->differences && body.h >= 8)
-        out->at[PANE_DIFFERS] = take_top(&body, least(need->differences + 1, most(3, body.h / 3)));
+        out->at[PANE_DIFFERS] = part_top(&body, least(need->differences + 1, most(3, body.h / 3)), blank);
     if (body.h >= 5) out->at[PANE_METRIC] = body;
     else out->at[PANE_GROUPS].h += body.h;
 }
 
 void layout_sweep(enum layout_size size, struct rect body, const struct layout_need *need,
                   struct panes *out) {
-    if (size != LAYOUT_PANE) out->at[PANE_SWEEP_HEAD] = take_top(&body, 2);
+    int blank = between(body);
+    if (size != LAYOUT_PANE) out->at[PANE_SWEEP_HEAD] = part_top(&body, 2, blank);
     if (size != LAYOUT_WIDE || body.h < 24) {
         out->at[PANE_SWEEP + need->part] = body;
         return;
     }
-    struct rect right = take_right(&body, body.w / 2);
-    right.x += 2;
-    right.w -= 2;
-    out->at[PANE_SWEEP + 3] = take_bottom(&body, body.h / 2);
+    struct rect right = part_right(&body, body.w / 2);
+    out->at[PANE_SWEEP + 3] = part_bottom(&body, body.h / 2, blank);
     out->at[PANE_SWEEP] = body;
-    out->at[PANE_SWEEP + 2] = take_bottom(&right, right.h / 2);
+    out->at[PANE_SWEEP + 2] = part_bottom(&right, right.h / 2, blank);
     out->at[PANE_SWEEP + 1] = right;
 }
 
@@ -186,9 +204,9 @@ void layout_heatmap(enum layout_size size, struct rect body, const struct layout
                     struct panes *out) {
     (void)need;
     take_aside(size, &body, out);
-    if (body.h >= 5) out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PAGE ? 2 : 1);
+    if (body.h >= 5) out->at[PANE_FOOT] = inside(take_bottom(&body, size == LAYOUT_PAGE ? 2 : 1));
     if (body.h >= 4) out->at[PANE_HEAT_TITLE] = take_top(&body, 1);
-    out->at[PANE_MATRIX] = body;
+    out->at[PANE_MATRIX] = inside(body);
 }
 
 void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body,

@@ -9,7 +9,9 @@
 
 enum layout_size { LAYOUT_LINE, LAYOUT_PANE, LAYOUT_PAGE, LAYOUT_WIDE };
 enum { LAYOUT_MIN_W = 20, LAYOUT_MIN_H = 5, LAYOUT_PAGE_W = 60, LAYOUT_PAGE_H = 16,
-       LAYOUT_WIDE_W = 120 };
+       LAYOUT_WIDE_W = 120,
+       LAYOUT_ROOM = 26, /* rows of a body whose panes have a blank row between them */
+       LAYOUT_TALL = 40 /* rows of a window with one below the tabs */ };
 
 /* A rectangle that is not shown is empty. */
 struct layout_frame {

@@ -44,8 +44,8 @@ static void draw_body(struct sheet *p, const struct learn_view *v, int step) {
         bool apart = i && !(one->verbatim && s->paragraph[i - 1].verbatim);
         char *text = lesson_fill(v->lesson, v->progress, step, one->text, one->verbatim);
         if (apart) p->rows++;
-        if (one->verbatim) sheet_line(p, 2, INK_ACCENT, text);
-        else sheet_text(p, 1, INK_TEXT, text);
+        if (one->verbatim) sheet_line(p, PANE_EDGE + 1, INK_ACCENT, text);
+        else sheet_text(p, PANE_EDGE, INK_TEXT, text);
         free(text);
     }
 }
@@ -85,9 +85,9 @@ static void draw_answered(struct sheet *p, const struct learn_view *v, int step)
     if (all > 1) phrase_add(&line, "   %d answers so far:", all);
     for (int i = 0; all > 1 && i < ask->choices; i++)
         phrase_add(&line, " %c %d", 'a' + i, r->given[i]);
-    sheet_text(p, 1, r->chosen == right ? INK_GOOD : INK_WARN, line.text);
+    sheet_text(p, PANE_EDGE, r->chosen == right ? INK_GOOD : INK_WARN, line.text);
     char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[right - 'a'].text, false);
-    sheet_text(p, 3, INK_ACCENT, text);
+    sheet_text(p, PANE_EDGE + 2, INK_ACCENT, text);
     free(text);
     p->rows++;
 }
@@ -97,11 +97,12 @@ static void learn_draw_run(struct sheet *p, const struct ui *ui, int step) {
     const struct learn_view *v = &ui->learn;
     const struct lesson_result *r = &v->progress->of[step];
     char *text = lesson_command(v->lesson, v->progress, step);
-    sheet_text(p, 1, INK_DIM, text);
+    sheet_text(p, PANE_EDGE, INK_DIM, text);
     free(text);
-    if (r->state == LESSON_OPEN) sheet_line(p, 1, INK_WARN, "press Enter to train");
-    if (r->state == LESSON_FAILED) sheet_text(p, 1, INK_BAD, r->why ? r->why : "failed");
-    if (r->state == LESSON_BUSY && !r->runs) sheet_line(p, 1, INK_ACCENT, "loading model and data \u2026");
+    if (r->state == LESSON_OPEN) sheet_line(p, PANE_EDGE, INK_WARN, "press Enter to train");
+    if (r->state == LESSON_FAILED) sheet_text(p, PANE_EDGE, INK_BAD, r->why ? r->why : "failed");
+    if (r->state == LESSON_BUSY && !r->runs)
+        sheet_line(p, PANE_EDGE, INK_ACCENT, "loading model and data \u2026");
     for (int i = 0; i < r->runs && r->state != LESSON_OPEN; i++) {
         struct phrase line;
         const struct job_row *job = NULL;
@@ -118,12 +119,12 @@ static void learn_draw_run(struct sheet *p, const struct ui *ui, int step) {
         } else
             line = phrase("%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026",
                      (long long)r->run[i]);
-        sheet_line(p, 1, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line.text);
+        sheet_line(p, PANE_EDGE, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line.text);
         if (p->c && job && r->state == LESSON_BUSY && job->steps > 0 && p->r.w > 66)
             canvas_bar(p->c, p->r.x + 50, sheet_y(p) - 1, p->r.w - 52,
                        (double)job->step / (double)job->steps);
     }
-    if (r->note && r->state == LESSON_DONE) sheet_text(p, 1, INK_WARN, r->note);
+    if (r->note && r->state == LESSON_DONE) sheet_text(p, PANE_EDGE, INK_WARN, r->note);
 }
 
 /* Draws a computed value; a failed check is not dimmed, even above the current step. */
@@ -134,14 +135,15 @@ static void draw_measured(struct sheet *p, const struct learn_view *v, int step)
     bool past = p->dim;
     if (r->state == LESSON_FAILED || !r->ok) p->dim = false;
     if (r->state == LESSON_FAILED) {
-        sheet_text(p, 1, INK_BAD, r->why ? r->why : "failed");
+        sheet_text(p, PANE_EDGE, INK_BAD, r->why ? r->why : "failed");
     } else if (r->state != LESSON_DONE) {
-        sheet_line(p, 1, INK_ACCENT, "computing \u2026");
+        sheet_line(p, PANE_EDGE, INK_ACCENT, "computing \u2026");
     } else if (s->kind == LESSON_CHECK) {
         lesson_check_text(r, text);
-        sheet_line(p, 1, r->ok ? INK_GOOD : INK_BAD, phrase("%s %s", r->ok ? "\u2713" : "\u2717", text).text);
+        sheet_line(p, PANE_EDGE, r->ok ? INK_GOOD : INK_BAD,
+                   phrase("%s %s", r->ok ? "\u2713" : "\u2717", text).text);
         if (!r->ok)
-            sheet_text(p, 1, INK_BAD, "The text of this lesson may not hold for this model and task.");
+            sheet_text(p, PANE_EDGE, INK_BAD, "The text of this lesson may not hold for this model and task.");
     }
     p->dim = past;
 }
@@ -219,7 +221,7 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
     bool wide = r.w >= 72;
     canvas_title(c, r, "Lessons", wide ? "reading  computing here           " : NULL);
     if (!v->rows) {
-        canvas_wrap(c, (struct rect){ r.x + 2, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
+        canvas_wrap(c, rect_in(r, PANE_EDGE, 1), INK_DIM,
                     *v->failed  ? v->failed
                     : v->listed ? "no lessons in assets/lessons"
                                 : "loading lessons \u2026");

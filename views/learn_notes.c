@@ -24,7 +24,7 @@ static void notes_question(struct sheet *p, const struct learn_view *v, int ask)
     if (all) buf_printf(&b, " %d %s so far:", all, all == 1 ? "answer" : "answers");
     for (int i = 0; all && i < s->choices; i++)
         buf_printf(&b, " %c %d", s->choice[i].letter, v->progress->of[ask].given[i]);
-    sheet_text(p, 1, INK_ACCENT, buf_text(&b));
+    sheet_text(p, PANE_EDGE, INK_ACCENT, buf_text(&b));
     buf_release(&b);
     p->rows++;
 }
@@ -35,10 +35,10 @@ static void notes_of(struct sheet *p, const struct learn_view *v, int step) {
     for (int i = 0; i < s->notes; i++) {
         char *text = lesson_fill(v->lesson, v->progress, step, s->note[i].text, false);
         if (i) p->rows++;
-        sheet_text(p, 1, INK_TEXT, text);
+        sheet_text(p, PANE_EDGE, INK_TEXT, text);
         free(text);
     }
-    if (!s->notes) sheet_text(p, 1, INK_DIM, "no notes for this step");
+    if (!s->notes) sheet_text(p, PANE_EDGE, INK_DIM, "no notes for this step");
 }
 
 int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
@@ -47,7 +47,7 @@ int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct lesson_step *s = learn_step(v);
     if (!s) {
         sheet_rule(&p, "Notes", NULL);
-        sheet_text(&p, 1, INK_DIM,
+        sheet_text(&p, PANE_EDGE, INK_DIM,
                    *v->failed  ? v->failed
                    : v->listed ? "no lesson was started with this database"
                                : "loading the lesson \u2026");
@@ -60,6 +60,6 @@ int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
     p.rows++;
     if (next >= 0) title = learn_step_title(&v->lesson->step[next]);
     sheet_rule(&p, "Next", NULL);
-    sheet_text(&p, 1, INK_DIM, next < 0 ? "end of the lesson" : *title.text ? title.text : "Text");
+    sheet_text(&p, PANE_EDGE, INK_DIM, next < 0 ? "end of the lesson" : *title.text ? title.text : "Text");
     return p.rows;
 }

@@ -46,15 +46,13 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     const struct map_view *v = &ui->map;
     const struct map_panel *p = &v->data.panel[panel];
     bool focus = v->part == panel;
-    canvas_title(c, r, NULL, NULL);
-    int used = canvas_fit(c, r.x, r.y, r.w - 2, focus ? INK_ACCENT : INK_TITLE, title_of(v, panel).text);
-    canvas_put(c, r.x + used, r.y, canvas_style(c, INK_DIM), ' ');
+    canvas_title(c, r, title_of(v, panel).text, NULL);
     struct buf b = BUF_INIT;
     numbers_of(p, v->colour == MAP_BY_TASK, r.w, &b);
-    canvas_fit(c, r.x, r.y + 1, r.w, INK_TEXT, buf_text(&b));
+    canvas_fit(c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE, INK_TEXT, buf_text(&b));
     buf_release(&b);
     if (!p->xy) {
-        canvas_fit(c, v->pane[panel].x + 1, v->pane[panel].y + 1, r.w - 2, INK_DIM,
+        canvas_fit(c, v->pane[panel].x + PANE_EDGE, v->pane[panel].y + 1, r.w - PANE_EDGE - 1, INK_DIM,
                    "computing the layout\u2026");
         return;
     }
@@ -99,7 +97,7 @@ static int legend_entry(const struct map_view *v, struct canvas *c, int x, int y
 
 static void draw_legend_line(const struct map_view *v, struct canvas *c, struct rect r) {
     int32_t *labels = map_labels(v, map_focus(v));
-    int x = r.x + 1, end = r.x + r.w - 1;
+    int x = r.x, end = r.x + r.w;
     x += canvas_text(c, x, r.y, INK_DIM, colour_name(v->colour)) + 2;
     int first = v->part >= v->data.panels && v->class > 3 ? v->class - 3 : 0;
     for (int k = first; k < map_classes(v) && x + 8 < end; k++)
@@ -175,7 +173,7 @@ static void put_neighbours(const struct map_view *v, int panel, int most, struct
 }
 
 static void map_draw_wrapped(struct canvas *c, struct rect *r, enum ink ink, const char *text, int most) {
-    struct rect at = { r->x, r->y, r->w, r->h < most ? r->h : most };
+    struct rect at = { r->x + PANE_EDGE, r->y, r->w - PANE_EDGE, r->h < most ? r->h : most };
     if (at.h <= 0) return;
     canvas_push_clip(c, at);
     int rows = canvas_wrap(c, at, ink, text);
@@ -221,7 +219,7 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
     if (rows < 1) return 0;
     canvas_title(c, r, "training steps", NULL);
     canvas_fit(
-        c, r.x + 1, r.y + 1, r.w - 2, INK_DIM,
+        c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE, INK_DIM,
         phrase("%7s %10s %6s %8.8s", "step", "silhouette", "purity", v->data.metric ? v->data.metric : "")
             .text);
     for (int i = first; i < first + rows; i++) {
@@ -230,7 +228,8 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
             phrase("%7lld %10.4f %6.4f ", (long long)k->step, by_task ? k->task_silhouette : k->silhouette,
                    map_draw_purity_of(k, by_task));
         phrase_add(&line, isfinite(k->metric) ? "%8.4f" : "        ", k->metric);
-        canvas_fit(c, r.x + 1, r.y + 2 + i - first, r.w - 2, i == p->at ? INK_CURSOR : INK_TEXT, line.text);
+        canvas_fit(c, r.x + PANE_EDGE, r.y + 2 + i - first, r.w - PANE_EDGE,
+                   i == p->at ? INK_CURSOR : INK_TEXT, line.text);
     }
     return rows + 3;
 }
@@ -241,7 +240,7 @@ static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r
     int first = v->class >= rows ? v->class - rows + 1 : 0;
     canvas_title(c, r, "classes", colour_name(v->colour));
     for (int k = first; k < classes && k - first < rows; k++, y++)
-        legend_entry(v, c, r.x + 1, y, r.w - 2, k, count_of(labels, v->data.n, k));
+        legend_entry(v, c, r.x + PANE_EDGE, y, r.w - PANE_EDGE, k, count_of(labels, v->data.n, k));
     free(labels);
     y++;
     if (v->data.training) y += aside_moments(v, c, (struct rect){ r.x, y, r.w, (r.y + r.h - y) / 2 });
@@ -255,9 +254,9 @@ static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r,
         r.y++;
     }
     settings(v, &b);
-    canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_TEXT, buf_text(&b));
-    bool all = canvas_width(c, caution) <= r.w - 2;
-    if (r.h >= 2) canvas_fit(c, r.x + 1, r.y + 1, r.w - 2, INK_DIM, all ? caution : short_caution);
+    canvas_fit(c, r.x, r.y, r.w, INK_TEXT, buf_text(&b));
+    bool all = canvas_width(c, caution) <= r.w;
+    if (r.h >= 2) canvas_fit(c, r.x, r.y + 1, r.w, INK_DIM, all ? caution : short_caution);
     buf_release(&b);
 }
 
@@ -354,6 +353,12 @@ static void map_draw_rendered(const struct ui *ui, struct buf *out) {
     if (ui->map.data.training) buf_puts(out, " --steps");
 }
 
+static enum pane_id map_draw_focus(const struct ui *ui) {
+    const struct map_view *v = &ui->map;
+    if (v->part >= v->data.panels) return PANE_ASIDE;
+    return v->part && !v->alone ? PANE_MAP_2 : PANE_MAP;
+}
+
 const struct screen screen_map = {
     .name = "map",
     .about = "Map shows examples as points by their vectors, for the pretrained model and the run under the "
@@ -368,6 +373,7 @@ const struct screen screen_map = {
     .request = map_request,
     .panes = layout_map,
     .need = map_draw_need,
+    .focus = map_draw_focus,
     .draw = draw_map_screen,
     .readout = map_draw_readout,
     .hint = map_draw_hint,

@@ -26,8 +26,8 @@ static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_title(c, r, title, v->command ? how : NULL);
     canvas_push_clip(c, rect_down(r, 1));
     for (int i = v->top; i < v->lines && i - v->top < r.h - 1; i++)
-        canvas_text(c, r.x + 1 - v->left, r.y + 1 + i - v->top, page_fits(v, i) ? INK_ACCENT : INK_TEXT,
-                    v->line[i]);
+        canvas_text(c, r.x + PANE_EDGE - v->left, r.y + 1 + i - v->top,
+                    page_fits(v, i) ? INK_ACCENT : INK_TEXT, v->line[i]);
     if (!v->lines)
         canvas_text(c, r.x + 3, r.y + 2, INK_DIM,
                     !v->command ? "commands such as :doctor print here"

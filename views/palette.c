@@ -54,12 +54,8 @@ void palette_draw(const struct palette *p, struct canvas *c, struct rect area) {
     }
     if (widest > area.w / 2) widest = area.w / 2;
     if (p->all > rows) snprintf(many, sizeof many, "%d of %d", p->cursor + 1, p->all);
-    canvas_title(c, box, NULL, *many ? many : NULL);
-    if (*p->does) {
-        int used = canvas_fit(c, box.x, box.y, box.w - 4 - canvas_width(c, many),
-                              p->refused ? INK_WARN : INK_TITLE, p->does);
-        canvas_text(c, box.x + used, box.y, INK_DIM, " ");
-    }
+    canvas_title(c, box, p->does, *many ? many : NULL);
+    if (p->refused) canvas_paint(c, box.x + PANE_EDGE, box.y, canvas_width(c, p->does), INK_WARN);
     for (int i = top; i < top + rows; i++) {
         const struct palette_row *row = &p->row[i];
         int y = box.y + 1 + i - top;

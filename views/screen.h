@@ -51,6 +51,8 @@ struct screen {
     layout_panes_of panes;      /* may be NULL: one pane, PANE_TEXT */
     void (*need)(const struct ui *ui, const struct layout_frame *f,
                  struct layout_need *need); /* may be NULL */
+    /* Returns the pane that the keys act on, whose title is highlighted; may be NULL: none. */
+    enum pane_id (*focus)(const struct ui *ui);
     void (*line)(const struct ui *ui, struct canvas *c, struct rect area); /* line 1; may be NULL: the tabs */
     void (*draw)(const struct ui *ui, struct canvas *c, struct rect area);
     void (*readout)(const struct ui *ui,

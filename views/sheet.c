@@ -3,6 +3,7 @@
 int sheet_y(const struct sheet *s) { return s->r.y + s->rows - s->top; }
 
 void sheet_rule(struct sheet *s, const char *title, const char *right) {
+    if (s->apart && s->rows) s->rows++;
     if (s->c) canvas_rule(s->c, s->r.x, sheet_y(s), s->r.w, title, right);
     s->rows++;
 }

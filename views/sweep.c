@@ -427,6 +427,10 @@ static void rendered(const struct ui *ui, struct buf *out) {
     if (ui->sweep.open) buf_printf(out, " --sweep %lld", (long long)ui->sweep.open);
 }
 
+static enum pane_id sweep_focus(const struct ui *ui) {
+    return PANE_SWEEP + ui->sweep.part;
+}
+
 const struct screen screen_sweep = {
     .name = "sweep",
     .about = "Sweep lists the sweeps and shows one of them: a grid of two axes (< and > choose them, n steps "
@@ -446,6 +450,7 @@ const struct screen screen_sweep = {
     .refresh = refresh,
     .panes = layout_sweep,
     .need = sweep_need,
+    .focus = sweep_focus,
     .draw = sweep_draw,
     .readout = sweep_readout,
     .hint = hint,

@@ -220,7 +220,7 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
                  p->rungs ? "cells as lines over the axes and the rungs" : "cells as lines over the axes",
                  p->mixed ? "different metrics: not drawn" : p->metric);
     int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
-    struct plot_frame f = { .inside = { r.x + 2, r.y + 2, r.w - label - 4, r.h - 3 },
+    struct plot_frame f = { .inside = { r.x + PANE_EDGE, r.y + 2, r.w - label - PANE_EDGE - 2, r.h - 3 },
                             .from = 0,
                             .to = n > 1 ? n - 1 : 1,
                             .y = { 0, 1, 1, false, true } };

@@ -33,12 +33,12 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
         const struct sweep_item *s = &v->item[v->top + i];
-        struct table t = { c, column, r.x + 2, r.y + 1 + i };
+        struct table t = { c, column, r.x + PANE_EDGE, r.y + 1 + i };
         enum ink ink = ui_row(c, r, t.y, v->top + i - v->cursor) ? INK_TITLE : INK_TEXT;
         table_cell(&t, ink, "%lld", (long long)s->id);
         table_cell(&t, INK_DIM, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
         table_cell(&t, INK_ACCENT, "%s", s->live ? "\u25B6" : "");
-        canvas_fit(c, t.x, t.y, r.w - 21, ink, sweep_options(s->text));
+        canvas_fit(c, t.x, t.y, r.w - 22, ink, sweep_options(s->text));
     }
 }
 
@@ -58,10 +58,11 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
     int used = 0;
     if (p->wanted > 0) {
         used = r.w / 4 > 30 ? 30 : r.w / 4;
-        canvas_bar(c, r.x + 1, r.y + 1, used, (double)p->over / p->wanted);
+        canvas_bar(c, r.x + PANE_EDGE, r.y + 1, used, (double)p->over / p->wanted);
         used += 2;
     }
-    canvas_fit(c, r.x + 1 + used, r.y + 1, r.w - used - 2, INK_DIM, sweep_options(p->text));
+    canvas_fit(c, r.x + PANE_EDGE + used, r.y + 1, r.w - used - PANE_EDGE - 1, INK_DIM,
+               sweep_options(p->text));
 }
 
 static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect r) {
@@ -76,7 +77,7 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
                  phrase("%s%s%s", p->metric ? p->metric : "no value yet",
                         p->points ? " \u00D7100, mean" : ", mean", g.slices > 1 ? " \u00B7 n others" : "")
                      .text);
-    struct rect in = { r.x + 1, r.y + 1, r.w - 2, r.h - 2 };
+    struct rect in = { r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE - 1, r.h - 2 };
     if (g.data.rows && g.data.columns && in.h > 0) {
         struct heat_look look = v->look;
         look.part = PART_GRID - (int)v->part;
@@ -86,7 +87,7 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
     double lo, hi;
     int undefined;
     if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined))
-        heat_legend(c, r.x + 1, r.y + r.h - 1, r.w - 2, &g.data);
+        heat_legend(c, r.x + PANE_EDGE, r.y + r.h - 1, r.w - PANE_EDGE - 1, &g.data);
     sweep_grid_release(&g);
 }
 

@@ -14,6 +14,9 @@ static const struct style looks[INK_COUNT][3] = {
     [INK_TAB] = { { 33, -1, ATTR_BOLD | ATTR_UNDERLINE },
                  { 6, -1, ATTR_BOLD | ATTR_UNDERLINE },
                  { -1, -1, ATTR_BOLD | ATTR_UNDERLINE } },
+    [INK_FOCUS] = { { 33, -1, ATTR_BOLD | ATTR_REVERSE },
+                   { 6, -1, ATTR_BOLD | ATTR_REVERSE },
+                   { -1, -1, ATTR_BOLD | ATTR_REVERSE } },
     [INK_KEY] = { { 33, -1, ATTR_BOLD }, { 6, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
     [INK_GOOD] = { { 36, -1, 0 }, { 2, -1, 0 }, { -1, -1, 0 } },
     [INK_WARN] = { { 172, -1, 0 }, { 3, -1, 0 }, { -1, -1, ATTR_UNDERLINE } },
@@ -32,11 +35,11 @@ static const struct style looks[INK_COUNT][3] = {
 static const struct {
     int16_t dark, light, light_8;
 } theme_grounds[INK_COUNT] = {
-    [INK_DIM] = { 248, 241, 0 },      [INK_ACCENT] = { 75, 25, 4 },    [INK_TAB] = { 75, 25, 4 },
-    [INK_KEY] = { 75, 25, 4 },        [INK_GOOD] = { 79, 29, 0 },      [INK_WARN] = { 215, 130, 5 },
-    [INK_BAD] = { 209, 124, 0 },      [INK_CURVE] = { 75, 25, 4 },     [INK_RAW] = { 250, 245, 0 },
-    [INK_METRIC] = { 215, 130, 5 },   [INK_BASELINE] = { 248, 241, 0 }, [INK_MODULE_1] = { 75, 25, 4 },
-    [INK_MODULE_2] = { 215, 130, 5 }, [INK_MODULE_3] = { 176, 125, 1 },
+    [INK_DIM] = { 248, 241, 0 },    [INK_ACCENT] = { 75, 25, 4 },     [INK_TAB] = { 75, 25, 4 },
+    [INK_FOCUS] = { 75, 25, 4 },    [INK_KEY] = { 75, 25, 4 },        [INK_GOOD] = { 79, 29, 0 },
+    [INK_WARN] = { 215, 130, 5 },   [INK_BAD] = { 209, 124, 0 },      [INK_CURVE] = { 75, 25, 4 },
+    [INK_RAW] = { 250, 245, 0 },    [INK_METRIC] = { 215, 130, 5 },   [INK_BASELINE] = { 248, 241, 0 },
+    [INK_MODULE_1] = { 75, 25, 4 }, [INK_MODULE_2] = { 215, 130, 5 }, [INK_MODULE_3] = { 176, 125, 1 },
 };
 
 struct style theme_style(enum ink ink, enum theme theme, enum colours colours) {

@@ -101,7 +101,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
         return;
     }
     if (job && job->id == s->run && job->state == RUN_FAILED && job->reason && r.h > 8) {
-        struct rect why = { r.x + 1, r.y + 1, r.w - 2, 4 }; /* whole, above the curve */
+        struct rect why = { r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE - 1, 4 }; /* whole, above the curve */
         int rows = canvas_wrap(c, why, INK_BAD, job->reason);
         chart.y += rows;
         chart.h -= rows;
@@ -408,6 +408,11 @@ static const enum request train_draw_keys[] = {
     REQ_MARK_ALL,  REQ_NONE
 };
 
+static enum pane_id train_draw_focus(const struct ui *ui) {
+    (void)ui;
+    return PANE_LOSS;
+}
+
 const struct screen screen_train = {
     .name = "train",
     .about =
@@ -427,6 +432,7 @@ const struct screen screen_train = {
     .run = train_draw_run,
     .panes = layout_train,
     .need = train_draw_need,
+    .focus = train_draw_focus,
     .draw = draw_train_screen,
     .readout = train_draw_readout,
     .hint = train_draw_hint,

@@ -75,6 +75,23 @@ static uint32_t key_to(enum request r) {
     return 0;
 }
 
+/* Draws the jobs and the database at the right end of line 1, in the longest form that fits. */
+static void draw_status(const struct ui *ui, struct canvas *c, struct rect r) {
+    static const char apart[] = "   ";
+    for (int form = 0; form < 4; form++) {
+        struct phrase t = { "" };
+        if (ui->running) phrase_add(&t, form ? "\u25B6 %d" : "\u25B6 %d running", ui->running);
+        if (ui->queued && *t.text) phrase_add(&t, "%s", apart + (form > 0));
+        if (ui->queued) phrase_add(&t, form ? "\u2026 %d" : "\u2026 %d queued", ui->queued);
+        if (ui->database && form < 3)
+            phrase_add(&t, form < 2 ? "%s%.60s \u00B7 %d" : "%s%.60s", *t.text ? apart + (form > 0) : "",
+                       ui->database, ui->total_runs);
+        if (canvas_width(c, t.text) > r.w) continue;
+        canvas_right(c, r.x, r.y, r.w, ui->running ? INK_TEXT : INK_DIM, t.text);
+        return;
+    }
+}
+
 static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     int x = r.x + 1, gap = r.w >= 100 ? 2 : 1;
     const struct screen *here = screen_at(ui->screen);
@@ -86,16 +103,7 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
         zone_add(c, (struct zone){ .at = { x, r.y, w, 1 }, .key = key_to(s->to) });
         x += w + gap;
     }
-    char text[200] = "";
-    bool wide = r.w >= 100; /* the signs alone tell it where there is no room */
-    size_t n = 0;
-    if (ui->running)
-        n = text_more(text, sizeof text, n, wide ? "\u25B6 %d running   " : "\u25B6 %d  ", ui->running);
-    if (ui->queued)
-        n = text_more(text, sizeof text, n, wide ? "\u2026 %d queued   " : "\u2026 %d  ", ui->queued);
-    if (ui->database)
-        text_more(text, sizeof text, n, "%.60s \u00B7 %d", ui->database, ui->total_runs);
-    if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
+    draw_status(ui, c, (struct rect){ x, r.y, r.x + r.w - 1 - x, 1 });
 }
 
 /* "Space", or both keys of a pair: "h/l". */
@@ -262,6 +270,8 @@ void ui_draw(const struct ui *ui, struct canvas *c) {
     }
     const struct screen *s = screen_at(ui->screen);
     if (!rect_empty(f.tabs)) (s->line ? s->line : draw_tabs)(ui, c, f.tabs);
+    if (ui->picker.open) c->focus = f.body;
+    else if (s->focus) c->focus = ui_panes(ui, ui->screen).at[s->focus(ui)];
     canvas_push_clip(c, f.body);
     if (ui->picker.open) picker_draw(&ui->picker, c, f.body);
     else s->draw(ui, c, f.body);

@@ -88,7 +88,7 @@ static void ascii_alone(void **state) {
     canvas_text(&c, 0, 1, INK_TEXT, "好|é|\u28FF|");
     canvas_rule(&c, 0, 2, 20, "title", NULL);
     canvas_bar(&c, 0, 3, 10, 0.5);
-    expect(&c, "dh <- (1-lambda) h\n??|?|?|\ntitle --------------\n#####.....\n");
+    expect(&c, "dh <- (1-lambda) h\n??|?|?|\n-- title -----------\n#####.....\n");
     for (int i = 0; i < c.w * c.h; i++) assert_true(c.cell[i].cp < 0x80);
     canvas_release(&c);
 }

@@ -26,7 +26,7 @@ static void a_choice_is_taken_and_undone(void **state) {
     scene_press(&ui, 'l'); /* position */
     scene_press(&ui, 'k'); /* ffn out → ffn act */
     assert_int_equal(ui.compose.config.method.module[0].write, TAP_F_ACT);
-    assert_true(scene_shows(&ui, "Method ──"));
+    assert_true(scene_shows(&ui, "━━ Method ━━"));
     scene_press(&ui, 'k');
     scene_press(&ui, 'u'); /* the walk is one step */
     assert_string_equal(ui.compose.facts.canonical, before);

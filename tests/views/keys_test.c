@@ -556,9 +556,9 @@ static void what_is_drawn_is_clicked(void **state) {
     assert_int_equal(ui.compare.key, 1);
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, ','); /* a list */
-    point(&ui, MOUSE_CLICK, 5, 4);
+    point(&ui, MOUSE_CLICK, 5, 5);
     assert_int_equal(ui.picker.cursor, 2);
-    point(&ui, MOUSE_CLICK, 5, 4);
+    point(&ui, MOUSE_CLICK, 5, 5);
     assert_false(ui.picker.open);
     scene_press(&ui, PRESS_ESC);
     ui_show(&ui, SCREEN_RUNS);

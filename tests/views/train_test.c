@@ -113,7 +113,7 @@ static void curves_run_over_what_steps_took(void **state) {
 /* From 120 columns on four charts stand side by side; below, one large one, and the metric's. */
 static void the_grid_begins_at_120_columns(void **state) {
     (void)state;
-    static const char *const title[] = {"loss \u2500", "accuracy \u2500", "learning rate \u2500", "gradient norm \u2500"};
+    static const char *const title[] = {"loss \u2501", "accuracy \u2500", "learning rate \u2500", "gradient norm \u2500"};
     struct ui ui;
     open(&ui);
     for (int w = 119; w <= 121; w++) {
@@ -367,12 +367,12 @@ static void parts_of_the_loss_are_chosen(void **state) {
     assert_true(scene_shows(&ui, "the loss has one component") && !scene_shows(&ui, "o next component"));
     scene_terms(&ui);
     scene_press(&ui, 'o');
-    assert_true(ui.train.shown_term == 1 && scene_shows(&ui, "loss.task \u2500") && scene_shows(&ui, "o next component"));
+    assert_true(ui.train.shown_term == 1 && scene_shows(&ui, "loss.task \u2501") && scene_shows(&ui, "o next component"));
     scene_press(&ui, 'h');
     assert_true(scene_shows(&ui, "loss.task 0."));
     scene_press(&ui, 'o');
     scene_press(&ui, 'o');
-    assert_true(scene_shows(&ui, "loss.prototype \u2500") && ui.train.look.y.lo < 0);
+    assert_true(scene_shows(&ui, "loss.prototype \u2501") && ui.train.look.y.lo < 0);
     scene_press(&ui, 'o');
     assert_true(scene_shows(&ui, "loss components  1 task  2 instance  3 prototype") && scene_shows(&ui, "o total loss"));
     assert_true(scene_shows(&ui, "   2 instance 0.") && scene_shows(&ui, "   3 prototype -0."));
