@@ -30,8 +30,8 @@ static void fill_module(struct store_module *row, const struct method *method, i
         if (!p->tensor[k].frozen) trained += (int64_t)p->tensor[k].count;
         if (p->tensor[k].stored) kept += (int64_t)p->tensor[k].count;
     }
-    for (int k = 0; k < p->made; k++)
-        if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
+    for (int k = 0; k < p->generated; k++)
+        if (p->generated_tensor[k].module == i) kept += (int64_t)p->generated_tensor[k].count;
     key_layers_text(m, layers);
     *row = (struct store_module){
         .text = *text, .fn = fn_name(m->fn),

@@ -36,8 +36,8 @@ static int has_prototypes(const struct probe *p, struct err *e) {
 static int has_own_weights(const struct probe *p, struct err *e) {
     const struct plan *plan = plan_of(p);
     if (plan->by_row) return 0;
-    for (int i = 0; i < plan->made; i++)
-        if (plan->made_tensor[i].blocks > 1) return 0;
+    for (int i = 0; i < plan->generated; i++)
+        if (plan->generated_tensor[i].blocks > 1) return 0;
     for (int i = 0; i < plan->tensors; i++)
         if (plan->tensor[i].kind == PLAN_OWN && plan->tensor[i].blocks > 1) return 0;
     return err_set(e, ERR_USAGE, "%s has no task-specific weights",
@@ -295,11 +295,12 @@ static int mean_made(const struct probe *p, struct crew *crew, real **out, struc
 static int list_own(const struct probe *p, const real *rows, struct task_block **out) {
     const struct plan *plan = plan_of(p);
     const real *params = predictor_params(p->opened.predictor), *made = predictor_made(p->opened.predictor);
-    struct task_block *list = xcalloc((size_t)(plan->tensors + plan->made + plan->by_row) + 1, sizeof *list);
+    struct task_block *list = xcalloc((size_t)(plan->tensors + plan->generated + plan->by_row) + 1,
+                                      sizeof *list);
     size_t apart = made_for_a_row(plan), at = 0;
     int n = 0;
-    for (int i = 0; i < plan->made; i++) {
-        const struct plan_made *t = &plan->made_tensor[i];
+    for (int i = 0; i < plan->generated; i++) {
+        const struct plan_generated *t = &plan->generated_tensor[i];
         if (t->blocks == plan->tasks)
             list[n++] = own_block(t->stack, t->layer, made + t->offset, t->count / (size_t)t->blocks);
     }

@@ -20,14 +20,14 @@ struct made_sums {
     double *sum; /* of each pass */
 };
 
-static void add_made(const struct row_passes *all, const struct row_pass *x) {
+static void add_generated(const struct row_passes *all, const struct row_pass *x) {
     const struct made_sums *s = all->self;
     const struct plan *p = predictor_plan(all->p);
     double *to = s->sum + (size_t)x->unit * s->values;
     memset(to, 0, s->values * sizeof *to);
     for (int i = 0; i < p->by_row; to += p->row_tensor[i++].count)
         for (int row = 0; row < x->rows; row++) {
-            const real *v = attach_made_for_row(x->attach, i, row);
+            const real *v = attach_generated_for_example(x->attach, i, row);
             for (size_t k = 0; k < p->row_tensor[i].count; k++) to[k] += (double)v[k];
         }
 }
@@ -46,7 +46,7 @@ int made_for_rows(const struct model *m, const struct predictor *p, const struct
                                   .d = d,
                                   .first = first,
                                   .end = end < d->examples ? end : d->examples,
-                                  .after = add_made,
+                                  .after = add_generated,
                                   .self = &s };
         row_passes_run(&all, crew);
         for (int u = 0; u < row_passes_units(&all); u++)

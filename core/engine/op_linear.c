@@ -40,7 +40,7 @@ node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, cons
     return record_run(t, OP_linear, n, s.out, 3, (node[]){ x, w, b }, &s, sizeof s);
 }
 
-node op_linear_made(struct tape *t, node x, node w, node b, int cols) {
+node op_linear_generated(struct tape *t, node x, node w, node b, int cols) {
     int n = tape_rows_of(t, x);
     struct linear s = { ACT_NONE, groups_keep(t, NULL, n), 0, NULL };
     s.out = linear_cols(t, x, w, b, &s.groups);

@@ -29,7 +29,7 @@ node op_linear_add_groups(struct tape *t, node base, node x, node w, node b, dou
                           const struct row_groups *g);
 /* op_linear whose result is used as weights: each row of x Wᵀ + b is a matrix with this many columns, and the
  * n matrices are stacked, like the operands of groups. */
-node op_linear_made(struct tape *t, node x, node w, node b, int cols);
+node op_linear_generated(struct tape *t, node x, node w, node b, int cols);
 /* y = x W: x n×k, w k×m. */
 node op_matmul(struct tape *t, node x, node w);
 /* Per-head linear: x n×(H·a), w (H·b)×a, block h of w maps columns h·a… of x to columns

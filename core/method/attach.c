@@ -26,8 +26,8 @@ int *attach_slots(const struct attach *a, int module, size_t place) {
     return &a->slot[((size_t)module * a->places + place) * SLOT_COUNT];
 }
 
-int *attach_made_slots(const struct attach *a, int module, size_t place) {
-    return &a->made_at[((size_t)module * a->places + place) * SLOT_COUNT];
+int *attach_generated_slots(const struct attach *a, int module, size_t place) {
+    return &a->generated_at[((size_t)module * a->places + place) * SLOT_COUNT];
 }
 
 uint64_t *attach_drop(const struct attach *a, int module, const struct site *s) {
@@ -89,7 +89,7 @@ const int *attach_row_tasks(struct attach *a, const struct batch *b) {
 
 node attach_weight(const struct attach *a, int tensor) {
     int i = a->of_model[tensor];
-    return i < 0 ? NODE_NONE : i < a->p->tensors ? a->leaf[i] : a->made[i - a->p->tensors];
+    return i < 0 ? NODE_NONE : i < a->p->tensors ? a->leaf[i] : a->generated[i - a->p->tensors];
 }
 
 /* ---- life ---- */
@@ -106,7 +106,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->places = (size_t)STACK_ALL * SITE_ALL * ((size_t)a->layers + 1);
     size_t places = modules * a->places;
     a->slot = xcalloc(places + 1, SLOT_COUNT * sizeof *a->slot);
-    a->made_at = xcalloc(places + 1, SLOT_COUNT * sizeof *a->made_at);
+    a->generated_at = xcalloc(places + 1, SLOT_COUNT * sizeof *a->generated_at);
     a->wanted = xcalloc(a->places, sizeof *a->wanted);
     a->drop = xcalloc(places + 1, 2 * sizeof *a->drop);
     a->room = xcalloc(places + 1, sizeof *a->room);
@@ -114,25 +114,25 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->of_model = xcalloc((size_t)m->tensors, sizeof *a->of_model);
     a->pooled = xcalloc((size_t)p->tasks, sizeof *a->pooled);
     a->leaf = xcalloc((size_t)p->tensors, sizeof *a->leaf);
-    a->made = xcalloc((size_t)p->made + 1, sizeof *a->made);
+    a->generated = xcalloc((size_t)p->generated + 1, sizeof *a->generated);
     memset(a->slot, 0xff, (places + 1) * SLOT_COUNT * sizeof *a->slot);
     memset(a->of_model, 0xff, (size_t)m->tensors * sizeof *a->of_model);
-    memset(a->made_at, 0xff, (places + 1) * SLOT_COUNT * sizeof *a->made_at);
+    memset(a->generated_at, 0xff, (places + 1) * SLOT_COUNT * sizeof *a->generated_at);
     for (int i = 0; i < p->method.count; i++) index_module(a, i);
     /* A head's pooler stands in for the model's only where there is one. */
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].tensor >= 0 && p->tensor[i].kind != PLAN_OWN &&
             (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
             a->of_model[p->tensor[i].tensor] = i;
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *x = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *x = &p->generated_tensor[i];
         if (x->tensor >= 0) a->of_model[x->tensor] = p->tensors + i;
-        else attach_made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
+        else attach_generated_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
     }
     for (int i = 0; i < p->by_row; i++) {
-        const struct plan_made *x = &p->row_tensor[i];
-        attach_made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made +
-                                                                                                    i;
+        const struct plan_generated *x = &p->row_tensor[i];
+        attach_generated_slots(a, x->module,
+                               place_of(a, x->stack, x->site, x->layer))[x->slot] = p->generated + i;
     }
     return a;
 }
@@ -142,13 +142,13 @@ void attach_free(struct attach *a) {
     for (size_t i = 0; i < (size_t)a->p->method.count * a->places; i++) free(a->room[i].value);
     free(a->room);
     free(a->slot);
-    free(a->made_at);
+    free(a->generated_at);
     free(a->wanted);
     free(a->drop);
     free(a->prefix);
     free(a->of_model);
     free(a->leaf);
-    free(a->made);
+    free(a->generated);
     free(a->start);
     free(a->pooled);
     free(a->row_task);
@@ -183,7 +183,7 @@ static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {
 
 /* Leaves are made at once, before the forward pass: what the pass recycles lies above. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
-                                 const real *made, real *grads) {
+                                 const real *generated, real *grads) {
     const struct plan *p = a->p;
     a->tape = t;
     a->vector = NODE_NONE;
@@ -196,11 +196,12 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
         bool moves = gets_gradient(p, x) && (!a->inner || x->inner);
         a->leaf[i] = plan_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, moves ? grads : NULL);
     }
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *x = &p->made_tensor[i];
-        a->made[i] = grads && !p->made_frozen
-                         ? tape_trained(t, x->rows, x->cols, made + x->offset, grads + p->trained + x->offset)
-                         : tape_frozen(t, x->rows, x->cols, made + x->offset);
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *x = &p->generated_tensor[i];
+        a->generated[i] = grads && !p->generated_frozen
+                              ? tape_trained(t, x->rows, x->cols, generated + x->offset,
+                                             grads + p->trained + x->offset)
+                              : tape_frozen(t, x->rows, x->cols, generated + x->offset);
     }
     return &a->hooks;
 }
@@ -210,42 +211,42 @@ void attach_end(struct attach *a, real *grads) {
         const struct plan_tensor *t = &a->p->tensor[i];
         if (!gets_gradient(a->p, t)) memset(grads + t->offset, 0, t->count * sizeof *grads);
     }
-    if (a->p->made_frozen) memset(grads + a->p->trained, 0, a->p->made_size * sizeof *grads);
+    if (a->p->generated_frozen) memset(grads + a->p->trained, 0, a->p->generated_size * sizeof *grads);
     a->tape = NULL;
 }
 
 /* ---- prologue ---- */
 
 /* Made tensor `first` and those that are made with it; returns the first one that is not among them. */
-static int attach_make(struct making *x, int first) {
+static int attach_make(struct prologue *x, int first) {
     x->first = first;
-    x->of = &x->p->made_tensor[first];
+    x->of = &x->p->generated_tensor[first];
     if (x->of->tensor < 0) return source_row(x->p->method.module[x->of->module].source)->make(x);
-    x->made[first] = masked_make(x);
+    x->generated[first] = masked_make(x);
     return first + 1;
 }
 
 void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params,
-                     real *grads, node *made) {
-    struct making x = { p, m, t, params, grads, made, 0, NULL };
-    for (int i = 0; i < p->made; i++) made[i] = NODE_NONE;
-    for (int i = 0; i < p->made;) i = attach_make(&x, i);
+                     real *grads, node *generated) {
+    struct prologue x = { p, m, t, params, grads, generated, 0, NULL };
+    for (int i = 0; i < p->generated; i++) generated[i] = NODE_NONE;
+    for (int i = 0; i < p->generated;) i = attach_make(&x, i);
 }
 
-void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made) {
+void attach_regenerate(const struct plan *p, const struct model *m, const real *params, real *generated) {
     bool some = false;
-    for (int i = 0; i < p->made; i++) some |= !p->made_tensor[i].stored;
+    for (int i = 0; i < p->generated; i++) some |= !p->generated_tensor[i].stored;
     if (!some) return;
     struct arena *memory = arena_new();
     struct tape *t = tape_new(memory);
-    node *value = xcalloc((size_t)p->made, sizeof *value);
-    struct making all = { p, m, t, params, NULL, value, 0, NULL };
+    node *value = xcalloc((size_t)p->generated, sizeof *value);
+    struct prologue all = { p, m, t, params, NULL, value, 0, NULL };
     tape_reset(t, false, 0, 0);
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *x = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *x = &p->generated_tensor[i];
         if (x->stored) continue;
         attach_make(&all, i);
-        memcpy(made + x->offset, tape_value(t, value[i]), x->count * sizeof *made);
+        memcpy(generated + x->offset, tape_value(t, value[i]), x->count * sizeof *generated);
     }
     free(value);
     tape_free(t);

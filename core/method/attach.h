@@ -20,16 +20,16 @@ void attach_for_task(struct attach *a, int task);
  * separate tape; its backward pass is seeded with the gradients of the generated values, summed over
  * shards. */
 void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params,
-                     real *grads, node *made);
+                     real *grads, node *generated);
 
 /* Recomputes from `params` the generated values that checkpoints do not store, into `made`. */
-void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made);
+void attach_regenerate(const struct plan *p, const struct model *m, const real *params, real *generated);
 
-/* Starts a shard: leaves on `t` over params (trained reals) and made values (made_size
- * reals), gradients into grads (trained reals, then made_size reals).  grads NULL: all
+/* Starts a shard: leaves on `t` over params (trained reals) and made values (generated_size
+ * reals), gradients into grads (trained reals, then generated_size reals).  grads NULL: all
  * frozen (evaluation).  The hooks are valid until the next begin. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
-                                 const real *made, real *grads);
+                                 const real *generated, real *grads);
 /* Sets to zero the gradients of tensors without a leaf on a shard (the MLP of a prefix, a frozen head);
  * called after the tape's backward pass. */
 void attach_end(struct attach *a, real *grads);
@@ -65,7 +65,7 @@ node attach_retrieve(struct attach *a, struct forward *f, node encoded);
 int attach_retrieved_width(const struct plan *p, const struct arch *a);
 /* Returns the values generated for a row of this shard for the plan's row_tensor i (`count` values),
  * available once the encoder has reached the layer of the condition; valid until the next begin. */
-const real *attach_made_for_row(struct attach *a, int i, int row);
+const real *attach_generated_for_example(struct attach *a, int i, int row);
 
 /* Returns whether the trained method can be merged into base weights (LoRA, bias, scale, full); if not,
  * sets *why to static text that names the module's function. Why merging is exact: docs/methods.md. */

@@ -23,11 +23,11 @@ static struct use use_of(const struct attach *a, int module, const struct site *
 
 /* One of the module's values that are made for each row. */
 static int row_value_at(const struct attach *a, int module, const struct site *site) {
-    const int *made = attach_made_slots(a, module, attach_place_at(a, site));
+    const int *generated = attach_generated_slots(a, module, attach_place_at(a, site));
     int s = 0;
-    while (s < SLOT_COUNT && made[s] < a->p->made) s++;
+    while (s < SLOT_COUNT && generated[s] < a->p->generated) s++;
     BUG_IF(s == SLOT_COUNT);
-    return made[s] - a->p->made;
+    return generated[s] - a->p->generated;
 }
 
 /* Which block of a tensor of source task each token takes.  A batch of one task is one run, however its

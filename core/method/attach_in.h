@@ -36,13 +36,13 @@ struct attach {
     int layers;       /* of the deeper stack */
     size_t places;    /* stack × sublayer × (layer + 1): the embedding is layer -1 */
     int *slot;        /* module × place × SLOT_COUNT: plan tensor, or -1 */
-    int *made_at;     /* module × place × SLOT_COUNT: made tensor (behind them: of rows), or -1 */
+    int *generated_at; /* module × place × SLOT_COUNT: made tensor (behind them: of rows), or -1 */
     int *of_model;    /* model tensor: plan tensor in its place (behind them: made tensor), or -1 */
     unsigned *wanted; /* place: bit t: tap t is read or written */
     uint64_t *drop;   /* module × place × 2: dropout sites */
     struct use_values *room; /* module × place: what a function asked room for */
     struct prefix_rows *prefix; /* one a module */
-    node *leaf, *made;          /* of this shard */
+    node *leaf, *generated;     /* of this shard */
     int *start;       /* 0…rows: a pooled row is a sequence of one */
     size_t start_room;
     int task;                 /* of batches without ranges */
@@ -66,7 +66,7 @@ size_t attach_place_at(const struct attach *a, const struct site *s);
 /* Return for each slot of a module at a place the index of the plan's tensor, or -1, and of the generated
  * tensor (per-example ones are numbered after the plan's). */
 int *attach_slots(const struct attach *a, int module, size_t place);
-int *attach_made_slots(const struct attach *a, int module, size_t place);
+int *attach_generated_slots(const struct attach *a, int module, size_t place);
 /* Returns the module's two dropout sites there. */
 uint64_t *attach_drop(const struct attach *a, int module, const struct site *s);
 

@@ -10,9 +10,10 @@ static node use_leaf_at(const struct attach *a, int module, const struct site *s
 
 node use_slot(const struct use *u, enum slot slot) {
     const struct attach *a = u->attach;
-    int made = attach_made_slots(a, u->module, attach_place_at(a, u->site))[slot], row = made - a->p->made;
-    if (made >= 0 && row < 0) return a->made[made];
-    if (made < 0) return use_leaf_at(a, u->module, u->site, slot);
+    int generated = attach_generated_slots(a, u->module, attach_place_at(a, u->site))[slot],
+        row = generated - a->p->generated;
+    if (generated >= 0 && row < 0) return a->generated[generated];
+    if (generated < 0) return use_leaf_at(a, u->module, u->site, slot);
     bool keys = function_of(u->m)->form == FORM_KEYS;
     return keys ? rows_keys(a->rows, a->tape, row) : rows_value(a->rows, a->tape, row);
 }

@@ -42,7 +42,7 @@ bool attach_reached(void *self, struct tape *t, const struct forward *f, int lay
     return true;
 }
 
-const real *attach_made_for_row(struct attach *a, int i, int row) {
+const real *attach_generated_for_example(struct attach *a, int i, int row) {
     return rows_one(a->rows, a->tape, i, row);
 }
 

@@ -5,12 +5,12 @@
 
 #include "core/method/fn.h"
 
-struct making; /* sources.h */
+struct prologue; /* sources.h */
 
 struct build {
     struct plan *p;
     const struct arch *a;
-    size_t room, made_room, row_room;
+    size_t room, generated_room, row_room;
     char place[64]; /* "enc.3.self/linear.q": set by build_place */
     bool overflow;  /* a sum overflowed */
 };
@@ -21,8 +21,8 @@ void build_place(struct build *b, int module, const struct span *s, int layer);
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                int64_t rows, int64_t cols);
 /* Adds a tensor that the prologue generates for a slot, of `blocks` blocks with `rows` rows each. */
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
-                int64_t rows, int64_t cols);
+void build_generated(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
+                     int64_t rows, int64_t cols);
 /* Adds a tensor that is generated per example; the sizes are those of one example. */
 void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
                   int64_t cols);

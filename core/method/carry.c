@@ -35,7 +35,7 @@ unsigned plan_parts(const struct plan *p) {
 
 size_t plan_train_only(struct plan *p, unsigned parts) {
     size_t left = 0;
-    p->made_frozen = true;
+    p->generated_frozen = true;
     p->trained_method = 0;
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
@@ -43,7 +43,7 @@ size_t plan_train_only(struct plan *p, unsigned parts) {
         if (t->frozen) continue;
         left += t->count;
         if (t->kind != PLAN_HEAD) p->trained_method += t->count;
-        if (plan_in_prologue(p, t)) p->made_frozen = false;
+        if (plan_in_prologue(p, t)) p->generated_frozen = false;
     }
     return left;
 }

@@ -30,8 +30,9 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
         *kept += t->stored ? t->count : 0;
         ++*tensors;
     }
-    for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].module == module && p->made_tensor[i].stored) *kept += p->made_tensor[i].count;
+    for (int i = 0; i < p->generated; i++)
+        if (p->generated_tensor[i].module == module && p->generated_tensor[i].stored)
+            *kept += p->generated_tensor[i].count;
 }
 
 /* Of the encoder's first so many layers. */
@@ -41,8 +42,8 @@ static bool encodes_by_task(const struct plan *p, int layers) {
         if (t->kind == PLAN_OWN && t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers)
             return true;
     }
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *t = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *t = &p->generated_tensor[i];
         if (t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers) return true;
     }
     /* what is made for each row may be made for its task as well */
@@ -398,15 +399,15 @@ static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const
 
 /* What the generator makes of a module for each task or row; of its own it has at most a norm that all
  * share. */
-static char *made_arithmetic(const struct plan *p, const struct arch *a, int module, size_t trained) {
+static char *generated_arithmetic(const struct plan *p, const struct arch *a, int module, size_t trained) {
     const struct module *m = &p->method.module[module];
     struct terms t = { BUF_INIT, BUF_INIT };
     char letters[32], layers[64], shown[32], tail[96];
-    size_t made = 0;
+    size_t generated = 0;
     int values;
-    const struct plan_made *of = hyper_values(p, source_generator(m->source), &values);
+    const struct plan_generated *of = hyper_values(p, source_generator(m->source), &values);
     for (int i = 0; i < values; i++)
-        if (of[i].module == module) made += of[i].count / (size_t)of[i].blocks;
+        if (of[i].module == module) generated += of[i].count / (size_t)of[i].blocks;
     function_of(m)->terms(&t, m, a);
     if (m->norm == NORM_OWN) norm_terms(&t, a, m->write);
     if (m->comp == COMP_LEARNED) terms_add(&t, "1", "1");
@@ -415,7 +416,7 @@ static char *made_arithmetic(const struct plan *p, const struct arch *a, int mod
     snprintf(tail, sizeof tail, " generated per %s; trainable in the module: %s",
              hyper_makes_rows(&p->method, module) ? "row" : "task", shown);
     bool once = m->site == SUB_EMBED;
-    return with_sum(&t, once ? NULL : letters, layers, made, tail);
+    return with_sum(&t, once ? NULL : letters, layers, generated, tail);
 }
 
 char *plan_network_arithmetic(const struct plan *p, const char *network) {
@@ -460,7 +461,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     if (m->source == SOURCE_KRONECKER) return kronecker_arithmetic(p, a, module, trained);
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
     if (source_is_prompt(m->source)) return prompt_arithmetic(p, a, m, trained);
-    if (source_is_hyper(m->source)) return made_arithmetic(p, a, module, trained);
+    if (source_is_hyper(m->source)) return generated_arithmetic(p, a, module, trained);
     layer_terms(&t, p, a, m);
     layers_text(m, a, letters, layers);
     if (m->source == SOURCE_FUSION)

@@ -52,10 +52,10 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
 }
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
-    static const char *const made[SOURCE_COUNT] = { [SOURCE_MLP] = " = MLP(E)",
-                                                    [SOURCE_LSTM] = " = MLP(LSTM(E))",
-                                                    [SOURCE_PRODUCT] = " = P \u2299 (u_\u03C4 v_\u03C4)" };
-    snprintf(out, 160, "P%s%s, %d rows", w->sub, made[m->source] ? made[m->source] : "", m->size);
+    static const char *const formula[SOURCE_COUNT] = { [SOURCE_MLP] = " = MLP(E)",
+                                                       [SOURCE_LSTM] = " = MLP(LSTM(E))",
+                                                       [SOURCE_PRODUCT] = " = P \u2299 (u_\u03C4 v_\u03C4)" };
+    snprintf(out, 160, "P%s%s, %d rows", w->sub, formula[m->source] ? formula[m->source] : "", m->size);
 }
 
 static void label(const struct module *m, const struct arch *a, char out[64]) {
@@ -76,7 +76,7 @@ const struct function function_prompt = {
                .comp = COMP_CONCAT,
                .init = INIT_VOCABULARY,
                .stack = STACK_ENCODER },
-    .made_init = INIT_NORMAL,
+    .init_if_generated = INIT_NORMAL,
     .slots = slots,
     .check = check,
     .advise = advise,

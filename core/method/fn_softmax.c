@@ -88,8 +88,8 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
 }
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
-    const char *made = source_is_prompt(m->source) ? ", P = relu(P_τ Dᵀ) Uᵀ" : "";
-    snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ%s) P_v%s", w->sub, w->scores, made);
+    const char *formula = source_is_prompt(m->source) ? ", P = relu(P_τ Dᵀ) Uᵀ" : "";
+    snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ%s) P_v%s", w->sub, w->scores, formula);
 }
 
 static void label(const struct module *m, const struct arch *a, char out[64]) {
@@ -111,7 +111,7 @@ const struct function function_softmax = {
                .heads = HEADS_FACTORIZED,
                .init = INIT_BERT },
     /* A prompt that maps make keys and values of must tell its places apart from the start. */
-    .made_init = INIT_NORMAL,
+    .init_if_generated = INIT_NORMAL,
     .slots = slots,
     .still = still,
     .keys_of = keys_of,

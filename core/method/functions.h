@@ -98,7 +98,7 @@ struct function {
     unsigned keys;        /* TAKES_… */
     unsigned comps;       /* COMPS_… that it supports */
     struct module usual;  /* a module with default values (module_default), in all layers and places */
-    enum init made_init;  /* default initialization if a network generates the values; 0: no separate
+    enum init init_if_generated; /* default initialization if a network generates the values; 0: no separate
                            * default */
     bool of_words; /* changes only the word embeddings, at embed.words */
     bool linear;          /* linear in its input: over one map it is a change of the weight */

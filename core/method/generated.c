@@ -6,12 +6,13 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct made_head usual = { .on = true, .hidden = 384, .width = 256,
-                                       .learn = LEARN_OUTER, .rates = RATES_MOVING };
+static const struct generated_head usual = {
+    .on = true, .hidden = 384, .width = 256, .learn = LEARN_OUTER, .rates = RATES_MOVING
+};
 static const char *const learns[LEARN_COUNT] = { "both", "inner", "outer" };
 static const char *const rates[] = { "moving", "all" };
 
-#define AT(member) .offset = offsetof(struct made_head, member)
+#define AT(member) .offset = offsetof(struct generated_head, member)
 static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .says = "Inner width of each network." },
     { "width", AT(width), .kind = KEY_WHOLE, .least = 1,
@@ -31,7 +32,7 @@ const struct network generated_network = {
 void method_take_generated(struct method *m) { m->generated = usual; }
 
 void generated_plan(struct build *b) {
-    const struct made_head *g = &b->p->method.generated;
+    const struct generated_head *g = &b->p->method.generated;
     int d = b->a->width;
     if (!g->on || !b->p->meta.on) return;
     b->p->label_width = g->width + 1;

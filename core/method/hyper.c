@@ -83,14 +83,14 @@ bool hyper_makes_rows(const struct method *m, int module) {
     return hyper_by_row(m) && makes(m, generator_of_rows(m), module);
 }
 
-bool hyper_made_by(const struct plan *p, int g, const struct plan_made *of) {
+bool hyper_generates(const struct plan *p, int g, const struct plan_generated *of) {
     return makes(&p->method, g, of->module);
 }
 
-struct plan_made *hyper_values(const struct plan *p, int g, int *n) {
+struct plan_generated *hyper_values(const struct plan *p, int g, int *n) {
     bool row = reads_rows(&p->method.hyper[g]);
-    *n = row ? p->by_row : p->made;
-    return row ? p->row_tensor : p->made_tensor;
+    *n = row ? p->by_row : p->generated;
+    return row ? p->row_tensor : p->generated_tensor;
 }
 
 int hyper_row_width(const struct method *m, const struct arch *a) {
@@ -167,7 +167,7 @@ static int places_in(const struct method *m, int g, const struct arch *a, int st
     return n;
 }
 
-static int place_index(const struct module_place *place, int n, const struct plan_made *of) {
+static int place_index(const struct module_place *place, int n, const struct plan_generated *of) {
     int i = 0;
     while (i < n && (place[i].module != of->module || place[i].site != of->site)) i++;
     BUG_IF(i == n);
@@ -176,7 +176,7 @@ static int place_index(const struct module_place *place, int n, const struct pla
 
 /* The encoder's first layer that g makes something for (-1: its embedding), or how many it has where that is
  * nothing. */
-static int lowest_made(const struct method *m, int g, const struct arch *a) {
+static int lowest_generated(const struct method *m, int g, const struct arch *a) {
     struct span span[SPANS];
     int lowest = a->encoder_layers;
     for (int i = 0; i < m->count; i++) {
@@ -189,12 +189,12 @@ static int lowest_made(const struct method *m, int g, const struct arch *a) {
 
 /* Whether modules of a decoder are made on a model that has none. */
 static bool needs_halves(const struct method *m, const struct arch *a) {
-    bool made = false;
+    bool generated = false;
     for (int i = 0; i < m->count; i++) {
         int g = source_generator(m->module[i].source);
-        made |= g >= 0 && m->hyper[g].on && m->module[i].stack == STACK_DECODER;
+        generated |= g >= 0 && m->hyper[g].on && m->module[i].stack == STACK_DECODER;
     }
-    return made && !a->decoder_layers && a->encoder_layers > 1;
+    return generated && !a->decoder_layers && a->encoder_layers > 1;
 }
 
 bool hyper_fit(struct method *m, const struct arch *a) {
@@ -215,7 +215,8 @@ bool hyper_fit(struct method *m, const struct arch *a) {
     for (int g = 0; g < GENERATORS; g++) {
         struct hyper *h = &m->hyper[g];
         /* without an instance the tap says only where layers begin to be counted */
-        bool taps = h->instance == ROW_NONE ? lowest_made(m, g, a) >= half : h->instance != ROW_RETRIEVER;
+        bool taps = h->instance == ROW_NONE ? lowest_generated(m, g, a) >= half
+                                            : h->instance != ROW_RETRIEVER;
         if (h->on && taps && !h->tap && h->passes == 1) h->tap = half;
         once &= !h->on || h->passes == 1;
     }
@@ -238,7 +239,7 @@ static bool alike(const struct method *m, int g, const struct arch *a, int stack
 
 /* Whether an instance is of a layer that lies below all that it makes something for. */
 static bool instance_comes_first(const struct method *m, int g, const struct arch *a) {
-    int tap = tap_of(m, g), lowest = lowest_made(m, g, a);
+    int tap = tap_of(m, g), lowest = lowest_generated(m, g, a);
     return lowest == a->encoder_layers || (tap && lowest >= tap);
 }
 
@@ -252,7 +253,7 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
         return "instance=retriever needs a retriever: add + retriever, or use instance=pooled or mlp";
     if (z && h->tap) return "with instance=retriever the tap belongs to the retriever: use retriever(tap=…)";
     if (tap_of(m, g) > a->encoder_layers) return "tap= is above the last layer of the encoder";
-    if (h->passes == 2 && lowest_made(m, g, a) == a->encoder_layers)
+    if (h->passes == 2 && lowest_generated(m, g, a) == a->encoder_layers)
         return "pass=2 needs a generated module in the encoder, and the method has none: omit pass=2";
     if (h->passes == 2 && tap_of(m, g)) return "pass=2 uses the encoder's output: omit tap=";
     if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, g, a))
@@ -340,7 +341,7 @@ char *method_generator_formula(const struct method *m, int generator) {
 
 /* Where the encoder's layers begin to be counted: with a tap at the first that something is made for. */
 static int first_layer(const struct method *m, int g, const struct arch *a) {
-    int lowest = lowest_made(m, g, a);
+    int lowest = lowest_generated(m, g, a);
     return tap_of(m, g) && lowest < a->encoder_layers ? lowest : 0;
 }
 
@@ -454,14 +455,14 @@ static void plan_stack(struct build *b, int g, int stack) {
     const struct hyper *h = &m->hyper[g];
     struct module_place place[PLACES];
     int places = places_in(m, g, b->a, stack, place), values;
-    int layers = arch_layers(b->a, stack) - (stack == STACK_ENCODER ? b->p->made_from[g] : 0);
+    int layers = arch_layers(b->a, stack) - (stack == STACK_ENCODER ? b->p->hyper_first_layer[g] : 0);
     struct plan_tensor at = outside(g, stack);
     char word[16];
     snprintf(word, sizeof word, "%s.%s", network_names[g], stack == STACK_DECODER ? "dec" : "enc");
     if (!places) return;
-    struct plan_made *of = hyper_values(b->p, g, &values);
+    struct plan_generated *of = hyper_values(b->p, g, &values);
     for (int i = 0; i < values; i++)
-        if (of[i].stack == stack && hyper_made_by(b->p, g, &of[i]))
+        if (of[i].stack == stack && hyper_generates(b->p, g, &of[i]))
             of[i].place = place_index(place, places, &of[i]);
     add_row_maps(b, g, stack, word);
     hyper_add(b, at, word, &(struct hyper_part){ SLOT_HYPER_LAYER, layers, h->layer, false, "layer" });
@@ -477,7 +478,7 @@ static void plan_generator(struct build *b, int g) {
     const char *name = network_names[g];
     char all[16];
     snprintf(all, sizeof all, "%s.all", name);
-    b->p->made_from[g] = first_layer(&b->p->method, g, b->a);
+    b->p->hyper_first_layer[g] = first_layer(&b->p->method, g, b->a);
     const struct hyper_part parts[] = {
         { SLOT_HYPER_TASK, b->p->tasks, h->task, false, "task" },
         { SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "prototype" },

@@ -38,8 +38,8 @@ bool hyper_one_projection(const struct hyper *h);
 int hyper_of_prototypes(const struct method *m);
 /* Returns the plan's list with the values of generator g: generated tensors, or per-example ones. The list
  * can contain others too. */
-struct plan_made *hyper_values(const struct plan *p, int g, int *n);
-bool hyper_made_by(const struct plan *p, int g, const struct plan_made *of);
+struct plan_generated *hyper_values(const struct plan *p, int g, int *n);
+bool hyper_generates(const struct plan *p, int g, const struct plan_generated *of);
 
 /* Adapts a method to this model. If it generates modules of a decoder and the model has only an encoder,
  * the lower half of the encoder is treated as the encoder and the upper half as the decoder, and example
@@ -54,7 +54,7 @@ void hyper_plan(struct build *b);
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out);
 
 /* Generates all values of generator g into x->made[…]. */
-void hyper_make(const struct making *x, int g);
+void hyper_make(const struct prologue *x, int g);
 
 /* Values generated per example. A stack's values of one slot are in one matrix, in which the blocks of each
  * layer and place are concatenated: those of row i are block first + i of `blocks`. */

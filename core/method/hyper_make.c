@@ -18,7 +18,7 @@ struct hyper_work {
     struct tape *t;
     /* Its tensors: leaves that are there, or to be made of a prologue's. */
     const node *leaf;
-    const struct making *from;
+    const struct prologue *from;
     int stack; /* the heads', embeddings' and places' */
     int layers, places;
     int units;       /* tasks, or rows */
@@ -100,24 +100,24 @@ static node project(const struct hyper_work *w, int stack, int layers, int place
                         hyper_make_leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
 }
 
-/* `cols` 0: one row a unit; else as op_linear_made gives them. */
+/* `cols` 0: one row a unit; else as op_linear_generated gives them. */
 static node hyper_make_head(const struct hyper_work *w, node x, int layer, int place, int slot, int cols) {
     node weight = leaf_of(w, hyper_make_find(w->p, w->generator, SLOT_HYPER_HEAD_W, w->stack, layer, place,
                                              slot));
     node bias = leaf_of(w, hyper_make_find(w->p, w->generator, SLOT_HYPER_HEAD_B, w->stack, layer, place,
                                            slot));
-    return cols ? op_linear_made(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
+    return cols ? op_linear_generated(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
 }
 
 /* The layer as the generator counts.  The embedding has the condition of the first layer, which it is
  * below. */
-static int layer_of(const struct hyper_work *w, const struct plan_made *of) {
-    int layer = of->layer - (of->stack == STACK_ENCODER ? w->p->made_from[w->generator] : 0);
+static int layer_of(const struct hyper_work *w, const struct plan_generated *of) {
+    int layer = of->layer - (of->stack == STACK_ENCODER ? w->p->hyper_first_layer[w->generator] : 0);
     return layer < 0 ? 0 : layer;
 }
 
 /* Which layer the heads of a value are of, -1: of all. */
-static int head_layer(const struct hyper_work *w, const struct plan_made *of) {
+static int head_layer(const struct hyper_work *w, const struct plan_generated *of) {
     return w->h->net == HYPER_LAYER ? of->layer : -1;
 }
 
@@ -126,12 +126,12 @@ static void measure(struct hyper_work *w) {
     const struct plan_tensor *table = hyper_make_find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1, 0,
                                                       0);
     int n;
-    const struct plan_made *values = hyper_values(w->p, w->generator, &n);
+    const struct plan_generated *values = hyper_values(w->p, w->generator, &n);
     w->layers = table ? table->rows : 0;
     w->places = 0;
     for (int i = 0; i < n; i++) {
-        const struct plan_made *of = &values[i];
-        if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
+        const struct plan_generated *of = &values[i];
+        if (of->stack != w->stack || !hyper_generates(w->p, w->generator, of)) continue;
         if (of->place >= w->places) w->places = of->place + 1;
         if (layer_of(w, of) >= w->layers) w->layers = layer_of(w, of) + 1;
     }
@@ -141,7 +141,7 @@ static void measure(struct hyper_work *w) {
 
 /* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above
  * another. */
-static node slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
+static node slot_of(struct hyper_work *w, const struct plan_generated *of, int slot, int cols) {
     int row = w->one ? 0 : (layer_of(w, of) * w->places + of->place) * w->units;
     if (w->h->net != HYPER_STACK) {
         node own = w->one ? w->inner : op_rows(w->t, w->inner, row, row + w->units);
@@ -154,11 +154,11 @@ static node slot_of(struct hyper_work *w, const struct plan_made *of, int slot, 
 }
 
 /* Keys or values of the tasks' prompts, by maps that are made. */
-static node of_prompts(struct hyper_work *w, const struct plan_made *of) {
+static node of_prompts(struct hyper_work *w, const struct plan_generated *of) {
     enum slot map[2];
-    struct making from = *w->from;
+    struct prologue from = *w->from;
     from.of = of;
-    node prompt = making_leaf(&from, SLOT_PROMPT);
+    node prompt = prologue_leaf(&from, SLOT_PROMPT);
     prompt_slots(of, map);
     node down = slot_of(w, of, map[0], tape_cols_of(w->t, prompt));
     return prompt_value(w->p, w->t, prompt, down,
@@ -166,20 +166,20 @@ static node of_prompts(struct hyper_work *w, const struct plan_made *of) {
 }
 
 /* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
-static void make_stack(struct hyper_work *w, node shared, node *made) {
+static void make_stack(struct hyper_work *w, node shared, node *generated) {
     memset(w->all, 0, sizeof w->all);
     w->one = shared != NODE_NONE;
     w->inner = w->one ? shared : project(w, w->stack, w->layers, w->places);
-    for (int i = 0; i < w->p->made; i++) {
-        const struct plan_made *of = &w->p->made_tensor[i];
-        if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
+    for (int i = 0; i < w->p->generated; i++) {
+        const struct plan_generated *of = &w->p->generated_tensor[i];
+        if (of->stack != w->stack || !hyper_generates(w->p, w->generator, of)) continue;
         tape_site(w->t, "generator of module %d", of->module + 1);
         bool prompt = source_is_prompt(w->p->method.module[of->module].source);
-        made[i] = prompt ? of_prompts(w, of) : slot_of(w, of, of->slot, 0);
+        generated[i] = prompt ? of_prompts(w, of) : slot_of(w, of, of->slot, 0);
     }
 }
 
-void hyper_make(const struct making *x, int g) {
+void hyper_make(const struct prologue *x, int g) {
     struct hyper_work w = { .p = x->p,
                             .generator = g,
                             .h = &x->p->method.hyper[g],
@@ -189,7 +189,7 @@ void hyper_make(const struct making *x, int g) {
     node shared = hyper_one_projection(w.h) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
         measure(&w);
-        if (w.places) make_stack(&w, shared, x->made);
+        if (w.places) make_stack(&w, shared, x->generated);
     }
 }
 
@@ -221,7 +221,7 @@ void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, i
     w.row = row_vector(&w, h);
     node x = project(&w, stack, w.layers, w.places);
     for (int i = 0; i < p->by_row; i++) {
-        const struct plan_made *of = &p->row_tensor[i];
+        const struct plan_generated *of = &p->row_tensor[i];
         if (of->stack != stack) continue;
         int first = (layer_of(&w, of) * w.places + of->place) * w.units;
         tape_site(t, "generator of module %d", of->module + 1);

@@ -26,7 +26,7 @@ static void kronecker_map(struct build *b, int module, const struct span *s, int
     if (m->own_rule) build_own(b, module, s, layer, down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP, 1, n * n, n);
     build_own(b, module, s, layer, down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP, 1, in, k ? k : out / n);
     if (k) build_own(b, module, s, layer, down ? SLOT_KRON_R_DOWN : SLOT_KRON_R_UP, 1, n * k, out / n);
-    build_made(b, module, s, layer, slot, 1, out, in);
+    build_generated(b, module, s, layer, slot, 1, out, in);
 }
 
 void kronecker_plan(struct build *b, int module, const struct span *s) {
@@ -47,8 +47,8 @@ void kronecker_plan(struct build *b, int module, const struct span *s) {
     }
 }
 
-int kronecker_make(const struct making *x) {
-    const struct plan_made *of = x->of;
+int kronecker_make(const struct prologue *x) {
+    const struct plan_generated *of = x->of;
     bool down = of->slot == SLOT_DOWN_W;
     const enum slot slots[] = { down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP,
                                 down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP,
@@ -60,7 +60,7 @@ int kronecker_make(const struct making *x) {
         if (!k && !x->p->method.module[of->module].own_rule) t = shared_rule(x->p);
         w[k] = t ? source_leaf(x->t, t, x->params, x->grads) : NODE_NONE;
     }
-    x->made[x->first] = op_kronecker(x->t, w[0], w[1], w[2]);
+    x->generated[x->first] = op_kronecker(x->t, w[0], w[1], w[2]);
     return x->first + 1;
 }
 

@@ -13,7 +13,7 @@
 #include "core/method/check.h"
 
 void kronecker_plan(struct build *b, int module, const struct span *s);
-int kronecker_make(const struct making *x);
+int kronecker_make(const struct prologue *x);
 /* Initializes A from N(0, 1e-4), separate ones from N(0, 0.01); L, R and products from N(0, √(2/(rows +
  * cols))). */
 void kronecker_init(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out);

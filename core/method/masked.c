@@ -79,8 +79,8 @@ static void masked_add(struct build *b, int module, const struct tensor_info *t,
 static void add_made(struct build *b, int module, const struct tensor_info *t, int tensor) {
     const struct span s = { t->stack, t->sublayer, t->layer, t->layer + 1 };
     snprintf(b->place, sizeof b->place, "masked");
-    build_made(b, module, &s, t->layer, SLOT_MASK_W, 1, t->rows, t->cols);
-    struct plan_made *x = &b->p->made_tensor[b->p->made - 1];
+    build_generated(b, module, &s, t->layer, SLOT_MASK_W, 1, t->rows, t->cols);
+    struct plan_generated *x = &b->p->generated_tensor[b->p->generated - 1];
     snprintf(x->name, sizeof x->name, "%s", t->name);
     x->tensor = tensor;
     x->stored = false;
@@ -116,10 +116,10 @@ bool masked_is_own(const struct plan_tensor *t) {
 static void spread_places(const struct plan *p, const struct plan_tensor *t, real *out) {
     double all = 0, before = 0;
     int row = 0, n = 0;
-    for (int i = 0; i < p->made; i++)
-        all += p->made_tensor[i].tensor >= 0 ? (double)p->made_tensor[i].count : 0;
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *x = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++)
+        all += p->generated_tensor[i].tensor >= 0 ? (double)p->generated_tensor[i].count : 0;
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *x = &p->generated_tensor[i];
         if (x->tensor < 0) continue;
         for (; n < t->rows && floor(n * all / t->rows) < before + (double)x->count; n++) {
             size_t k = (size_t)(floor(n * all / t->rows) - before);
@@ -145,7 +145,7 @@ double masked_rate(const struct plan *p, const struct plan_tensor *t, double rat
 /* ---- weights ---- */
 
 /* That of a made tensor with a role, or NULL. */
-static const struct plan_tensor *masked_find(const struct plan *p, const struct plan_made *x,
+static const struct plan_tensor *masked_find(const struct plan *p, const struct plan_generated *x,
                                              enum slot slot) {
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].module == x->module && p->tensor[i].role == (int)slot &&
@@ -154,7 +154,8 @@ static const struct plan_tensor *masked_find(const struct plan *p, const struct 
     return NULL;
 }
 
-static const struct plan_tensor *masked_of(const struct plan *p, const struct plan_made *x, enum slot slot) {
+static const struct plan_tensor *masked_of(const struct plan *p, const struct plan_generated *x,
+                                           enum slot slot) {
     const struct plan_tensor *t = masked_find(p, x, slot);
     BUG_IF(!t);
     return t;
@@ -169,11 +170,11 @@ static const struct plan_tensor *masked_whole(const struct plan *p, enum slot sl
 /* Rows of all masked tensors are counted on from one to the next; this is the first of made tensor i. */
 static int first_row(const struct plan *p, int i) {
     int row = 0;
-    for (int k = 0; k < i; k++) row += p->made_tensor[k].tensor >= 0 ? p->made_tensor[k].rows : 0;
+    for (int k = 0; k < i; k++) row += p->generated_tensor[k].tensor >= 0 ? p->generated_tensor[k].rows : 0;
     return row;
 }
 
-static node make_fixed(const struct making *x, node base) {
+static node make_fixed(const struct prologue *x, node base) {
     const struct plan_tensor *values = masked_whole(x->p, SLOT_MASK_VALUES),
                              *places = masked_whole(x->p, SLOT_MASK_PLACES);
     const real *place = x->params + places->offset;
@@ -183,8 +184,8 @@ static node make_fixed(const struct making *x, node base) {
     return op_scattered(x->t, base, source_leaf(x->t, values, x->params, x->grads), place, first, last, row);
 }
 
-node masked_make(const struct making *x) {
-    const struct plan_made *of = x->of;
+node masked_make(const struct prologue *x) {
+    const struct plan_generated *of = x->of;
     node base = tape_frozen(x->t, of->rows, of->cols, x->m->weight[of->tensor]), part[3];
     tape_site(x->t, "mask of %s", of->name);
     if (masked_is_fixed(&x->p->method)) return make_fixed(x, base);
@@ -202,7 +203,7 @@ node masked_make(const struct making *x) {
 /* The gates of one tensor, which are open as often as their group's is. */
 static double expected_of(const struct plan *p, const struct plan_tensor *gate, const real *params,
                           real *grads, double *open) {
-    const struct plan_made at = { .module = gate->module, .tensor = gate->tensor };
+    const struct plan_generated at = { .module = gate->module, .tensor = gate->tensor };
     const struct plan_tensor *group = masked_find(p, &at, SLOT_MASK_GROUP);
     const real *alpha = params + gate->offset;
     double of_group = group ? op_gate_expected((double)params[group->offset]) : 1, sum = 0,
@@ -252,8 +253,8 @@ static float kth_largest(float *x, size_t n, size_t k) {
 /* What acts of each change, in the order of p's made tensors; returns how many.  out NULL: counts alone. */
 static size_t acting_changes(const struct plan *from, const real *values, real *out) {
     size_t n = 0;
-    for (int i = 0; i < from->made; i++) {
-        const struct plan_made *x = &from->made_tensor[i];
+    for (int i = 0; i < from->generated; i++) {
+        const struct plan_generated *x = &from->generated_tensor[i];
         if (x->tensor < 0) continue;
         const struct plan_tensor *w = masked_of(from, x, SLOT_MASK_W),
                                  *gate = masked_of(from, x, SLOT_MASK_GATE),
@@ -272,10 +273,10 @@ static bool masks_the_same(const struct plan *p, const struct plan *from) {
     if (!masked_is_fixed(&p->method) || !masked_has_gates(&from->method)) return false;
     int a = 0, b = 0;
     for (;; a++, b++) {
-        while (a < p->made && p->made_tensor[a].tensor < 0) a++;
-        while (b < from->made && from->made_tensor[b].tensor < 0) b++;
-        if (a == p->made || b == from->made) return a == p->made && b == from->made;
-        if (p->made_tensor[a].tensor != from->made_tensor[b].tensor) return false;
+        while (a < p->generated && p->generated_tensor[a].tensor < 0) a++;
+        while (b < from->generated && from->generated_tensor[b].tensor < 0) b++;
+        if (a == p->generated || b == from->generated) return a == p->generated && b == from->generated;
+        if (p->generated_tensor[a].tensor != from->generated_tensor[b].tensor) return false;
     }
 }
 
@@ -285,8 +286,8 @@ static void take_places(const struct plan *p, real *params, const real *change, 
                              *places = masked_whole(p, SLOT_MASK_PLACES);
     real *value = params + values->offset, *place = params + places->offset;
     int n = 0, row = 0;
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *x = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *x = &p->generated_tensor[i];
         if (x->tensor < 0) continue;
         for (size_t k = 0; k < x->count; k++, change++) {
             float size = fabsf((float)*change);
@@ -322,9 +323,9 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
     char shown[32], all[32];
     size_t values = 0;
     int tensors = 0;
-    for (int i = 0; i < p->made; i++) {
-        if (p->made_tensor[i].module != module) continue;
-        values += p->made_tensor[i].count;
+    for (int i = 0; i < p->generated; i++) {
+        if (p->generated_tensor[i].module != module) continue;
+        values += p->generated_tensor[i].count;
         tensors++;
     }
     text_thousands((int64_t)trained, shown);

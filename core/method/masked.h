@@ -25,7 +25,7 @@ bool masked_is_own(const struct plan_tensor *t);
 /* Sets the initial values of such a tensor. */
 void masked_init(const struct plan *p, const struct plan_tensor *t, real *out);
 /* Returns the weight of generated tensor x->first, on a separate tape or the prologue's. */
-node masked_make(const struct making *x);
+node masked_make(const struct prologue *x);
 /* "2·22,713,216 = …" */
 char *masked_arithmetic(const struct plan *p, int module, size_t trained);
 

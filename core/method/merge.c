@@ -104,19 +104,19 @@ static int merge_trained(struct merge *x, struct err *e) {
 /* What masked changes make of weights. */
 static int merge_masked(struct merge *x, struct err *e) {
     bool some = false;
-    for (int i = 0; i < x->p->made; i++) some |= x->p->made_tensor[i].tensor >= 0;
+    for (int i = 0; i < x->p->generated; i++) some |= x->p->generated_tensor[i].tensor >= 0;
     if (!some) return 0;
     struct arena *memory = arena_new();
     struct tape *t = tape_new(memory);
     int rc = 0;
-    for (int i = 0; !rc && i < x->p->made; i++) {
-        const struct plan_made *made = &x->p->made_tensor[i];
-        real *w = made->tensor >= 0 ? merge_copy(x, made->tensor, e) : NULL;
-        rc = made->tensor >= 0 && !w ? ERR_SYSTEM : 0;
+    for (int i = 0; !rc && i < x->p->generated; i++) {
+        const struct plan_generated *generated = &x->p->generated_tensor[i];
+        real *w = generated->tensor >= 0 ? merge_copy(x, generated->tensor, e) : NULL;
+        rc = generated->tensor >= 0 && !w ? ERR_SYSTEM : 0;
         if (!w) continue;
         tape_reset(t, false, 0, 0);
-        const struct making one = { x->p, x->m, t, x->params, NULL, NULL, i, made };
-        memcpy(w, tape_value(t, masked_make(&one)), made->count * sizeof *w);
+        const struct prologue one = { x->p, x->m, t, x->params, NULL, NULL, i, generated };
+        memcpy(w, tape_value(t, masked_make(&one)), generated->count * sizeof *w);
     }
     tape_free(t);
     arena_free(memory);

@@ -167,30 +167,30 @@ void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols
     build_network(b, t, "retriever.%s", network_slot_name(slot));
 }
 
-static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer,
-                                enum slot slot, int blocks, int64_t rows, int64_t cols) {
-    struct plan_made t = { .module = module,
-                           .stack = s->stack,
-                           .site = s->site,
-                           .layer = layer,
-                           .rows = blocks * rows,
-                           .cols = cols,
-                           .tensor = -1,
-                           .slot = (int)slot,
-                           .blocks = blocks };
+static struct plan_generated generated_of(const struct build *b, int module, const struct span *s, int layer,
+                                          enum slot slot, int blocks, int64_t rows, int64_t cols) {
+    struct plan_generated t = { .module = module,
+                                .stack = s->stack,
+                                .site = s->site,
+                                .layer = layer,
+                                .rows = blocks * rows,
+                                .cols = cols,
+                                .tensor = -1,
+                                .slot = (int)slot,
+                                .blocks = blocks };
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(&b->p->method.module[module], slot));
     return t;
 }
 
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
-                int64_t rows, int64_t cols) {
+void build_generated(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
+                     int64_t rows, int64_t cols) {
     struct plan *p = b->p;
-    GROW(p->made_tensor, b->made_room, p->made + 1);
-    struct plan_made *t = &p->made_tensor[p->made++];
-    *t = made_of(b, module, s, layer, slot, blocks, rows, cols);
+    GROW(p->generated_tensor, b->generated_room, p->generated + 1);
+    struct plan_generated *t = &p->generated_tensor[p->generated++];
+    *t = generated_of(b, module, s, layer, slot, blocks, rows, cols);
     t->stored = source_row(p->method.module[module].source)->in_training;
-    t->offset = p->made_size;
-    t->count = build_count(b, t->rows, cols, &p->made_size);
+    t->offset = p->generated_size;
+    t->count = build_count(b, t->rows, cols, &p->generated_size);
 }
 
 void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
@@ -198,8 +198,8 @@ void build_by_row(struct build *b, int module, const struct span *s, int layer, 
     struct plan *p = b->p;
     size_t ignored = 0;
     GROW(p->row_tensor, b->row_room, p->by_row + 1);
-    struct plan_made *t = &p->row_tensor[p->by_row++];
-    *t = made_of(b, module, s, layer, slot, 1, rows, cols);
+    struct plan_generated *t = &p->row_tensor[p->by_row++];
+    *t = generated_of(b, module, s, layer, slot, 1, rows, cols);
     t->count = build_count(b, rows, cols, &ignored);
 }
 
@@ -389,8 +389,8 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
         if (t->stored) p->stored_method += t->count;
         if (t->blocks > 1) p->own += t->count;
     }
-    for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].stored) p->stored_method += p->made_tensor[i].count;
+    for (int i = 0; i < p->generated; i++)
+        if (p->generated_tensor[i].stored) p->stored_method += p->generated_tensor[i].count;
     p->model = arch_parameters(a);
 }
 
@@ -469,15 +469,16 @@ int plan_fits(const struct plan *p, struct err *e) {
     int rc = 0;
     for (int i = 0; !rc && i < p->tensors; i++)
         rc = too_wide(p->tensor[i].name, p->tensor[i].rows, p->tensor[i].cols, e);
-    for (int i = 0; !rc && i < p->made; i++)
-        rc = too_wide(p->made_tensor[i].name, p->made_tensor[i].rows, p->made_tensor[i].cols, e);
+    for (int i = 0; !rc && i < p->generated; i++)
+        rc = too_wide(p->generated_tensor[i].name, p->generated_tensor[i].rows, p->generated_tensor[i].cols,
+                      e);
     return rc;
 }
 
 void plan_free(struct plan *p) {
     if (!p) return;
     free(p->tensor);
-    free(p->made_tensor);
+    free(p->generated_tensor);
     free(p->row_tensor);
     free(p->task);
     free(p->outputs);
@@ -515,10 +516,10 @@ static const struct plan_tensor *origin(const struct plan *p, int task, const st
     return NULL;
 }
 
-static const struct plan_made *made_origin(const struct plan *p, int module, int stack, int site, int layer,
-                                           int slot, int tensor) {
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *t = &p->made_tensor[i];
+static const struct plan_generated *generated_origin(const struct plan *p, int module, int stack, int site,
+                                                     int layer, int slot, int tensor) {
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *t = &p->generated_tensor[i];
         if (t->module == module && t->stack == stack && t->site == site && t->layer == layer &&
             t->slot == slot && t->tensor == tensor)
             return t;
@@ -535,41 +536,43 @@ static const real *block_of(const real *values, size_t offset, int blocks, size_
 
 /* The plan of a narrowed method for one task, with that task's values. */
 static struct plan *narrowed_plan(const struct plan *p, const struct method *m, const struct arch *a,
-                                  int task, const real *params, const real *made, real **own_params,
-                                  real **own_made, struct err *e) {
+                                  int task, const real *params, const real *generated, real **own_params,
+                                  real **own_generated, struct err *e) {
     BUG_IF(task < 0 || task >= p->tasks);
     struct plan *own = plan_new(m, a, p->words ? PLAN_WORDS : p->outputs[task], e);
     if (!own) return NULL;
     *own_params = xcalloc(own->trained + 1, sizeof **own_params);
-    *own_made = xcalloc(own->made_size + 1, sizeof **own_made);
-    for (int i = 0; made && i < own->made; i++) {
-        const struct plan_made *t = &own->made_tensor[i], *from = made_origin(p, t->module, t->stack, t->site,
-                                                                              t->layer, t->slot, t->tensor);
+    *own_generated = xcalloc(own->generated_size + 1, sizeof **own_generated);
+    for (int i = 0; generated && i < own->generated; i++) {
+        const struct plan_generated *t = &own->generated_tensor[i],
+                                    *from = generated_origin(p, t->module, t->stack, t->site, t->layer,
+                                                             t->slot, t->tensor);
         BUG_IF(!from);
-        memcpy(*own_made + t->offset, block_of(made, from->offset, from->blocks, from->count, task, t->count),
-               t->count * sizeof **own_made);
+        memcpy(*own_generated + t->offset,
+               block_of(generated, from->offset, from->blocks, from->count, task, t->count),
+               t->count * sizeof **own_generated);
     }
     for (int i = 0; i < own->tensors; i++) {
         const struct plan_tensor *t = &own->tensor[i], *from = origin(p, task, t);
-        const struct plan_made *made_from =
-            from ? NULL : made_origin(p, t->module, t->stack, t->site, t->layer, t->role, -1);
-        BUG_IF(!from && (!made_from || !made));
-        const real *values =
-            from ? block_of(params, from->offset, from->blocks, from->count, task, t->count)
-                 : block_of(made, made_from->offset, made_from->blocks, made_from->count, task, t->count);
+        const struct plan_generated *from_generated =
+            from ? NULL : generated_origin(p, t->module, t->stack, t->site, t->layer, t->role, -1);
+        BUG_IF(!from && (!from_generated || !generated));
+        const real *values = from ? block_of(params, from->offset, from->blocks, from->count, task, t->count)
+                                  : block_of(generated, from_generated->offset, from_generated->blocks,
+                                             from_generated->count, task, t->count);
         memcpy(*own_params + t->offset, values, t->count * sizeof **own_params);
     }
     return own;
 }
 
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
-                          const real *made, real **own_params, real **own_made, struct err *e) {
+                          const real *generated, real **own_params, real **own_generated, struct err *e) {
     struct method m = p->method;
     narrow(&m);
-    return narrowed_plan(p, &m, a, task, params, made, own_params, own_made, e);
+    return narrowed_plan(p, &m, a, task, params, generated, own_params, own_generated, e);
 }
 
-struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *made,
+struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *generated,
                         real **own_params, struct err *e) {
     struct method m = p->method;
     real *none;
@@ -577,7 +580,7 @@ struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *
     for (int i = 0; i < m.count; i++)
         if (source_row(m.module[i].source)->in_training) m.module[i].source = SOURCE_FREE;
     narrow(&m);
-    struct plan *own = narrowed_plan(p, &m, a, 0, params, made, own_params, &none, e);
+    struct plan *own = narrowed_plan(p, &m, a, 0, params, generated, own_params, &none, e);
     if (!own) return NULL;
     free(none); /* what Kronecker products make is made again */
     return own;

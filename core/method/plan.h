@@ -46,7 +46,7 @@ struct plan_tensor {
 
 /* A tensor that the prologue generates from trained ones (a generated prefix): stored after training in
  * their place. */
-struct plan_made {
+struct plan_generated {
     char name[PLAN_NAME];
     int module, stack, site, layer;
     int64_t rows, cols;
@@ -74,14 +74,14 @@ struct plan {
                            * head */
     int classes;          /* of the first one */
     bool words;           /* the head predicts masked words (words.h) */
-    int tensors, made, by_row;
+    int tensors, generated, by_row;
     struct plan_tensor *tensor;
-    struct plan_made *made_tensor;
-    struct plan_made
+    struct plan_generated *generated_tensor;
+    struct plan_generated
         *row_tensor; /* by_row: generated per example; sizes are those of one, not part of a block */
-    bool made_frozen;     /* all tensors from which values are generated are frozen */
+    bool generated_frozen; /* all tensors from which values are generated are frozen */
     size_t trained;       /* reals in the flat block, head included */
-    size_t made_size;     /* number of reals that the prologue generates */
+    size_t generated_size; /* number of reals that the prologue generates */
     size_t trained_method, stored_method; /* without the head */
     size_t head;          /* the heads */
     struct plan_meta meta;
@@ -93,7 +93,7 @@ struct plan {
     size_t own;           /* of trained_method: parameters specific to one task */
     size_t model;         /* parameters of the backbone, each tensor once */
     bool decoder;         /* the model has a decoder */
-    int made_from[GENERATORS]; /* first encoder layer of each generator's layer embeddings */
+    int hyper_first_layer[GENERATORS]; /* first encoder layer of each generator's layer embeddings */
     bool embed_norm;      /* the model has a norm after its embeddings */
     int lowest_layer;     /* first adapted layer of the forward pass, 0-based; -1: the
                            * embedding; the decoder's count on: its embedding is the number
@@ -130,11 +130,11 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
  * task from `params` and `made` (of p), which the caller frees. `made` may be NULL if training recomputes
  * the generated values: *own_made is then zeros; modules of a generator need it. */
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
-                          const real *made, real **own_params, real **own_made, struct err *e);
+                          const real *generated, real **own_params, real **own_generated, struct err *e);
 /* Returns the plan of a single-task run without networks that generate the same weights for all examples:
  * weights from an MLP or a generator become free, with their generated values. *own_params (the caller
  * frees it) are all parameters. */
-struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *made,
+struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *generated,
                         real **own_params, struct err *e);
 /* Returns an error for a plan with a tensor of more rows or columns than an operation supports (2^31 - 1):
  * it can be counted, but not run. */

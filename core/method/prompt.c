@@ -26,12 +26,12 @@ void prompt_plan(struct build *b, int module, const struct span *s) {
         for (int k = 0; k < PROMPT_MAPS && m->source != SOURCE_PROMPT_GLOBAL; k++)
             build_own(b, module, s, i, map[k].slot, m->source == SOURCE_PROMPT_SEP ? tasks : 1, map[k].rows,
                       map[k].cols);
-        build_made(b, module, s, i, SLOT_KEY, tasks, m->size, dq);
-        build_made(b, module, s, i, SLOT_VALUE, tasks, m->size, dq);
+        build_generated(b, module, s, i, SLOT_KEY, tasks, m->size, dq);
+        build_generated(b, module, s, i, SLOT_VALUE, tasks, m->size, dq);
     }
 }
 
-void prompt_slots(const struct plan_made *of, enum slot out[2]) {
+void prompt_slots(const struct plan_generated *of, enum slot out[2]) {
     bool key = of->slot == SLOT_KEY;
     out[0] = key ? SLOT_PROMPT_DOWN_K : SLOT_PROMPT_DOWN_V;
     out[1] = key ? SLOT_PROMPT_UP_K : SLOT_PROMPT_UP_V;
@@ -54,11 +54,11 @@ node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, 
     return value;
 }
 
-int prompt_make(const struct making *x) {
+int prompt_make(const struct prologue *x) {
     enum slot map[2];
     prompt_slots(x->of, map);
     tape_site(x->t, "prompt of module %d", x->of->module + 1);
-    node down = making_leaf(x, map[0]), up = making_leaf(x, map[1]);
-    x->made[x->first] = prompt_value(x->p, x->t, making_leaf(x, SLOT_PROMPT), down, up);
+    node down = prologue_leaf(x, map[0]), up = prologue_leaf(x, map[1]);
+    x->generated[x->first] = prompt_value(x->p, x->t, prologue_leaf(x, SLOT_PROMPT), down, up);
     return x->first + 1;
 }

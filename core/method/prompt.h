@@ -25,8 +25,8 @@ void prompt_plan(struct build *b, int module, const struct span *s);
  * are. */
 node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, node up);
 /* Computes one generated tensor whose maps are trained. */
-int prompt_make(const struct making *x);
+int prompt_make(const struct prologue *x);
 /* Returns the slots of the maps of a generated tensor, D then U. */
-void prompt_slots(const struct plan_made *of, enum slot out[2]);
+void prompt_slots(const struct plan_generated *of, enum slot out[2]);
 
 #endif

@@ -63,7 +63,7 @@ void prompt_rows_plan(struct build *b, int module, const struct span *s) {
             plan_map(b, module, s, SLOT_MLP_W3, d, h);
         }
     }
-    build_made(b, module, s, -1, SLOT_OWN, product ? tasks : 1, rows, d);
+    build_generated(b, module, s, -1, SLOT_OWN, product ? tasks : 1, rows, d);
 }
 
 /* ---- forward ---- */
@@ -87,9 +87,9 @@ static node cell(struct tape *t, node z, node *c) {
 }
 
 /* One way over all rows; `from` their x W_ihᵀ + b_ih. */
-static node lstm_way(const struct making *x, node from, int layer, int way) {
+static node lstm_way(const struct prologue *x, node from, int layer, int way) {
     struct tape *t = x->t;
-    node w = making_leaf(x, lstm_slot(layer, way, 1)), b = making_leaf(x, lstm_slot(layer, way, 3));
+    node w = prologue_leaf(x, lstm_slot(layer, way, 1)), b = prologue_leaf(x, lstm_slot(layer, way, 3));
     node h = NODE_NONE, c = NODE_NONE, all = NODE_NONE;
     int rows = tape_rows_of(t, from);
     for (int i = 0; i < rows; i++) {
@@ -102,36 +102,37 @@ static node lstm_way(const struct making *x, node from, int layer, int way) {
     return all;
 }
 
-static node lstm(const struct making *x, node e) {
+static node lstm(const struct prologue *x, node e) {
     struct tape *t = x->t;
     node out[2] = { NODE_NONE, NODE_NONE };
     for (int layer = 0; layer < PROMPT_LSTM_LAYERS; layer++) {
         node next[2];
         for (int way = 0; way < 2; way++) {
-            node w = making_leaf(x, lstm_slot(layer, way, 0)), b = making_leaf(x, lstm_slot(layer, way, 2));
+            node w = prologue_leaf(x, lstm_slot(layer, way, 0)),
+                 b = prologue_leaf(x, lstm_slot(layer, way, 2));
             node from = layer ? linear_of_two(t, out[0], out[1], w, b) : op_linear(t, e, w, b);
             next[way] = lstm_way(x, from, layer, way);
         }
         out[0] = next[0];
         out[1] = next[1];
     }
-    node w = making_leaf(x, SLOT_MLP_W1), b = making_leaf(x, SLOT_MLP_B1);
+    node w = prologue_leaf(x, SLOT_MLP_W1), b = prologue_leaf(x, SLOT_MLP_B1);
     node h = op_act(t, linear_of_two(t, out[0], out[1], w, b), ACT_RELU);
-    return op_linear(t, h, making_leaf(x, SLOT_MLP_W2), making_leaf(x, SLOT_MLP_B2));
+    return op_linear(t, h, prologue_leaf(x, SLOT_MLP_W2), prologue_leaf(x, SLOT_MLP_B2));
 }
 
-static node mlp(const struct making *x, node e) {
+static node mlp(const struct prologue *x, node e) {
     enum act act = x->p->method.module[x->of->module].mid_act;
-    node h = op_linear_act(x->t, e, making_leaf(x, SLOT_MLP_W1), making_leaf(x, SLOT_MLP_B1), act);
-    h = op_linear_act(x->t, h, making_leaf(x, SLOT_MLP_W2), making_leaf(x, SLOT_MLP_B2), act);
-    return op_linear(x->t, h, making_leaf(x, SLOT_MLP_W3), making_leaf(x, SLOT_MLP_B3));
+    node h = op_linear_act(x->t, e, prologue_leaf(x, SLOT_MLP_W1), prologue_leaf(x, SLOT_MLP_B1), act);
+    h = op_linear_act(x->t, h, prologue_leaf(x, SLOT_MLP_W2), prologue_leaf(x, SLOT_MLP_B2), act);
+    return op_linear(x->t, h, prologue_leaf(x, SLOT_MLP_W3), prologue_leaf(x, SLOT_MLP_B3));
 }
 
 /* Each task's P ⊙ (u v), one above another. */
-static node prompt_rows_product(const struct making *x) {
+static node prompt_rows_product(const struct prologue *x) {
     struct tape *t = x->t;
-    node p = making_leaf(x, SLOT_PRODUCT), u = making_leaf(x, SLOT_PRODUCT_U),
-         v = making_leaf(x, SLOT_PRODUCT_V), all = NODE_NONE;
+    node p = prologue_leaf(x, SLOT_PRODUCT), u = prologue_leaf(x, SLOT_PRODUCT_U),
+         v = prologue_leaf(x, SLOT_PRODUCT_V), all = NODE_NONE;
     int tasks = x->p->tasks, rows = tape_rows_of(t, p), rank = tape_cols_of(t, u);
     for (int i = 0; i < tasks; i++) {
         node ui = tasks > 1 ? op_rows(t, u, i * rows, (i + 1) * rows) : u;
@@ -142,12 +143,12 @@ static node prompt_rows_product(const struct making *x) {
     return all;
 }
 
-int prompt_rows_make(const struct making *x) {
+int prompt_rows_make(const struct prologue *x) {
     tape_site(x->t, "prompt network of module %d", x->of->module + 1);
     switch (x->p->method.module[x->of->module].source) {
-    case SOURCE_PRODUCT: x->made[x->first] = prompt_rows_product(x); break;
-    case SOURCE_LSTM: x->made[x->first] = lstm(x, making_leaf(x, SLOT_MLP_E)); break;
-    default: x->made[x->first] = mlp(x, making_leaf(x, SLOT_MLP_E));
+    case SOURCE_PRODUCT: x->generated[x->first] = prompt_rows_product(x); break;
+    case SOURCE_LSTM: x->generated[x->first] = lstm(x, prologue_leaf(x, SLOT_MLP_E)); break;
+    default: x->generated[x->first] = mlp(x, prologue_leaf(x, SLOT_MLP_E));
     }
     return x->first + 1;
 }

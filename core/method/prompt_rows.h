@@ -23,7 +23,7 @@ const char *prompt_lstm_name(enum slot slot);
 bool prompt_lstm_is_bias(enum slot slot);
 
 void prompt_rows_plan(struct build *b, int module, const struct span *s);
-int prompt_rows_make(const struct making *x);
+int prompt_rows_make(const struct prologue *x);
 /* Adds the terms of the trained parameters behind the rows. */
 void prompt_rows_terms(struct terms *t, const struct plan *p, const struct module *m, const struct arch *a);
 

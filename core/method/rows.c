@@ -27,7 +27,7 @@ struct rows {
     const struct plan *p;
     int count;               /* rows of the pass that the values were made in */
     int kept_count;          /* and of the one that is kept */
-    bool made;               /* on the tape of this step */
+    bool generated;          /* on the tape of this step */
     struct row_value *value; /* p->by_row */
     struct kept_rows *kept;       /* p->by_row; those that share a matrix have it at the first */
     int *same;               /* p->by_row: the first that shares the matrix */
@@ -67,15 +67,17 @@ void rows_free(struct rows *r) {
 }
 
 void rows_begin(struct rows *r) {
-    if (r) r->made = false;
+    if (r) r->generated = false;
 }
 
 /* Of what is made on this tape, else of what is kept. */
-static int first_of(const struct rows *r, int i) { return r->made ? r->value[i].first : r->kept[i].first; }
+static int first_of(const struct rows *r, int i) {
+    return r->generated ? r->value[i].first : r->kept[i].first;
+}
 static int blocks_of(const struct rows *r,
-                     int i) { return r->made ? r->value[i].blocks : r->kept[i].blocks; }
+                     int i) { return r->generated ? r->value[i].blocks : r->kept[i].blocks; }
 
-int rows_count(const struct rows *r) { return r->made ? r->count : r->kept_count; }
+int rows_count(const struct rows *r) { return r->generated ? r->count : r->kept_count; }
 
 static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
     k->rows = tape_rows_of(t, n);
@@ -101,14 +103,14 @@ void rows_make(struct rows *r, struct tape *t, const struct forward *f, const no
                const int *task) {
     hyper_make_rows(r->p, t, leaf, stack, h, task, r->value);
     r->count = f->batch->rows;
-    r->made = true;
+    r->generated = true;
     if (!f->cache || stack != STACK_DECODER) return;
     r->kept_count = r->count;
     keep(r, t, stack);
 }
 
 node rows_value(struct rows *r, struct tape *t, int i) {
-    if (r->made) return r->value[i].value;
+    if (r->generated) return r->value[i].value;
     const struct kept_rows *k = &r->kept[r->same[i]];
     BUG_IF(!k->rows);
     return tape_frozen(t, k->rows, k->cols, k->value);

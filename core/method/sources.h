@@ -13,15 +13,15 @@ enum source_when {
 };
 
 /* A prologue in progress: the next tensor is `of`, generated tensor `first` of the plan. */
-struct making {
+struct prologue {
     const struct plan *p;
     const struct model *m;
     struct tape *t;
     const real *params;
     real *grads; /* NULL: none */
-    node *made;  /* of each generated tensor */
+    node *generated; /* of each generated tensor */
     int first;
-    const struct plan_made *of;
+    const struct plan_generated *of;
 };
 
 struct source_row {
@@ -33,13 +33,13 @@ struct source_row {
     void (*plan)(struct build *b, int module, const struct span *s);
     /* SOURCE_PROLOGUE: generates the tensors that were planned together, starting at x->first, into
      * x->made[first …]; returns the index after the last of them. */
-    int (*make)(const struct making *x);
+    int (*make)(const struct prologue *x);
 };
 const struct source_row *source_row(enum source s);
 
 /* Returns a tensor of the flat block as a leaf of a tape, frozen if `grads` is NULL. */
 node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params, real *grads);
 /* Returns the tensor of a slot from which x->of is generated. */
-node making_leaf(const struct making *x, enum slot slot);
+node prologue_leaf(const struct prologue *x, enum slot slot);
 
 #endif

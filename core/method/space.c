@@ -119,7 +119,7 @@ static enum init usual_init(const struct module *m) {
     /* From an embedding that starts N(0, 1) the network behind a prefix has not begun to learn after hundreds
      * of steps. */
     if (m->source == SOURCE_MLP && f->form == FORM_KEYS) drawn = false;
-    return drawn && f->made_init ? f->made_init : f->usual.init;
+    return drawn && f->init_if_generated ? f->init_if_generated : f->usual.init;
 }
 
 bool module_takes_site(const struct module *m) {

@@ -198,7 +198,7 @@ struct retriever {
 
 /* A head generated from a few labeled examples (core/method/generated.h). */
 enum rates { RATES_MOVING, RATES_ALL };
-struct made_head {
+struct generated_head {
     bool on;
     int hidden, width;  /* widths of its networks */
     enum learn learn;   /* of the networks: outer, or both */
@@ -268,7 +268,7 @@ struct method {
     struct retriever retriever; /* .on false: none */
     struct hyper
         hyper[GENERATORS]; /* likewise; the source of a module determines its generator (source_generator) */
-    struct made_head generated;
+    struct generated_head generated;
     struct classifier classifier;
     struct budget budget;
     struct fusion fusion;

@@ -80,10 +80,10 @@ static int open_alone(struct bench_alone *x, const struct bench_work *w, struct 
     x->memory = arena_new();
     x->tape = tape_new(x->memory);
     x->params = xcalloc(x->plan->trained, sizeof *x->params);
-    x->grads = xcalloc(2 * x->plan->trained + x->plan->made_size, sizeof *x->grads);
-    x->made = xcalloc(x->plan->made_size + 1, sizeof *x->made);
+    x->grads = xcalloc(2 * x->plan->trained + x->plan->generated_size, sizeof *x->grads);
+    x->made = xcalloc(x->plan->generated_size + 1, sizeof *x->made);
     plan_init(x->plan, x->model, 1, x->params);
-    attach_remake(x->plan, x->model, x->params, x->made);
+    attach_regenerate(x->plan, x->model, x->params, x->made);
     return 0;
 }
 
@@ -100,17 +100,17 @@ static void close_alone(struct bench_alone *x) {
 /* Generates the weights and propagates their gradients. */
 static void bench_ratios_make_weights(struct bench_alone *x) {
     const struct plan *p = x->plan;
-    node *made = xcalloc((size_t)p->made, sizeof *made);
-    const real **seed = xcalloc((size_t)p->made, sizeof *seed);
+    node *made = xcalloc((size_t)p->generated, sizeof *made);
+    const real **seed = xcalloc((size_t)p->generated, sizeof *seed);
     tape_reset(x->tape, true, 1, 1);
     attach_prologue(p, x->model, x->tape, x->params, x->grads, made);
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *t = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *t = &p->generated_tensor[i];
         memcpy(x->made + t->offset, tape_value(x->tape, made[i]), t->count * sizeof *x->made);
         seed[i] = x->grads + 2 * p->trained + t->offset;
     }
     memset(x->grads, 0, p->trained * sizeof *x->grads);
-    tape_backward(x->tape, p->made, made, seed);
+    tape_backward(x->tape, p->generated, made, seed);
     kernel_add_to(p->trained, 1, x->grads, x->grads + p->trained);
     free(made);
     free(seed);

@@ -148,7 +148,7 @@ static bool linear_made_make(int i, struct setup *s) {
     return true;
 }
 static node linear_made_run(struct tape *t, struct setup *s, const node *in) {
-    return op_linear_made(t, in[0], in[1], in[2], s->out_cols);
+    return op_linear_generated(t, in[0], in[1], in[2], s->out_cols);
 }
 static void linear_made_expect(const struct setup *s, const double *const *in, double *out) {
     struct setup plain = *s;

@@ -25,12 +25,12 @@ static struct point of_method(const struct method *m, double sigma) {
 
 /* Values of the made tensors of a plan; caller frees. */
 static real *made_by(struct point a) {
-    real *made = xcalloc(a.p->made_size + 1, sizeof *made);
-    node *n = xcalloc((size_t)a.p->made + 1, sizeof *n);
+    real *made = xcalloc(a.p->generated_size + 1, sizeof *made);
+    node *n = xcalloc((size_t)a.p->generated + 1, sizeof *n);
     tape_reset(rig.prologue, false, 0, 0);
-    if (a.p->made) attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, n);
-    for (int i = 0; i < a.p->made; i++)
-        memcpy(made + a.p->made_tensor[i].offset, tape_value(rig.prologue, n[i]), a.p->made_tensor[i].count * sizeof *made);
+    if (a.p->generated) attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, n);
+    for (int i = 0; i < a.p->generated; i++)
+        memcpy(made + a.p->generated_tensor[i].offset, tape_value(rig.prologue, n[i]), a.p->generated_tensor[i].count * sizeof *made);
     free(n);
     return made;
 }
@@ -55,9 +55,9 @@ static void carry_as(struct point a, struct point b, const char *from, const cha
         char *name = renamed(t->name, to, from);
         const struct plan_tensor *x = named(a.p, name);
         if (x && x->count == t->count) memcpy(b.x + t->offset, a.x + x->offset, t->count * sizeof *b.x);
-        for (int k = 0; k < a.p->made && !x; k++)
-            if (!strcmp(a.p->made_tensor[k].name, name) && a.p->made_tensor[k].count == t->count)
-                memcpy(b.x + t->offset, made + a.p->made_tensor[k].offset, t->count * sizeof *b.x);
+        for (int k = 0; k < a.p->generated && !x; k++)
+            if (!strcmp(a.p->generated_tensor[k].name, name) && a.p->generated_tensor[k].count == t->count)
+                memcpy(b.x + t->offset, made + a.p->generated_tensor[k].offset, t->count * sizeof *b.x);
         free(name);
     }
     free(made);

@@ -179,10 +179,10 @@ static void a_made_prefix_is_a_flat_one(void **state) {
     node made[2 * PLACES];
     tape_reset(rig.prologue, false, 0, 0);
     attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, made);
-    for (int i = 0; i < a.p->made; i++) {
-        assert_string_equal(a.p->made_tensor[i].name, b.p->tensor[i].name);
+    for (int i = 0; i < a.p->generated; i++) {
+        assert_string_equal(a.p->generated_tensor[i].name, b.p->tensor[i].name);
         memcpy(b.x + b.p->tensor[i].offset, tape_value(rig.prologue, made[i]),
-               a.p->made_tensor[i].count * sizeof(real));
+               a.p->generated_tensor[i].count * sizeof(real));
     }
     same("E13", a, b);
     drop(a);
@@ -195,11 +195,11 @@ static void made_maps_are_free_ones(void **state) {
     if (!rig_has_place(&rig, "bottleneck(r=4; act=relu, source=kronecker(2), write=f.out)")) return; /* 2 divides not all widths */
     struct point a = point("bottleneck(r=4; act=relu, source=kronecker(2), write=f.out)", 0.4),
                  b = point("bottleneck(r=4; act=relu, write=f.out)", 0.1);
-    node *made = xcalloc((size_t)a.p->made, sizeof *made);
+    node *made = xcalloc((size_t)a.p->generated, sizeof *made);
     tape_reset(rig.prologue, false, 0, 0);
     attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, made);
-    for (int i = 0; i < a.p->made; i++) {
-        const struct plan_made *m = &a.p->made_tensor[i];
+    for (int i = 0; i < a.p->generated; i++) {
+        const struct plan_generated *m = &a.p->generated_tensor[i];
         memcpy(b.x + rig_tensor(b.p, m->name)->offset, tape_value(rig.prologue, made[i]), m->count * sizeof(real));
     }
     for (int i = 0; i < a.p->tensors; i++) { /* biases are trained in both */
@@ -262,8 +262,8 @@ static void a_made_prompt_is_a_flat_one(void **state) {
         node value;
         tape_reset(rig.prologue, false, 0, 0);
         attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, &value);
-        assert_string_equal(a.p->made_tensor[0].name, b.p->tensor[0].name);
-        memcpy(b.x, tape_value(rig.prologue, value), a.p->made_tensor[0].count * sizeof(real));
+        assert_string_equal(a.p->generated_tensor[0].name, b.p->tensor[0].name);
+        memcpy(b.x, tape_value(rig.prologue, value), a.p->generated_tensor[0].count * sizeof(real));
         same("E13", a, b);
         drop(a);
         drop(b);

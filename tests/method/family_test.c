@@ -356,8 +356,8 @@ static void places_have_names(void **state) {
     p = plan_of("prefix-mlp(l=2,stack=decoder)", &a);
     assert_string_equal(p->tensor[0].name, "dec.all.self/softmax.head.E");
     assert_string_equal(p->tensor[5].name, "dec.all.cross/softmax.head.E");
-    assert_string_equal(p->made_tensor[12].name, "dec.0.cross/softmax.head.P_k");
-    assert_int_equal(p->made, 24);
+    assert_string_equal(p->generated_tensor[12].name, "dec.0.cross/softmax.head.P_k");
+    assert_int_equal(p->generated, 24);
     plan_free(p);
     arch_release(&a);
 }

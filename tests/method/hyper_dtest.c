@@ -68,13 +68,13 @@ static void counts_on_an_encoder_alone(void **state) {
     assert_int_equal(p->trained_method, LOWER * (2 * D * R + R + D) + 128 * 128 + 128 + 128 * 64 + 64 + 128 +
                                             2 * 65 * D * R + 65 * (D + R) + 64 * UPPER + 128 * D + 128 + 128 * 64 + 64 +
                                             64 * TASKS_OF);
-    for (int i = 0; i < p->made; i++) assert_true(p->made_tensor[i].layer >= LOWER);
+    for (int i = 0; i < p->generated; i++) assert_true(p->generated_tensor[i].layer >= LOWER);
     plan_free(p);
     /* what is made for both stacks is made in both halves, whose layers are counted through */
     p = plan_of("bottleneck(r=2; stack=encoder, source=hyper) + bottleneck(r=2; stack=decoder, source=hyper) + hyper", &a, TASKS_OF);
     assert_int_equal(p->trained_method, 64 * (TASKS_OF + LOWER + UPPER + 2) + 3 * 64 * H + H + 64 * H + 64 + 2 * 64 +
                                             65 * (2 * 2 * D + 2 + D));
-    assert_int_equal(p->made, 4 * (LOWER + UPPER));
+    assert_int_equal(p->generated, 4 * (LOWER + UPPER));
     plan_free(p);
     arch_release(&a);
 }
@@ -141,7 +141,7 @@ static void inner_of(const struct plan *p, const real *x, int task, const struct
 }
 
 /* `place`: the module's number among the places, counted by hand. */
-static struct made_of made_of(const struct plan *p, const struct plan_made *m, int place) {
+static struct made_of made_of(const struct plan *p, const struct plan_generated *m, int place) {
     const struct hyper *h = &p->method.hyper[0];
     struct made_of of = {.stack = m->stack == STACK_DECODER ? "dec" : "enc", .layer = m->layer < 0 ? 0 : m->layer, .place = place};
     const char *slot = strrchr(m->name, '.') + 1;
@@ -152,7 +152,7 @@ static struct made_of made_of(const struct plan *p, const struct plan_made *m, i
     return of;
 }
 
-static void check_made(const struct plan *p, const real *x, const real *made, const struct plan_made *m, int place) {
+static void check_made(const struct plan *p, const real *x, const real *made, const struct plan_generated *m, int place) {
     const struct made_of of = made_of(p, m, place);
     size_t values = m->count / TASKS;
     for (int task = 0; task < TASKS; task++) {
@@ -205,17 +205,17 @@ static void made_values_are_those_of_loops(void **state) {
         snprintf(text, sizeof text, "%s + hyper(%s, net=%s)", at[k / COUNT_OF(sizes)].modules, sizes[k % COUNT_OF(sizes)],
                  at[k / COUNT_OF(sizes)].net);
         struct plan *p = plan_of(text, &a, TASKS);
-        real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->made_size, sizeof *made);
+        real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->generated_size, sizeof *made);
         for (size_t i = 0; i < p->trained; i++) x[i] = (real)(0.3 * rng_normal(rng_key(3, RNG_TEST, 0, 0), i));
-        attach_remake(p, NULL, x, made);
+        attach_regenerate(p, NULL, x, made);
         int seen = 0;
-        for (int i = 0; i < p->made; i++)
+        for (int i = 0; i < p->generated; i++)
             for (int place = 0; place < 4 && places[place]; place++) {
-                if (!strstr(p->made_tensor[i].name, places[place])) continue;
-                check_made(p, x, made, &p->made_tensor[i], place);
+                if (!strstr(p->generated_tensor[i].name, places[place])) continue;
+                check_made(p, x, made, &p->generated_tensor[i], place);
                 seen++;
             }
-        assert_int_equal(seen, p->made);
+        assert_int_equal(seen, p->generated);
         free(x);
         free(made);
         plan_free(p);
@@ -225,7 +225,7 @@ static void made_values_are_those_of_loops(void **state) {
 
 /* What p's generator number g makes is what the only generator of `alone` makes of the same values. */
 static void same_alone(const struct plan *p, const real *x, const real *made, int g, const struct plan *alone) {
-    real *y = xcalloc(alone->trained, sizeof *y), *got = xcalloc(alone->made_size, sizeof *got);
+    real *y = xcalloc(alone->trained, sizeof *y), *got = xcalloc(alone->generated_size, sizeof *got);
     int seen = 0;
     for (int i = 0; i < alone->tensors; i++) {
         const struct plan_tensor *t = &alone->tensor[i];
@@ -234,15 +234,15 @@ static void same_alone(const struct plan *p, const real *x, const real *made, in
         snprintf(name, sizeof name, "%s%s", g ? "hyper2" : "hyper", t->name + strlen("hyper"));
         memcpy(y + t->offset, named(p, x, name), t->count * sizeof *y);
     }
-    attach_remake(alone, NULL, y, got);
-    for (int i = 0; i < alone->made; i++)
-        for (int k = 0; k < p->made; k++) {
-            const struct plan_made *of = &alone->made_tensor[i], *in_both = &p->made_tensor[k];
+    attach_regenerate(alone, NULL, y, got);
+    for (int i = 0; i < alone->generated; i++)
+        for (int k = 0; k < p->generated; k++) {
+            const struct plan_generated *of = &alone->generated_tensor[i], *in_both = &p->generated_tensor[k];
             if (strcmp(of->name, in_both->name) != 0) continue;
             assert_memory_equal(made + in_both->offset, got + of->offset, of->count * sizeof *got);
             seen++;
         }
-    assert_int_equal(seen, alone->made);
+    assert_int_equal(seen, alone->generated);
     free(y);
     free(got);
 }
@@ -259,9 +259,9 @@ static void two_generators_make_what_each_makes_alone(void **state) {
              keys, first, second);
     struct plan *both = plan_of(text, &a, TASKS);
     assert_non_null(strstr(plan_prototypes(both)->name, "hyper.prototype"));
-    real *x = xcalloc(both->trained, sizeof *x), *made = xcalloc(both->made_size, sizeof *made);
+    real *x = xcalloc(both->trained, sizeof *x), *made = xcalloc(both->generated_size, sizeof *made);
     for (size_t i = 0; i < both->trained; i++) x[i] = (real)(0.3 * rng_normal(rng_key(3, RNG_TEST, 0, 0), i));
-    attach_remake(both, NULL, x, made);
+    attach_regenerate(both, NULL, x, made);
     snprintf(text, sizeof text, "%s + %s", keys, first);
     struct plan *alone = plan_of(text, &a, TASKS);
     same_alone(both, x, made, 0, alone);

@@ -43,12 +43,12 @@ static void counts_are(const struct arch *a, const struct row *row, size_t n) {
             for (int l = 0; l < k; l++)
                 assert_string_not_equal(p->tensor[k].name, p->tensor[l].name);
         }
-        for (int k = 0; k < p->made; k++) {
-            assert_int_equal(p->made_tensor[k].offset, made);
-            made += p->made_tensor[k].count;
+        for (int k = 0; k < p->generated; k++) {
+            assert_int_equal(p->generated_tensor[k].offset, made);
+            made += p->generated_tensor[k].count;
         }
         assert_int_equal(at, p->trained);
-        assert_int_equal(made, p->made_size);
+        assert_int_equal(made, p->generated_size);
         assert_int_equal(p->trained, p->trained_method + fixed + p->head);
         plan_free(p);
     }

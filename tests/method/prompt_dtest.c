@@ -74,12 +74,12 @@ static void keys_and_values_are_those_of_loops(void **state) {
         char text[256];
         snprintf(text, sizeof text, "softmax(l=2; site=self, stack=encoder, source=%s", sources[k]);
         struct plan *p = plan_of(text, &a, TASKS);
-        real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->made_size, sizeof *made);
+        real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->generated_size, sizeof *made);
         for (size_t i = 0; i < p->trained; i++) x[i] = (real)rng_normal(rng_key(5, RNG_TEST, 0, 0), i);
-        attach_remake(p, NULL, x, made);
-        assert_int_equal(p->made, 2 * a.encoder_layers);
-        for (int i = 0; i < p->made; i++) {
-            const struct plan_made *m = &p->made_tensor[i];
+        attach_regenerate(p, NULL, x, made);
+        assert_int_equal(p->generated, 2 * a.encoder_layers);
+        for (int i = 0; i < p->generated; i++) {
+            const struct plan_generated *m = &p->generated_tensor[i];
             assert_int_equal(m->count, TASKS * L * DQ);
             for (int v = 0; v < TASKS * L * DQ; v++) {
                 double got = (double)made[m->offset + (size_t)v];
@@ -101,17 +101,17 @@ static void a_task_alone_has_its_prefix(void **state) {
     struct arch a = shape(T5_OF_LOOPS);
     struct err e = ERR_INIT;
     struct plan *p = plan_of("hyperprompt-global(l=2,b=3)", &a, TASKS);
-    real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->made_size, sizeof *made), *own_x, *own_made;
+    real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->generated_size, sizeof *made), *own_x, *own_made;
     for (size_t i = 0; i < p->trained; i++) x[i] = (real)rng_normal(rng_key(6, RNG_TEST, 0, 0), i);
-    attach_remake(p, NULL, x, made);
+    attach_regenerate(p, NULL, x, made);
     for (int task = 0; task < TASKS; task++) {
         struct plan *own = plan_of_task(p, &a, task, x, made, &own_x, &own_made, &e);
         if (!own) fail_msg("%s", e.text);
         char *text = method_text(&own->method);
         assert_string_equal(text, "full + prefix(l=2,init=normal,stack=encoder,site=self)");
-        assert_int_equal(own->made, 0);
-        for (int i = 0; i < p->made; i++) {
-            const struct plan_made *m = &p->made_tensor[i];
+        assert_int_equal(own->generated, 0);
+        for (int i = 0; i < p->generated; i++) {
+            const struct plan_generated *m = &p->generated_tensor[i];
             assert_memory_equal(named(own, own_x, m->name), made + m->offset + (size_t)task * (m->count / TASKS),
                                 m->count / TASKS * sizeof *made);
         }

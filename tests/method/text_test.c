@@ -248,7 +248,7 @@ static struct method random_method(struct dice *d) {
                                      .instance = (enum hyper_instance)roll(d, ROW_COUNT), .tap = roll(d, 3),
                                      .passes = 1 + roll(d, 2)};
     if (roll(d, 4) == 0)
-        m.generated = (struct made_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),
+        m.generated = (struct generated_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),
                                          .learn = (enum learn)roll(d, LEARN_COUNT), .rates = (enum rates)roll(d, 2)};
     if (roll(d, 4) == 0)
         m.classifier = (struct classifier){true, 1 + roll(d, 2), (enum act)roll(d, ACT_COUNT), roll(d, 2), roll(d, 2) * 64};

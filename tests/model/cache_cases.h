@@ -59,11 +59,11 @@ static bool give_method(struct bench *b, const char *text, struct err *e) {
     b->p = plan_new(&m, &b->m->arch, 0, e);
     if (!b->p) return false;
     b->params = xcalloc(b->p->trained + 1, sizeof *b->params);
-    b->made = xcalloc(b->p->made_size + 1, sizeof *b->made);
+    b->made = xcalloc(b->p->generated_size + 1, sizeof *b->made);
     plan_init(b->p, b->m, 1, b->params);
     for (size_t i = 0; i < b->p->trained; i++) b->params[i] += (real)(0.1 * rng_normal(key, i));
-    for (size_t i = 0; i < b->p->made_size; i++) b->made[i] = (real)rng_normal(key, ~i);
-    attach_remake(b->p, b->m, b->params, b->made); /* what stands for whole weights is near them */
+    for (size_t i = 0; i < b->p->generated_size; i++) b->made[i] = (real)rng_normal(key, ~i);
+    attach_regenerate(b->p, b->m, b->params, b->made); /* what stands for whole weights is near them */
     b->attach = attach_new(b->p, b->m);
     return true;
 }

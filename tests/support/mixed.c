@@ -154,7 +154,7 @@ real *mixed_gradient(struct mixed *m, const struct run_config *c, double sigma) 
     s.run = mixed_begin_moved(m, &one, folder, step_stopper_sink(&s), sigma);
     trained_run(s.run, 2, &out);
     struct plan *p = run_plan_for(&one, &m->tasks, &m->model->arch, &e);
-    real *params = xcalloc(p->trained, sizeof *params), *made = xcalloc(p->made_size + 1, sizeof *made);
+    real *params = xcalloc(p->trained, sizeof *params), *made = xcalloc(p->generated_size + 1, sizeof *made);
     real *g = xcalloc(p->trained, sizeof *g);
     test_ok(checkpoint_open(&k, path, &e), &e);
     test_ok(checkpoint_read(&k, p, true, params, made, g, NULL, &e), &e);

@@ -124,17 +124,17 @@ struct batch rig_batch(struct rig *r, const struct plan *p) {
 
 /* One step; its loss.  *out is the logits (of several tasks the last one's). */
 static double run(struct rig *r, const struct model *m, const struct plan *p, bool training,
-                const real *params, real *grads, node *made_node, node *out) {
-    real *made = arena_keep(r->arena, ((p ? p->made_size : 0) + 1) * sizeof *made);
+                const real *params, real *grads, node *generated_node, node *out) {
+    real *made = arena_keep(r->arena, ((p ? p->generated_size : 0) + 1) * sizeof *made);
     struct attach *a = p ? attach_new(p, m) : NULL;
     struct forward f;
     struct batch batch;
-    if (p && p->made) {
+    if (p && p->generated) {
         tape_reset(r->prologue, training, 3, 5);
-        attach_prologue(p, m, r->prologue, params, grads, made_node);
-        for (int i = 0; i < p->made; i++)
-            memcpy(made + p->made_tensor[i].offset, tape_value(r->prologue, made_node[i]),
-                   p->made_tensor[i].count * sizeof *made);
+        attach_prologue(p, m, r->prologue, params, grads, generated_node);
+        for (int i = 0; i < p->generated; i++)
+            memcpy(made + p->generated_tensor[i].offset, tape_value(r->prologue, generated_node[i]),
+                   p->generated_tensor[i].count * sizeof *made);
     }
     batch = rig_batch(r, p);
     forward_init(&f, r->tape, m, &batch,
@@ -171,7 +171,7 @@ size_t rig_logit_count(const struct rig *r) {
 
 real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p,
                     const real *params) {
-    node *made = xcalloc((size_t)(p ? p->made : 0) + 1, sizeof *made), out;
+    node *made = xcalloc((size_t)(p ? p->generated : 0) + 1, sizeof *made), out;
     size_t n = rig_logit_count(r);
     real *copy = xcalloc(n, sizeof *copy);
     tape_reset(r->tape, false, 3, 5);
@@ -186,21 +186,21 @@ real *rig_logits(struct rig *r, const struct plan *p, const real *params) {
 }
 
 double rig_loss(struct rig *r, const struct plan *p, const real *params, real *grads) {
-    node *made = xcalloc((size_t)(p ? p->made : 0) + 1, sizeof *made), out;
-    real *all = grads ? xcalloc(p->trained + p->made_size, sizeof *all) : NULL;
-    for (size_t i = 0; all && i < p->trained + p->made_size; i++) all[i] = 1000;
+    node *made = xcalloc((size_t)(p ? p->generated : 0) + 1, sizeof *made), out;
+    real *all = grads ? xcalloc(p->trained + p->generated_size, sizeof *all) : NULL;
+    for (size_t i = 0; all && i < p->trained + p->generated_size; i++) all[i] = 1000;
     tape_reset(r->tape, true, 3, 5);
     double value = run(r, r->m, p, true, params, all, made, &out);
     if (grads) { /* `all` began as numbers that are no gradients */
         memcpy(grads, all, p->trained * sizeof *grads);
-        if (p->made) {
-            const real **seeds = xcalloc((size_t)p->made, sizeof *seeds);
+        if (p->generated) {
+            const real **seeds = xcalloc((size_t)p->generated, sizeof *seeds);
             real *more = xcalloc(p->trained, sizeof *more);
-            for (int i = 0; i < p->made; i++)
-                seeds[i] = all + p->trained + p->made_tensor[i].offset;
+            for (int i = 0; i < p->generated; i++)
+                seeds[i] = all + p->trained + p->generated_tensor[i].offset;
             tape_reset(r->prologue, true, 3, 5);
             attach_prologue(p, r->m, r->prologue, params, more, made);
-            tape_backward(r->prologue, p->made, made, seeds);
+            tape_backward(r->prologue, p->generated, made, seeds);
             for (size_t i = 0; i < p->trained; i++) grads[i] += more[i];
             free(seeds);
             free(more);

@@ -34,7 +34,7 @@ static struct predictor *made_up(struct model *m, const char *text) {
     p->plan = plan_new(&method, &m->arch, of->labels, &e);
     if (!p->plan) fail_msg("%s: %s", text, e.text);
     p->params = xcalloc(p->plan->trained, sizeof *p->params);
-    p->made = xcalloc(1, sizeof *p->made);
+    p->generated = xcalloc(1, sizeof *p->generated);
     plan_init(p->plan, m, 3, p->params);
     for (size_t i = 0; i < p->plan->trained; i++)
         p->params[i] += (real)(0.1 * rng_normal(rng_key(4, RNG_TEST, 0, 0), i));

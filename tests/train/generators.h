@@ -135,8 +135,8 @@ static void same_gradients(const struct st_file *f, const struct plan *p, const 
 }
 
 static void same_made(const struct st_file *f, const struct plan *p, const real *made, double by) {
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *t = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *t = &p->generated_tensor[i];
         same_values(f, "made/", t->name, made + t->offset, t->count, by);
     }
 }
@@ -197,7 +197,7 @@ static void same_made_for_rows(const struct st_file *f, const struct generator_r
     int stack = p->row_tensor[0].stack;
     hyper_make_rows(p, tape, leaf, stack, tape_frozen(tape, x->rows, width, h), task, value);
     for (int i = 0; i < p->by_row; i++) {
-        const struct plan_made *t = &p->row_tensor[i];
+        const struct plan_generated *t = &p->row_tensor[i];
         const real *first = tape_value(tape, value[i].value) + (size_t)value[i].first * t->count;
         assert_int_equal(t->stack, stack);
         same_values(f, "made/", t->name, first, (size_t)x->rows * t->count, by);
@@ -274,10 +274,10 @@ static void compare_steps(struct mixed *m, const struct run_config *c, const cha
     real *g = mixed_gradient(m, c, moved);
     s.run = mixed_begin_moved(m, c, NULL, step_stopper_sink(&s), moved);
     const struct plan *p = x.plan = run_plan(s.run);
-    real *made = xcalloc(p->made_size + 1, sizeof *made);
+    real *made = xcalloc(p->generated_size + 1, sizeof *made);
     for (int i = 0; i < p->tensors; i++)
         same_values(f, "start/", p->tensor[i].name, run_params(s.run) + p->tensor[i].offset, p->tensor[i].count, 1e-6);
-    attach_remake(p, NULL, run_params(s.run), made);
+    attach_regenerate(p, NULL, run_params(s.run), made);
     same_made(f, p, made, by->value);
     same_gradients(f, p, g, by->gradient);
     x.params = run_params(s.run);

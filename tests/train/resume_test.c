@@ -192,7 +192,7 @@ static void files_hold_what_they_should(void **state) {
         for (size_t j = 0; j < st_count(b); j++) kept += st_at(b, j)->count;
         for (size_t j = 0; j < st_count(l); j++) all += st_at(l, j)->count;
         assert_int_equal(kept, p->stored_method + p->head);
-        assert_int_equal(all, 3 * p->trained + p->made_size);
+        assert_int_equal(all, 3 * p->trained + p->generated_size);
         assert_non_null(st_meta(b, "weights_sha256"));
         assert_string_equal(st_meta(b, "labels"), "[\"neg\",\"pos\"]");
         assert_string_equal(st_meta(b, "backbone_sha256"), g.model->sha256);

@@ -24,14 +24,14 @@ struct fewshot_meta {
     struct model *m;
     struct plan *plan;
     struct regime regime;
-    real *params, *made;
+    real *params, *generated;
 };
 
 void fewshot_meta_free(struct fewshot_meta *x) {
     if (!x) return;
     plan_free(x->plan);
     free(x->params);
-    free(x->made);
+    free(x->generated);
     free(x);
 }
 
@@ -45,11 +45,11 @@ static int open_it(struct fewshot_meta *x, const struct checkpoint *k, struct er
     x->plan = run_plan_for(&k->config, &(struct run_tasks){ 1, &one }, &x->m->arch, e);
     if (!x->plan) return e->code;
     x->params = mem_try(x->plan->trained + 1, sizeof *x->params);
-    x->made = mem_try(x->plan->made_size + 1, sizeof *x->made);
-    if (!x->params || !x->made)
+    x->generated = mem_try(x->plan->generated_size + 1, sizeof *x->generated);
+    if (!x->params || !x->generated)
         return err_set(e, ERR_SYSTEM, "not enough memory for %zu trainable parameters", x->plan->trained);
     memset(x->params, 0, x->plan->trained * sizeof *x->params);
-    return checkpoint_read(k, x->plan, false, x->params, x->made, NULL, NULL, e);
+    return checkpoint_read(k, x->plan, false, x->params, x->generated, NULL, NULL, e);
 }
 
 struct fewshot_meta *fewshot_meta_open(const char *checkpoint, struct model *m, struct err *e) {
@@ -144,7 +144,7 @@ const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
 static struct method adapted_method(const struct fewshot_meta *x) {
     struct method m = x->plan->method;
     int hidden = m.generated.hidden;
-    m.generated = (struct made_head){ .on = false };
+    m.generated = (struct generated_head){ .on = false };
     m.classifier = (struct classifier){ .on = true, .layers = 2, .act = ACT_TANH, .pooler = x->m->arch.pooler,
                                         .hidden = hidden == x->m->arch.width ? 0 : hidden };
     return m;
@@ -157,7 +157,7 @@ static const real *head_values(const struct plan *p, const real *params, enum sl
 /* Row c: Σ_k w_c[k] F_2[k], and of the biases Σ_k w_c[k] a_2[k] + b_c. */
 static void fold_labels(const struct fewshot_meta *x, const struct meta_adapted *out, int classes, real *w,
                         real *b) {
-    const struct made_head *g = &x->plan->method.generated;
+    const struct generated_head *g = &x->plan->method.generated;
     const real *f = head_values(x->plan, out->params, SLOT_FEATURE_W2),
                *a = head_values(x->plan, out->params, SLOT_FEATURE_B2);
     double *row = xmalloc((size_t)g->hidden * sizeof *row);

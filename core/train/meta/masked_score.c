@@ -37,8 +37,8 @@ int64_t masked_scoring_rows(const struct masked_scoring *s, int chunk) {
 }
 
 bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape, struct arena *arena,
-                          struct attach *attach, const struct model *m, const real *params, const real *made,
-                          uint64_t *bad) {
+                          struct attach *attach, const struct model *m, const real *params,
+                          const real *generated, uint64_t *bad) {
     const uint32_t *rows = s->order + s->first[chunk];
     int n = (int)masked_scoring_rows(s, chunk), vocabulary = m->arch.vocabulary;
     struct batch b;
@@ -47,7 +47,7 @@ bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape
     tape_reset(tape, false, 0, 0);
     batch_pack(&b, arena, &m->arch, s->data, NULL, rows, n, false);
     masking_apply(s->masking, arena, &b, 0, 0, 1);
-    forward_init(&f, tape, m, &b, attach_begin(attach, tape, params, made, NULL));
+    forward_init(&f, tape, m, &b, attach_begin(attach, tape, params, generated, NULL));
     for (int i = 0; i < n; i++) {
         s->loss[rows[i]] = 0;
         s->masks[rows[i]] = s->right[rows[i]] = 0;

@@ -52,8 +52,8 @@ int64_t masked_scoring_rows(const struct masked_scoring *s, int chunk);
 /* Scores a chunk. Returns false for NaN or infinite logits; *bad is then the number of the first such row in
  * its file. */
 bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape, struct arena *arena,
-                          struct attach *attach, const struct model *m, const real *params, const real *made,
-                          uint64_t *bad);
+                          struct attach *attach, const struct model *m, const real *params,
+                          const real *generated, uint64_t *bad);
 /* Computes the metrics: loss is the mean over masked tokens, accuracy the share of them with the highest
  * probability; release with metrics_release. */
 struct metrics;

@@ -401,7 +401,7 @@ static double second_order(struct work *w, double weight, real *grads) {
 
 static struct work meta_work_of(const struct meta *x, const struct meta_bench *on, const struct episode *e,
                                 uint64_t number) {
-    BUG_IF(x->plan->made || !x->plan->label_width);
+    BUG_IF(x->plan->generated || !x->plan->label_width);
     return (struct work){ .x = x, .on = on, .e = e, .pass = number * PASSES,
                           .labels = (size_t)e->classes * (size_t)x->plan->label_width };
 }

@@ -155,16 +155,16 @@ static void checkpoint_add_state(struct checkpoint_writer *w, const struct plan 
 
 /* Writes the stored parameters; with `all` also those needed only for training. */
 static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const real *params,
-                        const real *made, bool all) {
+                        const real *generated, bool all) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (all || t->stored)
             checkpoint_add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, params + t->offset);
     }
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *t = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *t = &p->generated_tensor[i];
         if (t->stored) checkpoint_add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols,
-                                           made + t->offset);
+                                           generated + t->offset);
     }
 }
 
@@ -216,7 +216,7 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
     char sha256[65], *state = state_json(r), *tasks = checkpoint_tasks_json(r);
     step_make(r);
     run_weights_sha256(r, sha256);
-    add_tensors(&w, r->plan, r->values.params, r->values.made, last);
+    add_tensors(&w, r->plan, r->values.params, r->values.generated, last);
     if (last) {
         checkpoint_add_state(&w, r->plan, "adam.m", r->values.adam_m);
         checkpoint_add_state(&w, r->plan, "adam.v", r->values.adam_v);
@@ -246,7 +246,7 @@ int predictor_save(const struct predictor *p, const struct run_config *c, const 
     struct checkpoint_writer w = { NULL, 0, 0 };
     struct buf labels = BUF_INIT;
     BUG_IF(p->plan->tasks != 1);
-    for (int i = 0; i < p->plan->made; i++) BUG_IF(p->plan->made_tensor[i].stored);
+    for (int i = 0; i < p->plan->generated; i++) BUG_IF(p->plan->generated_tensor[i].stored);
     add_labels(&labels, p->of->label, p->of->labels);
     weights_sha256(p->plan, p->params, sha256);
     add_tensors(&w, p->plan, p->params, NULL, false);

@@ -60,7 +60,7 @@ int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct e
 /* Reads tensors into the flat blocks. `training`: also those needed only for training, and adam_m, adam_v.
  * Missing and unexpected tensors and wrong shapes are refused by name. */
 int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool training, real *params,
-                    real *made, real *adam_m, real *adam_v, struct err *e);
+                    real *generated, real *adam_m, real *adam_v, struct err *e);
 
 /* Reads the statistics of a rank budget; `mean` and `spread` may be NULL. */
 int checkpoint_read_budget(const struct checkpoint *c, const struct plan *p, real *mean, real *spread,

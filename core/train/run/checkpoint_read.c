@@ -234,8 +234,8 @@ static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, s
         bool known = false;
         for (int j = 0; j < p->tensors && slash && !known; j++)
             known = !strcmp(slash + 1, p->tensor[j].name);
-        for (int j = 0; j < p->made && slash && !known; j++)
-            known = !strcmp(slash + 1, p->made_tensor[j].name);
+        for (int j = 0; j < p->generated && slash && !known; j++)
+            known = !strcmp(slash + 1, p->generated_tensor[j].name);
         known = known &&
                 (text_starts(name, "param/") || text_starts(name, "adam.m/") ||
                  text_starts(name, "adam.v/") || (p->method.budget.on && text_starts(name, "budget.")));
@@ -249,14 +249,14 @@ static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, s
 }
 
 int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool training, real *params,
-                    real *made, real *adam_m, real *adam_v, struct err *e) {
+                    real *generated, real *adam_m, real *adam_v, struct err *e) {
     size_t read = 0;
     if (refuse_unexpected(c, p, e)) return e->code;
     if (read_block(c, p, "param", training, params, &read, e)) return e->code;
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *t = &p->made_tensor[i];
+    for (int i = 0; i < p->generated; i++) {
+        const struct plan_generated *t = &p->generated_tensor[i];
         if (!t->stored) continue;
-        if (read_tensor(c, "param", t->name, t->rows, t->cols, made + t->offset, &read, e))
+        if (read_tensor(c, "param", t->name, t->rows, t->cols, generated + t->offset, &read, e))
             return e->code;
     }
     if (training && adam_m && read_block(c, p, "adam.m", true, adam_m, &read, e)) return e->code;

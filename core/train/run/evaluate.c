@@ -123,8 +123,8 @@ int64_t examples_unit_rows(const struct run *r, int index) {
 static bool evaluate_score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
     const struct run_final *f = &r->final;
     const real *params = f->kept ? f->kept : r->values.params;
-    const real *made = f->kept ? f->kept_made : r->values.made;
-    return r->objective.row->split_score(r, s, unit, w, run_attach(r, w), params, made, bad);
+    const real *generated = f->kept ? f->best_generated : r->values.generated;
+    return r->objective.row->split_score(r, s, unit, w, run_attach(r, w), params, generated, bad);
 }
 
 void examples_unit(struct run *r, int index, struct worker *w) {

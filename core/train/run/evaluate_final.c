@@ -17,8 +17,8 @@ void test_init(struct run *r, int task, const struct generate_options *how) {
 
 static void drop_kept(struct run_final *f) {
     free(f->kept);
-    free(f->kept_made);
-    f->kept = f->kept_made = NULL;
+    free(f->best_generated);
+    f->kept = f->best_generated = NULL;
     f->on = false;
 }
 
@@ -44,16 +44,16 @@ static char *kept_path(const struct run *r) {
 static int read_kept(struct run *r, const char *path, struct err *e) {
     struct run_final *f = &r->final;
     struct checkpoint k;
-    size_t trained = r->plan->trained, made = r->plan->made_size;
+    size_t trained = r->plan->trained, generated = r->plan->generated_size;
     f->kept = mem_try(trained + 1, sizeof *f->kept);
-    f->kept_made = mem_try(made + 1, sizeof *f->kept_made);
-    if (!f->kept || !f->kept_made) return err_set(e, ERR_SYSTEM,
-                                                  "not enough memory for the parameters of %s", path);
+    f->best_generated = mem_try(generated + 1, sizeof *f->best_generated);
+    if (!f->kept || !f->best_generated)
+        return err_set(e, ERR_SYSTEM, "not enough memory for the parameters of %s", path);
     for (size_t i = 0; i < trained; i++) f->kept[i] = r->values.params[i]; /* parameters needed only for
                                                                             * training are not read */
     if (checkpoint_open(&k, path, e)) return e->code;
-    int rc = checkpoint_read(&k, r->plan, false, f->kept, f->kept_made, NULL, NULL, e);
-    if (!rc) attach_remake(r->plan, r->m, f->kept, f->kept_made);
+    int rc = checkpoint_read(&k, r->plan, false, f->kept, f->best_generated, NULL, NULL, e);
+    if (!rc) attach_regenerate(r->plan, r->m, f->kept, f->best_generated);
     f->kept_step = k.step;
     checkpoint_close(&k);
     return rc;

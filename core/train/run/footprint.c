@@ -15,11 +15,11 @@ void footprint_end(struct run *r, const struct worker *w) {
 
 void footprint_values(struct run *r) {
     struct run_values *v = &r->values;
-    size_t trained = 0, made = 2; /* generated weights, gradients */
+    size_t trained = 0, generated = 2; /* generated weights, gradients */
     const real *const blocks[] = { v->params,      v->sum,           v->adam_m,       v->adam_v,
                                    v->budget_mean, v->budget_spread, v->prologue_grad };
     for (size_t i = 0; i < COUNT_OF(blocks); i++) trained += blocks[i] != NULL;
-    size_t bytes = (trained * r->plan->trained + made * r->plan->made_size) * sizeof(real);
+    size_t bytes = (trained * r->plan->trained + generated * r->plan->generated_size) * sizeof(real);
     if (bytes > r->memory.values) r->memory.values = bytes;
 }
 
@@ -51,7 +51,7 @@ static size_t footprint_tasks(const struct run *r) {
 }
 
 size_t run_peak_bytes(struct run *r) {
-    size_t grads = (r->plan->trained + r->plan->made_size) * sizeof(real), bytes = r->memory.values;
+    size_t grads = (r->plan->trained + r->plan->generated_size) * sizeof(real), bytes = r->memory.values;
     int workers = 0;
     run_lock(r);
     for (int i = 0; i < CREW_MOST; i++) {

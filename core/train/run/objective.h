@@ -73,7 +73,7 @@ struct objective {
     int (*split_units)(const struct run_split *s);
     int64_t (*split_rows)(const struct run_split *s, int unit);
     bool (*split_score)(const struct run *r, struct run_split *s, int unit, struct worker *w,
-                        struct attach *a, const real *params, const real *made, uint64_t *bad);
+                        struct attach *a, const real *params, const real *generated, uint64_t *bad);
     void (*split_measure)(struct run_split *s, const struct task *t, struct metrics *m,
                           struct metric_value *tokens);
     /* Appends further metrics besides those of the task's kind; or NULL. */

@@ -65,8 +65,8 @@ static int64_t split_rows(const struct run_split *s, int unit) {
 }
 
 static bool split_score(const struct run *r, struct run_split *s, int unit, struct worker *w,
-                        struct attach *a, const real *params, const real *made, uint64_t *bad) {
-    return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, params, made, bad);
+                        struct attach *a, const real *params, const real *generated, uint64_t *bad) {
+    return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, params, generated, bad);
 }
 
 static void split_measure(struct run_split *s, const struct task *t, struct metrics *m,

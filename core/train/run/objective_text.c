@@ -83,9 +83,9 @@ static int split_units(const struct run_split *s) { return text_scoring_units(&s
 static int64_t split_rows(const struct run_split *s, int unit) { return text_scoring_rows(&s->text, unit); }
 
 static bool split_score(const struct run *r, struct run_split *s, int unit, struct worker *w,
-                        struct attach *a, const real *params, const real *made, uint64_t *bad) {
+                        struct attach *a, const real *params, const real *generated, uint64_t *bad) {
     (void)r;
-    return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, params, made, bad);
+    return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, params, generated, bad);
 }
 
 static void split_measure(struct run_split *s, const struct task *t, struct metrics *m,

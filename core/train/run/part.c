@@ -12,7 +12,7 @@
 
 /* Returns the gradient buffer of a part; the first part writes directly to the sum. */
 static real *grads_of(struct run *r, int index, struct worker *w) {
-    size_t n = r->plan->trained + r->plan->made_size;
+    size_t n = r->plan->trained + r->plan->generated_size;
     if (!index) return r->values.sum;
     if (w->grads_room < n) {
         free(w->grads);
@@ -50,7 +50,7 @@ static void begin_pass(struct run *r, int index, const struct bench *on, struct 
     tape_reset(on->tape, true, r->c.seed, (uint64_t)r->step);
     p->row = part_pack(r, index, on->memory, &p->batch);
     forward_init(&p->forward, on->tape, r->m, &p->batch,
-                 attach_begin(on->attach, on->tape, r->values.params, r->values.made, on->grads));
+                 attach_begin(on->attach, on->tape, r->values.params, r->values.generated, on->grads));
     p->forward.dropout = run_dropout(&r->c, r->m->arch.dropout);
     p->forward.attention_dropout = run_dropout(&r->c, r->m->arch.attention_dropout);
     if (p->forward.activation_dropout > 0)
@@ -215,7 +215,7 @@ static void note_peak(struct run *r, const struct arena *memory) {
 /* Runs the backward pass of a part with stored activations. */
 static void held_part(struct run *r, int index, real *grads) {
     struct bench on = held_bench(r, index);
-    tape_move_grads(on.tape, r->values.sum, r->plan->trained + r->plan->made_size, grads);
+    tape_move_grads(on.tape, r->values.sum, r->plan->trained + r->plan->generated_size, grads);
     on.grads = grads;
     run_back(&on, &r->join.part[index].pass);
     note_peak(r, on.memory);

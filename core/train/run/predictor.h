@@ -16,7 +16,7 @@ struct predictor_task {
 struct predictor {
     struct model *m;
     struct plan *plan;
-    real *params, *made;
+    real *params, *generated;
     bool facts_known;      /* the run recorded config and tokenizer of the model, not only its weights */
     bool several;          /* multi-label: a sigmoid per label */
     bool text;             /* text-to-text, without a head */

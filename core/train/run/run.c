@@ -311,7 +311,7 @@ static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     bool lacks = k->lacks;
     run_unlock(r);
     if (index && !lacks)
-        kernel_add_to(r->plan->trained + r->plan->made_size, 1, w->grads, r->values.sum);
+        kernel_add_to(r->plan->trained + r->plan->generated_size, 1, w->grads, r->values.sum);
     run_lock(r);
     bool last = ++k->done == k->count;
     pthread_cond_broadcast(&k->turn);

@@ -63,7 +63,7 @@ void samples_unit(struct run *r, int index, struct worker *w) {
     uint64_t ignored; /* NaN or infinity is reported by the evaluation or the next step */
     int t = sample_task_of(r, &index);
     text_scoring_unit(&r->of[t].samples.scoring, index, w->tape, w->arena, run_attach(r, w), r->values.params,
-                      r->values.made, &ignored);
+                      r->values.generated, &ignored);
 }
 
 static void finish_task(struct run *r, const struct run_task *of) {

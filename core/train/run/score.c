@@ -116,7 +116,7 @@ static void keep_retrieved(struct attach *a, struct forward *f, node encoded, co
 
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
                    struct attach *attach, const struct model *m, const real *params,
-                   const real *made, uint64_t *bad) {
+                   const real *generated, uint64_t *bad) {
     const uint32_t *rows = s->order + s->first[chunk];
     int n = (int)(s->first[chunk + 1] - s->first[chunk]);
     struct batch b;
@@ -124,7 +124,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     tape_reset(tape, false, 0, 0);
     batch_pack(&b, arena, &m->arch, s->data, s->frozen, rows, n, false);
     if (attach) attach_for_task(attach, s->task);
-    forward_init(&f, tape, m, &b, attach ? attach_begin(attach, tape, params, made, NULL) : NULL);
+    forward_init(&f, tape, m, &b, attach ? attach_begin(attach, tape, params, generated, NULL) : NULL);
     struct kept kept = { &f, s, rows };
     if (s->layer) {
         f.layer_done = keep_layer;

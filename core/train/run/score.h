@@ -35,7 +35,7 @@ void scoring_release(struct scoring *s);
  * then the number of the first such row in its file. */
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
                    struct attach *attach, const struct model *m, const real *params,
-                   const real *made, uint64_t *bad);
+                   const real *generated, uint64_t *bad);
 
 /* Computes the metrics of all examples, after every chunk was scored; release with metrics_release. */
 void scoring_metrics(struct scoring *s, int positive, struct metrics *out);

@@ -386,7 +386,7 @@ static int setup_take_up(struct run *r, const struct checkpoint *k, struct err *
     x->worse = k->worse;
     x->evaluated = k->evaluated;
     x->early = r->c.early_stop > 0 && x->worse >= r->c.early_stop;
-    int rc = checkpoint_read(k, r->plan, true, v->params, v->made, v->adam_m, v->adam_v, e);
+    int rc = checkpoint_read(k, r->plan, true, v->params, v->generated, v->adam_m, v->adam_v, e);
     return rc ? rc : checkpoint_read_budget(k, r->plan, v->budget_mean, v->budget_spread, e);
 }
 

@@ -164,16 +164,16 @@ struct run_objective {
 /* The flat blocks of the current plan (plan.h), and their optimizer state (values.c). */
 struct run_values {
     real *params;
-    real *made;               /* made_size: generated weights of the current step */
-    real *sum;                /* gradients: trainable parameters, then made_size */
+    real *generated;          /* generated_size: generated weights of the current step */
+    real *sum;                /* gradients: trainable parameters, then generated_size */
     real *adam_m, *adam_v;    /* trainable parameters; SGD uses adam_m for momentum */
     real *budget_mean, *budget_spread; /* trainable parameters; of a method with a rank budget
                                         * (core/method/budget.h) */
     real *prologue_grad;      /* trainable parameters; NULL without generated weights */
     struct arena *prologue_arena;
     struct tape *prologue;
-    node *made_node;
-    const real **made_seed;
+    node *generated_node;
+    const real **generated_seed;
     struct optim_group *group; /* one per trainable tensor */
     struct attach *attach[CREW_MOST]; /* created by its worker on first use */
 };
@@ -221,7 +221,7 @@ struct run_final {
     int tests, tested;
     struct run_split *test;
     bool on;                  /* number `tested` is being evaluated */
-    real *kept, *kept_made;   /* parameters of the saved checkpoint; NULL: the current ones */
+    real *kept, *best_generated; /* parameters of the saved checkpoint; NULL: the current ones */
     int64_t kept_step;        /* step of the checkpoint */
 };
 

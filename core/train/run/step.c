@@ -43,12 +43,12 @@ void step_release(struct run *r) {
 static void run_prologue(struct run *r, bool training) {
     struct run_values *v = &r->values;
     const struct plan *p = r->plan;
-    if (!p->made) return;
+    if (!p->generated) return;
     tape_reset(v->prologue, training, r->c.seed, (uint64_t)r->step);
-    attach_prologue(p, r->m, v->prologue, v->params, training ? v->prologue_grad : NULL, v->made_node);
-    for (int i = 0; i < p->made; i++)
-        memcpy(v->made + p->made_tensor[i].offset, tape_value(v->prologue, v->made_node[i]),
-               p->made_tensor[i].count * sizeof *v->made);
+    attach_prologue(p, r->m, v->prologue, v->params, training ? v->prologue_grad : NULL, v->generated_node);
+    for (int i = 0; i < p->generated; i++)
+        memcpy(v->generated + p->generated_tensor[i].offset, tape_value(v->prologue, v->generated_node[i]),
+               p->generated_tensor[i].count * sizeof *v->generated);
 }
 
 void step_make(struct run *r) { run_prologue(r, false); }
@@ -107,11 +107,11 @@ int step_prepare(struct run *r) {
 static void prologue_backward(struct run *r) {
     struct run_values *v = &r->values;
     const struct plan *p = r->plan;
-    if (!p->made) return;
+    if (!p->generated) return;
     memset(v->prologue_grad, 0, p->trained * sizeof *v->prologue_grad);
-    for (int i = 0; i < p->made; i++)
-        v->made_seed[i] = v->sum + p->trained + p->made_tensor[i].offset;
-    tape_backward(v->prologue, p->made, v->made_node, v->made_seed);
+    for (int i = 0; i < p->generated; i++)
+        v->generated_seed[i] = v->sum + p->trained + p->generated_tensor[i].offset;
+    tape_backward(v->prologue, p->generated, v->generated_node, v->generated_seed);
     kernel_add_to(p->trained, 1, v->prologue_grad, v->sum);
 }
 

@@ -83,7 +83,7 @@ void text_scoring_release(struct text_scoring *s) {
 int text_scoring_units(const struct text_scoring *s) { return s->chunks + s->generation.groups; }
 
 static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct arena *arena,
-                   struct attach *attach, const real *params, const real *made, uint64_t *bad) {
+                   struct attach *attach, const real *params, const real *generated, uint64_t *bad) {
     const uint32_t *rows = s->order + s->first[chunk];
     int n = (int)(s->first[chunk + 1] - s->first[chunk]), vocabulary = s->model->arch.vocabulary;
     const struct arch *arch = &s->model->arch;
@@ -92,7 +92,7 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
     bool finite = true;
     tape_reset(tape, false, 0, 0);
     batch_pack(&b, arena, arch, s->data, s->frozen, rows, n, true);
-    forward_init(&f, tape, s->model, &b, attach_begin(attach, tape, params, made, NULL));
+    forward_init(&f, tape, s->model, &b, attach_begin(attach, tape, params, generated, NULL));
     const real *v = tape_value(tape, forward_logits(&f, forward_decode(&f, forward_encode(&f))));
     for (int i = 0; i < n; i++) {
         double sum = 0;
@@ -117,17 +117,17 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
 /* A method attached on a tape. */
 struct generation_start {
     struct attach *attach;
-    const real *params, *made;
+    const real *params, *generated;
 };
 
 static const struct hooks *text_score_begin(void *self, struct tape *t) {
     const struct generation_start *b = self;
-    return b->attach ? attach_begin(b->attach, t, b->params, b->made, NULL) : NULL;
+    return b->attach ? attach_begin(b->attach, t, b->params, b->generated, NULL) : NULL;
 }
 
 static bool texts(struct text_scoring *s, int group, struct tape *tape, struct arena *arena,
-                  struct attach *attach, const real *params, const real *made, uint64_t *bad) {
-    struct generation_start b = { attach, params, made };
+                  struct attach *attach, const real *params, const real *generated, uint64_t *bad) {
+    struct generation_start b = { attach, params, generated };
     struct err e = ERR_INIT;
     size_t from = s->generation.first[group], to = s->generation.first[group + 1];
     struct generate_memory memory = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
@@ -157,11 +157,11 @@ int64_t text_scoring_rows(const struct text_scoring *s, int unit) {
 }
 
 bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, struct arena *arena,
-                       struct attach *attach, const real *params, const real *made, uint64_t *bad) {
+                       struct attach *attach, const real *params, const real *generated, uint64_t *bad) {
     int groups = s->generation.groups;
     if (attach) attach_for_task(attach, s->task);
-    return unit < groups ? texts(s, unit, tape, arena, attach, params, made, bad)
-                         : losses(s, unit - groups, tape, arena, attach, params, made, bad);
+    return unit < groups ? texts(s, unit, tape, arena, attach, params, generated, bad)
+                         : losses(s, unit - groups, tape, arena, attach, params, generated, bad);
 }
 
 /* Returns the decoder start token of a model whose targets start with their last token: that of any text. */

@@ -42,7 +42,7 @@ int64_t text_scoring_rows(const struct text_scoring *s, int unit);
 /* Processes a unit. Returns false for NaN or infinite logits; *bad is then the number of the row in its file,
  * or of the first of the rows generated together. */
 bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, struct arena *arena,
-                       struct attach *attach, const real *params, const real *made, uint64_t *bad);
+                       struct attach *attach, const real *params, const real *generated, uint64_t *bad);
 
 /* Computes all metrics, after every unit was processed; release with metrics_release. `task` defines how
  * generated texts are parsed. The loss is the mean over target tokens; *token_accuracy: share of target

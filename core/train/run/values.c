@@ -25,11 +25,11 @@ int run_values_init(struct run *r, struct err *e) {
         real **at;
     } blocks[] = {
         { true, p->trained, &v->params },
-        { true, p->made_size, &v->made },
-        { true, p->trained + p->made_size, &v->sum },
+        { true, p->generated_size, &v->generated },
+        { true, p->trained + p->generated_size, &v->sum },
         { adam || r->c.momentum > 0, p->trained, &v->adam_m },
         { adam, p->trained, &v->adam_v },
-        { p->made, p->trained, &v->prologue_grad },
+        { p->generated, p->trained, &v->prologue_grad },
         { budget, p->trained, &v->budget_mean },
         { budget, p->trained, &v->budget_spread },
     };
@@ -47,24 +47,24 @@ int run_values_init(struct run *r, struct err *e) {
                                             still ? 0 : masked_rate(p, t, r->stages.span.lr),
                                             t->decays && !still ? 1 : 0 };
     }
-    if (!p->made) return 0;
+    if (!p->generated) return 0;
     v->prologue_arena = arena_new();
     v->prologue = tape_new(v->prologue_arena);
-    v->made_node = xcalloc((size_t)p->made, sizeof *v->made_node);
-    v->made_seed = xcalloc((size_t)p->made, sizeof *v->made_seed);
+    v->generated_node = xcalloc((size_t)p->generated, sizeof *v->generated_node);
+    v->generated_seed = xcalloc((size_t)p->generated, sizeof *v->generated_seed);
     return 0;
 }
 
 void run_values_release(struct run *r) {
     struct run_values *v = &r->values;
-    real *const blocks[] = { v->params,      v->made,          v->sum,          v->adam_m, v->adam_v,
-                             v->budget_mean, v->budget_spread, v->prologue_grad };
+    real *const blocks[] = { v->params, v->generated,   v->sum,           v->adam_m,
+                             v->adam_v, v->budget_mean, v->budget_spread, v->prologue_grad };
     for (int i = 0; i < CREW_MOST; i++) attach_free(v->attach[i]);
     tape_free(v->prologue);
     arena_free(v->prologue_arena);
     free(v->group);
-    free(v->made_node);
-    free(v->made_seed);
+    free(v->generated_node);
+    free(v->generated_seed);
     for (size_t i = 0; i < COUNT_OF(blocks); i++) free(blocks[i]);
     *v = (struct run_values){ 0 };
 }

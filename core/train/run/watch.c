@@ -87,7 +87,7 @@ int64_t watch_rows(const struct run *r, int index) {
 void watch_chunk(struct run *r, int index, struct worker *w) {
     uint64_t ignored; /* NaN or infinite logits come from NaN or infinite vectors */
     struct scoring *s = &part_of(r, &index)->scoring;
-    scoring_chunk(s, index, w->tape, w->arena, run_attach(r, w), r->m, r->values.params, r->values.made,
+    scoring_chunk(s, index, w->tape, w->arena, run_attach(r, w), r->m, r->values.params, r->values.generated,
                   &ignored);
 }
 

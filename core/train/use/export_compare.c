@@ -50,7 +50,7 @@ static void export_compare_read_rows(void *self) {
         tape_reset(w.tape, false, 0, 0);
         batch_pack(&b, w.arena, &p->m->arch, d, NULL, &row, 1, false);
         if (!p->plan->words) give_target(&b, w.arena, tokens);
-        forward_init(&f, w.tape, p->m, &b, attach_begin(a, w.tape, p->params, p->made, NULL));
+        forward_init(&f, w.tape, p->m, &b, attach_begin(a, w.tape, p->params, p->generated, NULL));
         node encoded = forward_encode(&f);
         node x = p->plan->words ? attach_words_logits(a, &f, op_rows(w.tape, encoded, 0, (int)tokens))
                                 : forward_logits(&f, forward_decode(&f, encoded));

@@ -48,7 +48,7 @@ static void fill_text(void *self) {
     worker_init(&w, 0);
     tape_reset(w.tape, false, 0, 0);
     filling_pack(x, w.arena, &b);
-    forward_init(&f, w.tape, x->p->m, &b, attach_begin(a, w.tape, x->p->params, x->p->made, NULL));
+    forward_init(&f, w.tape, x->p->m, &b, attach_begin(a, w.tape, x->p->params, x->p->generated, NULL));
     const real *v = tape_value(w.tape, attach_words_logits(a, &f, masking_rows(&f, forward_encode(&f))));
     for (size_t i = 0; i < (size_t)b.masks * (size_t)x->p->m->arch.vocabulary; i++)
         x->logits[i] = (double)v[i];

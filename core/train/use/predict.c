@@ -16,10 +16,10 @@
 /* ---- opening ---- */
 
 static int predict_allocate(struct predictor *p, struct err *e) {
-    size_t made = p->plan->made_size;
+    size_t generated = p->plan->generated_size;
     p->params = mem_try(p->plan->trained ? p->plan->trained : 1, sizeof *p->params);
-    p->made = mem_try(made ? made : 1, sizeof *p->made);
-    if (!p->params || !p->made)
+    p->generated = mem_try(generated ? generated : 1, sizeof *p->generated);
+    if (!p->params || !p->generated)
         return err_set(e, ERR_SYSTEM, "not enough memory for %zu trainable parameters", p->plan->trained);
     memset(p->params, 0, p->plan->trained * sizeof *p->params);
     return 0;
@@ -42,15 +42,16 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
 
 /* Reduces a multi-task predictor to one task. */
 static int predict_narrow(struct predictor *p, int task, struct err *e) {
-    real *params, *made;
-    struct plan *own = plan_of_task(p->plan, &p->m->arch, task, p->params, p->made, &params, &made, e);
+    real *params, *generated;
+    struct plan *own = plan_of_task(p->plan, &p->m->arch, task, p->params, p->generated, &params, &generated,
+                                    e);
     if (!own) return e->code;
     plan_free(p->plan);
     free(p->params);
-    free(p->made);
+    free(p->generated);
     p->plan = own;
     p->params = params;
-    p->made = made;
+    p->generated = generated;
     return 0;
 }
 
@@ -99,8 +100,8 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     p->plan = plan_of_checkpoint(p, k, e);
     if (!p->plan) return e->code;
     if (predict_allocate(p, e)) return e->code;
-    int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
-    if (!rc) attach_remake(p->plan, p->m, p->params, p->made);
+    int rc = checkpoint_read(k, p->plan, false, p->params, p->generated, NULL, NULL, e);
+    if (!rc) attach_regenerate(p->plan, p->m, p->params, p->generated);
     bool alone = k->tasks == 1 &&
                  !method_has_generator(&p->plan->method); /* generated weights are reduced to the task as
                                                            * well */
@@ -160,15 +161,15 @@ int predictor_name_classes(struct predictor *p, const char *const *name, int n, 
 
 int predictor_make_plain(struct predictor *p, struct err *e) {
     real *params;
-    struct plan *plain = plan_plain(p->plan, &p->m->arch, p->params, p->made, &params, e);
+    struct plan *plain = plan_plain(p->plan, &p->m->arch, p->params, p->generated, &params, e);
     if (!plain) return e->code;
     plan_free(p->plan);
     free(p->params);
-    free(p->made);
+    free(p->generated);
     p->plan = plain;
     p->params = params;
-    p->made = xcalloc(plain->made_size + 1, sizeof *p->made);
-    attach_remake(plain, p->m, params, p->made);
+    p->generated = xcalloc(plain->generated_size + 1, sizeof *p->generated);
+    attach_regenerate(plain, p->m, params, p->generated);
     return 0;
 }
 
@@ -287,14 +288,14 @@ void predictor_free(struct predictor *p) {
     free(p->origin);
     if (p->plan) plan_free(p->plan);
     free(p->params);
-    free(p->made);
+    free(p->generated);
     free(p);
 }
 
 const struct plan *predictor_plan(const struct predictor *p) { return p->plan; }
 const struct model *predictor_model(const struct predictor *p) { return p->m; }
 const real *predictor_params(const struct predictor *p) { return p->params; }
-const real *predictor_made(const struct predictor *p) { return p->made; }
+const real *predictor_made(const struct predictor *p) { return p->generated; }
 int predictor_classes(const struct predictor *p) { return p->plan->outputs[p->at]; }
 bool predictor_writes(const struct predictor *p) { return p->text; }
 enum data_kind predictor_label_kind(const struct predictor *p) { return p->of[p->at].label_kind; }
@@ -425,7 +426,7 @@ struct headed {
 static bool score_unit(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad) {
     struct headed *h = self;
     bool finite = scoring_chunk(h->s, unit, w->tape, w->arena, a, h->m, h->p ? h->p->params : NULL,
-                                h->p ? h->p->made : NULL, bad);
+                                h->p ? h->p->generated : NULL, bad);
     atomic_fetch_add(&h->rows, h->s->first[unit + 1] - h->s->first[unit]);
     return finite;
 }

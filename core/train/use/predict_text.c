@@ -76,7 +76,7 @@ struct writing {
 
 static bool write_unit(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad) {
     struct writing *x = self;
-    return text_scoring_unit(&x->s, unit, w->tape, w->arena, a, x->p->params, x->p->made, bad);
+    return text_scoring_unit(&x->s, unit, w->tape, w->arena, a, x->p->params, x->p->generated, bad);
 }
 
 static int run_units(struct writing *x, struct crew *crew, struct err *e) {

@@ -38,7 +38,7 @@ static void retrieve_row_vector(struct retrieving *x, const struct dataset *d, u
     batch_pack(&b, x->w.arena, &x->p->m->arch, d, NULL, &row, 1, false);
     attach_for_task(x->attach, task);
     forward_init(&f, x->w.tape, x->p->m, &b,
-                 attach_begin(x->attach, x->w.tape, x->p->params, x->p->made, NULL));
+                 attach_begin(x->attach, x->w.tape, x->p->params, x->p->generated, NULL));
     node encoded = forward_encode(&f);
     node v = retrieved ? attach_retrieve(x->attach, &f, encoded) : attach_pool(x->attach, &f, encoded);
     BUG_IF(tape_cols_of(x->w.tape, v) != width);
@@ -101,7 +101,8 @@ static int text_loss(struct retrieving *x, const struct task *t, int task, doubl
     text_scoring_init(&s, x->p->m, d, true, NULL);
     s.task = task;
     for (int i = 0; i < text_scoring_units(&s) && finite; i++)
-        finite = text_scoring_unit(&s, i, x->w.tape, x->w.arena, x->attach, x->p->params, x->p->made, &bad);
+        finite = text_scoring_unit(&s, i, x->w.tape, x->w.arena, x->attach, x->p->params, x->p->generated,
+                                   &bad);
     for (size_t i = 0; i < d->examples; i++) {
         sum += s.loss[i];
         tokens += d->target_start[i + 1] - d->target_start[i];
