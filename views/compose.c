@@ -230,6 +230,7 @@ void compose_changed(struct compose_view *v) {
 static void to_start(struct compose_view *v) {
     v->part = 0;
     v->axis = AXIS_FUNCTION;
+    v->reach = REACH_DEFAULT;
     v->walking = false;
     compose_changed(v);
 }

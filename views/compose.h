@@ -39,6 +39,9 @@ enum {
     COMPOSE_PRESETS = 96
 };
 
+/* Which modules an edit changes: by default all of one function if they differ at most in their position. */
+enum reach { REACH_DEFAULT, REACH_ONE, REACH_KIND };
+
 /* A method that the user saved by name. */
 struct compose_own {
     const char *name, *text;
@@ -118,6 +121,7 @@ struct compose_view {
     int part; /* 0 … count-1: a module; then the networks of the method, the options, modules switched off */
     enum axis axis;
     int key;                     /* index among the keys of a network */
+    enum reach reach;            /* set by a key, until another method is loaded */
     int option;                  /* index among the options of the run */
     int choice;                  /* under the cursor in the axis's list */
     int note;                    /* finding shown by n, -1 none */

@@ -187,10 +187,15 @@ static struct module with_function(const struct module *m, enum fn fn) {
     return n;
 }
 
-static struct choice *compose_choose_add(struct compose_view *v, const char *name, const char *says,
+struct choice_list {
+    struct choice *of;
+    int count;
+};
+
+static struct choice *compose_choose_add(struct choice_list *l, const char *name, const char *says,
                                          const struct module *m) {
-    BUG_IF(v->choice_count == COMPOSE_CHOICES);
-    struct choice *c = &v->choices[v->choice_count++];
+    BUG_IF(l->count == COMPOSE_CHOICES);
+    struct choice *c = &l->of[l->count++];
     memset(c, 0, sizeof *c);
     snprintf(c->name, sizeof c->name, "%s", name);
     c->says = says;
@@ -198,15 +203,15 @@ static struct choice *compose_choose_add(struct compose_view *v, const char *nam
     return c;
 }
 
-static void list_functions(struct compose_view *v, const struct module *m) {
+static void list_functions(struct choice_list *l, const struct module *m) {
     for (int f = 0; f < FN_COUNT; f++) {
         struct module n = with_function(m, (enum fn)f);
-        compose_choose_add(v, function_at((enum fn)f)->title, function_at((enum fn)f)->says,
+        compose_choose_add(l, function_at((enum fn)f)->title, function_at((enum fn)f)->says,
                            &n)->current = m->fn == (enum fn)f;
     }
 }
 
-static void list_targets(struct compose_view *v, const struct module *m) {
+static void list_targets(struct choice_list *l, const struct module *m) {
     static const struct {
         enum target target;
         enum tap tap;
@@ -229,12 +234,12 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         n.target = targets[i].target;
         n.write = targets[i].tap;
         module_normalize(&n);
-        compose_choose_add(v, targets[i].name, targets[i].says, &n)->current =
+        compose_choose_add(l, targets[i].name, targets[i].says, &n)->current =
             m->target == n.target && m->write == n.write;
     }
 }
 
-static void list_positions(struct compose_view *v, const struct module *m) {
+static void list_positions(struct choice_list *l, const struct module *m) {
     static const struct {
         enum tap tap;
         const char *says;
@@ -268,23 +273,23 @@ static void list_positions(struct compose_view *v, const struct module *m) {
             if (n.comp == COMP_GATED) n.comp = COMP_ADD;
             module_normalize(&n);
         }
-        compose_choose_add(v, tap_words(taps[i].tap), taps[i].says, &n)->current = m->write == taps[i].tap;
+        compose_choose_add(l, tap_words(taps[i].tap), taps[i].says, &n)->current = m->write == taps[i].tap;
     }
 }
 
-static void list_insertions(struct compose_view *v, const struct module *m) {
+static void list_insertions(struct choice_list *l, const struct module *m) {
     static const enum tap order[] = { TAP_A_IN,  TAP_A_Q,   TAP_A_HEAD, TAP_A_CTX, TAP_F_IN,
                                      TAP_F_PRE, TAP_F_ACT, TAP_A_OUT,  TAP_F_OUT };
     char name[48];
     struct module n = *m;
     n.read = m->write;
-    compose_choose_add(v, "sequential",
+    compose_choose_add(l, "sequential",
                        "Reads the output that it modifies: h \u2190 h + f(h).", &n)
         ->current = m->read == m->write;
     if (m->write == TAP_F_OUT || m->write == TAP_A_OUT) {
         n.read = m->write == TAP_F_OUT ? TAP_F_NORM : TAP_A_NORM;
         compose_choose_add(
-            v, "sequential, LN first",
+            l, "sequential, LN first",
             "Reads LN(out + residual) before adaptation and adds to the output (Pfeiffer adapter).", &n)
             ->current = m->read == n.read;
     }
@@ -296,7 +301,7 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
         n.read = order[i];
         snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
         compose_choose_add(
-            v, name, "Reads an earlier state, in parallel to the frozen sublayer: h \u2190 h + f(x).", &n)
+            l, name, "Reads an earlier state, in parallel to the frozen sublayer: h \u2190 h + f(x).", &n)
             ->current = m->read == order[i];
     }
 }
@@ -319,14 +324,14 @@ static bool settle(const struct module *m, struct module *n, const struct key *k
 }
 
 /* The values of a field, from the neutral one on. */
-static void list_words(struct compose_view *v, const struct key *k, const struct module *m) {
+static void list_words(struct choice_list *l, const struct key *k, const struct module *m) {
     int count = (k->kind == KEY_FLAG ? 2 : k->count) - k->first;
     int start = k->neutral > k->first ? k->neutral - k->first : 0;
     bool other = k->words == init_names && m->from_run;
     if (other) {
         char run[KEY_TEXT];
         key_print(k, m, run);
-        compose_choose_add(v, run, "Initialized from a stored copy of the parameters of that run.", m)
+        compose_choose_add(l, run, "Initialized from a stored copy of the parameters of that run.", m)
             ->current = true;
     }
     for (int i = 0; i < count; i++) {
@@ -334,20 +339,52 @@ static void list_words(struct compose_view *v, const struct key *k, const struct
         struct module n = *m;
         key_choose(k, &n, value);
         if ((k->each && !k->each[value]) || !settle(m, &n, k, value)) continue;
-        compose_choose_add(v, key_shown(k, value), k->each ? k->each[value] : k->says, &n)->current =
+        compose_choose_add(l, key_shown(k, value), k->each ? k->each[value] : k->says, &n)->current =
             !other && key_number(k, m) == value;
     }
+}
+
+static void list_axis(struct choice_list *l, enum axis a, const struct module *m) {
+    const struct key *k = axis_key(m, a);
+    if (a == AXIS_FUNCTION) list_functions(l, m);
+    else if (a == AXIS_INSERTION) list_insertions(l, m);
+    else if (a == AXIS_POSITION && module_in_weight(m)) list_targets(l, m);
+    else if (a == AXIS_POSITION) list_positions(l, m);
+    else if (!key_is_number(k)) list_words(l, k, m);
+}
+
+/* The choice of this name for another module; if there is none, one that begins with the same word (parallel
+ * from another input).  A module without such a choice stays as it is. */
+static void choose_same(enum axis a, const char *name, const struct arch *arch, struct module *m) {
+    struct choice of[COMPOSE_CHOICES];
+    struct choice_list l = { of, 0 };
+    size_t word = strcspn(name, " ,");
+    int best = -1;
+    if (!axis_applies(m, arch, a)) return;
+    list_axis(&l, a, m);
+    for (int i = l.count - 1; i >= 0; i--)
+        if (!strncmp(of[i].name, name, word) && strcspn(of[i].name, " ,") == word) best = i;
+    for (int i = 0; i < l.count; i++)
+        if (!strcmp(of[i].name, name)) best = i;
+    if (best >= 0 && !of[best].current) *m = of[best].module;
+}
+
+void compose_choose(const struct compose_view *v, const struct choice *k, struct method *out) {
+    *out = v->config.method;
+    out->module[v->part] = k->module;
+    for (int i = 0; i < out->count; i++)
+        if (i != v->part && compose_reaches(v, i)) choose_same(v->axis, k->name, v->arch, &out->module[i]);
+    if (v->axis == AXIS_SOURCE) network_settle(out); /* its generator comes and goes with it */
 }
 
 /* A choice is not allowed when it brings an error that the method did not have, be it at
  * another module. */
 static void judge(const struct compose_view *v, struct choice *c) {
-    struct method m = v->config.method;
+    struct method m;
     struct finding found[COMPOSE_FINDINGS];
     c->allowed = true;
     if (!v->arch || c->current) return;
-    m.module[v->part] = c->module;
-    if (v->axis == AXIS_SOURCE) network_settle(&m);
+    compose_choose(v, c, &m);
     struct run_config changed = v->config; /* not owned: its method alone is another */
     changed.method = m;
     int n = method_check(&m, v->arch, found, COMPOSE_FINDINGS);
@@ -373,13 +410,9 @@ void compose_list(struct compose_view *v) {
         network_list(v);
         return;
     }
-    const struct module *m = &v->config.method.module[v->part];
-    const struct key *k = axis_key(m, v->axis);
-    if (v->axis == AXIS_FUNCTION) list_functions(v, m);
-    else if (v->axis == AXIS_INSERTION) list_insertions(v, m);
-    else if (v->axis == AXIS_POSITION && module_in_weight(m)) list_targets(v, m);
-    else if (v->axis == AXIS_POSITION) list_positions(v, m);
-    else if (!key_is_number(k)) list_words(v, k, m);
+    struct choice_list l = { v->choices, 0 };
+    list_axis(&l, v->axis, &v->config.method.module[v->part]);
+    v->choice_count = l.count;
     int current = 0;
     for (int i = 0; i < v->choice_count; i++) {
         judge(v, &v->choices[i]);

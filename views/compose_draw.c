@@ -64,7 +64,8 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     canvas_printf(c, r.x + 3, y, module_ink(i), "%d", i + 1);
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
-        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k].text);
+        bool changes = k == column_of(v->axis) && compose_reaches(v, i); /* with the one under the cursor */
+        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : changes ? INK_ACCENT : INK_TEXT, cell[k].text);
         zone_pick(c, x, y, table[k].w, PICK_CELL + i * PICK_AXES + first_axis(k));
         if (here && k == column_of(v->axis)) canvas_paint(c, x, y, table[k].w - 1, INK_CURSOR);
         x += table[k].w;
@@ -169,7 +170,7 @@ static void draw_number(const struct compose_view *v, struct canvas *c, struct r
 static void compose_draw_describe(const struct compose_view *v, struct canvas *c, struct rect r,
                                   const struct choice *k) {
     char delta[160], compose[160], trained[32];
-    struct method m = v->config.method;
+    struct method m;
     struct err e = ERR_INIT;
     if (r.h < 1) return;
     formula_delta(&k->module, v->arch, "", delta);
@@ -179,7 +180,7 @@ static void compose_draw_describe(const struct compose_view *v, struct canvas *c
     bool measured = v->start_of && v->facts.canonical && !strcmp(v->start_of, v->facts.canonical);
     if (r.h > 2 && measured) canvas_fit(c, r.x, r.y + 2, r.w, INK_TEXT, v->start);
     if (r.h < 2 || !v->arch || !k->allowed) return;
-    m.module[v->part] = k->module;
+    compose_choose(v, k, &m);
     struct plan *p = plan_new(&m, v->arch, compose_outputs(v), &e);
     if (!p) return;
     char *sum = plan_arithmetic(p, v->arch, v->part);
@@ -196,6 +197,15 @@ static void draw_note(const struct compose_view *v, struct canvas *c, struct rec
     canvas_title(c, r, phrase("%s %d of %d", levels[k->level], v->note + 1, v->facts.findings).text, k->rule);
     canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 5, r.h - 1 },
                 k->level == LEVEL_INFO ? INK_TEXT : k->level == LEVEL_WARNING ? INK_WARN : INK_BAD, k->text);
+}
+
+/* Appends a name to the list of those that follow; false: no room. */
+static bool add_ahead(char list[120], int room, const char *name) {
+    bool more = *list;
+    int used = text_width(list);
+    if (used + 3 + text_width(name) > room) return false;
+    text_more(list, 120, strlen(list), "%s%s", more ? " \u00B7 " : "l: ", name);
+    return true;
 }
 
 enum { COMPOSE_TALL = 12 }; /* rows of the axis pane that have room for all axes */
@@ -215,30 +225,17 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
                     "as the last module; - deletes it.");
         return;
     }
-    if (net) {
-        network_keys_ahead(v, right);
-    } else if (!run) {
-        /* where h and l lead */
-        size_t n = 0;
-        for (int a = 0; a < axis_count(); a++) {
-            if (!compose_axis_applies(v, (enum axis)a) || a <= (int)v->axis) continue;
-            if (n + 16 > 50) break;
-            n = text_more(right, sizeof right, n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
-        }
-    }
-    if (run) /* so that it shows that there are more */
-        for (int i = v->option + 1; i < v->options; i++) {
-            const char *name = option_name(v, i);
-            size_t n = strlen(right);
-            if (compose_option_folded(v, i)) continue;
-            if (n + strlen(name) + 6 > 50) break;
-            snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", name);
-        }
-    canvas_title(c, r,
-                 net   ? phrase("%s: %s", net->noun, compose_network_key(v)->name).text
-                 : run ? option_name(v, v->option)
-                       : axis_name(v->axis),
-                 right);
+    struct phrase title = net   ? phrase("%s: %s", net->noun, compose_network_key(v)->name)
+                          : run ? phrase("%s", option_name(v, v->option))
+                                : phrase("%s%s", axis_name(v->axis), compose_reach_words(v).text);
+    int room = r.w - canvas_width(c, title.text) - 8; /* for the next ones, to which l leads */
+    if (room > 60) room = 60;
+    if (net) network_keys_ahead(v, right);
+    for (int a = (int)v->axis + 1; !net && !run && a < axis_count(); a++)
+        if (compose_axis_applies(v, (enum axis)a) && !add_ahead(right, room, axis_name((enum axis)a))) break;
+    for (int i = v->option + 1; run && i < v->options; i++)
+        if (!compose_option_folded(v, i) && !add_ahead(right, room, option_name(v, i))) break;
+    canvas_title(c, r, title.text, right);
     struct rect in = rect_down(r, 1);
     if (run) {
         draw_number(v, c, in);
@@ -596,6 +593,7 @@ static const enum request compose_draw_keys[] = {
     REQ_TRAIN,   REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT,     REQ_RIGHT,   REQ_DOWN, REQ_UP,    REQ_FIRST,
     REQ_LAST,    REQ_NEXT,      REQ_PREV,      REQ_UNDO,     REQ_REDO,    REQ_RUN,  REQ_COPY,  REQ_MORE,
     REQ_LESS,    REQ_CHOOSE,    REQ_PRESETS,   REQ_DESCRIBE, REQ_EXPLAIN, REQ_MARK, REQ_SWEEP, REQ_CLONE,
+    REQ_MARK_ALL,
     REQ_EARLIER, REQ_LATER,     REQ_SWITCH,    REQ_NOTE,     REQ_NAME,    REQ_NONE
 };
 

@@ -66,13 +66,18 @@ static bool take_field(const struct compose_view *v, const char *text, struct ru
         if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
         return good;
     }
-    struct module m = c->method.module[v->part];
     struct err e = ERR_INIT;
     if (!compose_on_number(v)) snprintf(why, 200, "%s: choose with j and k", axis_name(v->axis));
-    else if (key_set(axis_key(&m, v->axis), &m, text, &e)) snprintf(why, 200, "%.190s", e.text);
-    if (!compose_on_number(v) || e.code) return false;
-    c->method.module[v->part] = m;
-    if (v->axis == AXIS_SIZE || v->axis == AXIS_MID) one_size(&c->method, &m);
+    if (!compose_on_number(v)) return false;
+    for (int i = 0; i < c->method.count; i++) {
+        struct module *m = &c->method.module[i];
+        if (!compose_reaches(v, i) || (i != v->part && !axis_applies(m, v->arch, v->axis))) continue;
+        if (key_set(axis_key(m, v->axis), m, text, &e)) {
+            snprintf(why, 200, "%.190s", e.text);
+            return false;
+        }
+    }
+    if (v->axis == AXIS_SIZE || v->axis == AXIS_MID) one_size(&c->method, &c->method.module[v->part]);
     return true;
 }
 
@@ -168,11 +173,10 @@ static void walk(struct compose_view *v, int by) {
         compose_edit_change(v, text, true, why);
         return;
     }
-    struct module taken = c->module;
+    struct method taken;
+    compose_choose(v, c, &taken);
     before_change(v, true);
-    v->config.method.module[v->part] = taken;
-    if (v->axis == AXIS_SOURCE)
-        network_settle(&v->config.method); /* what makes its values comes and goes with it */
+    v->config.method = taken;
     compose_changed(v);
 }
 
@@ -399,6 +403,7 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_LESS: remove_module(ui); return true;
     case REQ_PRESETS: compose_presets(ui); return true;
     case REQ_MARK: compose_mark(ui); return true;
+    case REQ_MARK_ALL: compose_turn_reach(ui); return true;
     case REQ_SWEEP: {
         char *line = compose_sweep_line(v);
         sweep_prompt(ui, "petri sweep ", line, USE_SWEEP);

@@ -1,7 +1,7 @@
 /* Editing the method from the keyboard: axes, choices, number fields.  Shared by the
  * files of Compose and the interface; not for the app.
  *
- * In compose_edit.c, compose_undo.c, compose_fits.c, compose_modules.c, compose_choose.c (axes),
+ * In compose_edit.c, compose_undo.c, compose_fits.c, compose_modules.c, compose_choose.c (axes), compose_reach.c,
  * compose_network.c (generator, retriever), compose_option.c and compose_draw_options.c (the run's options),
  * compose_sweep.c (marks for a sweep), compose_draw.c, compose_draw_wide.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
@@ -92,6 +92,18 @@ void compose_take_preset(struct compose_view *v, const char *name);
 
 /* Fills v->choices for the axis under the cursor (nothing for numbers). */
 void compose_list(struct compose_view *v);
+/* Writes the method with this choice taken, in all modules that the edit changes. */
+void compose_choose(const struct compose_view *v, const struct choice *k, struct method *out);
+
+/* compose_reach.c: returns the number of modules with the function of the one under the cursor, itself
+ * included; 0: the cursor is on no module. */
+int compose_kind(const struct compose_view *v);
+/* Returns whether an edit of the axis under the cursor changes this module. */
+bool compose_reaches(const struct compose_view *v, int module);
+/* Writes " of modules 1, 2 (*: only this)", or nothing if no other module has the function. */
+struct phrase compose_reach_words(const struct compose_view *v);
+/* Changes whether edits apply to all modules of the function, with a message. */
+void compose_turn_reach(struct ui *ui);
 /* Fills v->row with the options that apply to the current config. */
 void compose_list_options(struct compose_view *v);
 /* Returns the value of an axis of a module, as shown in the table. */

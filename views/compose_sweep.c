@@ -57,9 +57,8 @@ void compose_mark(struct ui *ui) {
 
 bool compose_is_marked(const struct compose_view *v, const struct choice *k) {
     if (!v->swepts || v->part >= v->config.method.count) return false;
-    struct method m = v->config.method;
-    m.module[v->part] = k->module;
-    if (v->axis == AXIS_SOURCE) network_settle(&m);
+    struct method m;
+    compose_choose(v, k, &m);
     char *text = method_text(&m), *key = xprintf("%s%s", method_key, text);
     bool marked = find(v, key) >= 0;
     free(text);

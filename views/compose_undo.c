@@ -17,18 +17,32 @@ static void add_change(struct buf *out, int *n, const char *name, const char *wa
                of);
 }
 
+/* Lists the modules with the change that module i has on an axis, "1, 2"; 0: listed with an earlier one. */
+static int same_change(const struct method *from, const struct method *to, int i, enum axis a,
+                       struct phrase *out) {
+    int count = 0;
+    for (int k = 0; k < from->count; k++) {
+        bool same = !strcmp(axis_value(&from->module[k], a).text, axis_value(&from->module[i], a).text) &&
+                    !strcmp(axis_value(&to->module[k], a).text, axis_value(&to->module[i], a).text);
+        if (same && k < i) return 0;
+        if (same) phrase_add(out, "%s%d", count++ ? ", " : "", k + 1);
+    }
+    return count;
+}
+
 /* The axes of the modules that differ; a function brings its own axes. */
 static void add_axes(struct buf *out, int *n, const struct method *from, const struct method *to) {
-    char of[32] = "";
     for (int i = 0; i < from->count; i++) {
         bool function = from->module[i].fn != to->module[i].fn;
-        if (from->count > 1) snprintf(of, sizeof of, " (module %d)", i + 1);
         for (int a = 0; a < (function ? AXIS_FUNCTION + 1 : axis_count()); a++) {
             int letter = a == AXIS_SIZE ? 2 : 0; /* "r 8" */
             struct phrase was = axis_value(&from->module[i], (enum axis)a),
-                          now = axis_value(&to->module[i], (enum axis)a);
-            if (strcmp(was.text, now.text) != 0)
-                add_change(out, n, axis_name((enum axis)a), was.text + letter, now.text + letter, of);
+                          now = axis_value(&to->module[i], (enum axis)a), of = { "" };
+            int modules = strcmp(was.text, now.text) ? same_change(from, to, i, (enum axis)a, &of) : 0;
+            if (modules)
+                add_change(out, n, axis_name((enum axis)a), was.text + letter, now.text + letter,
+                           from->count < 2 ? ""
+                                           : phrase(" (module%s %s)", modules > 1 ? "s" : "", of.text).text);
         }
     }
 }

@@ -19,7 +19,8 @@ static const struct key_entry keys[] = {
     { REQ_MARK, ' ', false, KEYS_LISTS, 1, "mark",
       .help = "mark the run under the cursor; in Compose, a choice for a sweep" },
     { REQ_MARK_ALL, '*', false, KEYS_LISTS,
-      .help = "mark all listed runs, or none; on Train, overlay all of them" },
+      .help = "mark all listed runs, or none; on Train, overlay all; in Compose, edit all modules of the "
+              "function, or one" },
     { REQ_STOP, 'K', false, KEYS_JOBS, 2, "stop\u2026", .help = "stop the run or the sweep (asks first)" },
     { REQ_EARLIER, '<', false, KEYS_JOBS,
       .help = "previous: queue position, module, played step, head, grid axis" },

@@ -423,6 +423,67 @@ static void modules_are_a_list(void **state) {
     ui_release(&ui);
 }
 
+/* What a walk, a typed value, a click and a mark change, where modules differ in nothing but their position. */
+static void an_edit_goes_to_all_that_are_alike(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_compose(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    const struct module *m = v->config.method.module;
+    for (int i = 0; i < 2; i++) {
+        ui_resize(&ui, i ? 200 : 80, i ? 60 : 24);
+        v->axis = AXIS_SIZE;
+        compose_changed(v);
+        assert_true(scene_shows(&ui, "size of modules 1, 2 (*: only this)"));
+        scene_press(&ui, ' ');
+        scene_press(&ui, 'k');
+        assert_true(m[0].size == 16 && m[1].size == 16);
+        scene_press(&ui, ' ');
+        char *line = compose_sweep_line(v);
+        assert_non_null(strstr(line, "--method '{lora,lora(r=16)}'"));
+        free(line);
+        scene_press(&ui, 'u');
+        assert_string_equal(ui.message, "undone: size 8 \u2192 16 (modules 1, 2)");
+        for (; v->swepts; v->swepts--) free(v->swept[v->swepts - 1]);
+        scene_press(&ui, '*');
+        assert_true(scene_shows(&ui, "size of module 1 (*: all 2)"));
+        scene_press(&ui, 'k');
+        assert_true(m[0].size == 16 && m[1].size == 8);
+        scene_press(&ui, '*'); /* also where they differ */
+        scene_press(&ui, PRESS_ENTER);
+        scene_type(&ui, "4");
+        scene_press(&ui, PRESS_ENTER);
+        assert_true(m[0].size == 4 && m[1].size == 4);
+        scene_method(&ui, "lora(r=8)");
+        assert_int_equal(v->reach, REACH_DEFAULT);
+        v->axis = AXIS_COMPOSITION;
+        compose_changed(v);
+        scene_click(&ui, "learned");
+        assert_true(m[0].comp == COMP_LEARNED && m[1].comp == COMP_LEARNED);
+        scene_press(&ui, 'u');
+        v->axis = AXIS_POSITION; /* would make two modules at one place */
+        compose_changed(v);
+        scene_press(&ui, 'j');
+        assert_true(m[0].write == TAP_A_K && m[1].write == TAP_A_V);
+        scene_press(&ui, 'u');
+    }
+    scene_method(&ui, "adapter-houlsby");
+    scene_press(&ui, PRESS_TAB);
+    v->axis = AXIS_INSERTION;
+    compose_changed(v);
+    v->choice = scene_choice(v, "parallel from attn ctx") - 1;
+    scene_press(&ui, 'j'); /* the FFN has other places: parallel there too */
+    assert_true(m[0].fn == FN_FULL && !module_is_sequential(&m[1]) && !module_is_sequential(&m[2]));
+    assert_true(m[1].read == TAP_A_CTX && m[2].write == TAP_F_OUT);
+    scene_method(&ui, "unipelt");
+    v->axis = AXIS_SIZE;
+    compose_changed(v);
+    int keys = m[2].size, rank = m[0].size;
+    scene_press(&ui, 'k'); /* those of its function alone */
+    assert_true(m[0].size == 2 * rank && m[1].size == 2 * rank && m[2].size == keys);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_counts),
@@ -441,6 +502,7 @@ int main(void) {
         cmocka_unit_test(a_generator_is_a_part),
         cmocka_unit_test(a_retriever_is_a_part),
         cmocka_unit_test(modules_are_a_list),
+        cmocka_unit_test(an_edit_goes_to_all_that_are_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/compose_edit.h"
 #include "views/data_parts.h"
 #include "views/render.h"
@@ -476,6 +477,27 @@ static inline bool scene_shows(const struct ui *ui, const char *text) {
     bool found = strstr(b.data, text) != NULL;
     buf_release(&b);
     return found;
+}
+
+static inline void scene_type(struct ui *ui, const char *text) {
+    for (; *text; text++) scene_press(ui, (unsigned char)*text);
+}
+
+/* A click on the first place on the screen with this text. */
+static inline struct effect scene_click(struct ui *ui, const char *text) {
+    struct buf b = BUF_INIT;
+    struct effect out;
+    render_ui(ui, false, &b);
+    const char *line = buf_text(&b), *hit = strstr(line, text);
+    if (!hit) fail_msg("nothing on the screen to click: %s", text);
+    int y = 0;
+    for (const char *end; (end = strchr(line, '\n')) && end < hit; line = end + 1) y++;
+    char *head = xstrndup(line, (size_t)(hit - line));
+    struct mouse m = {MOUSE_CLICK, text_width(head), y, 0};
+    ui_mouse(ui, &m, &out);
+    free(head);
+    buf_release(&b);
+    return out;
 }
 
 #endif
