@@ -52,7 +52,7 @@ void canvas_resize(struct canvas *c, int w, int h) {
 }
 
 void canvas_clear(struct canvas *c) {
-    struct cell blank = { ' ', { 0, 0 }, plain };
+    struct cell blank = { ' ', { 0, 0 }, plain, false };
     for (int i = 0; i < c->w * c->h; i++) c->cell[i] = blank;
     c->focus = (struct rect){ 0 };
     c->clips = 1;
@@ -99,10 +99,10 @@ static void set_cell(struct canvas *c, int x, int y, struct style style, uint32_
     }
     struct cell *at = &c->cell[y * c->w + x];
     free_halves(c, x, y);
-    *at = (struct cell){ cp, { 0, 0 }, style };
+    *at = (struct cell){ cp, { 0, 0 }, style, false };
     if (w == 2) {
         free_halves(c, x + 1, y);
-        at[1] = (struct cell){ 0, { 0, 0 }, style };
+        at[1] = (struct cell){ 0, { 0, 0 }, style, false };
     }
 }
 
@@ -209,6 +209,8 @@ int canvas_fit(struct canvas *c, int x, int y, int columns, enum ink ink, const 
     if (all) return canvas_lay(c, true, x, y, columns, style, s, &all);
     int used = canvas_lay(c, true, x, y, columns - 1, style, s, &all);
     canvas_put(c, x + used, y, style, c->glyphs == GLYPHS_ASCII ? '~' : 0x2026);
+    if (!rect_empty(rect_cut((struct rect){ x + used, y, 1, 1 }, c->clip[c->clips - 1])))
+        c->cell[y * c->w + x + used].cut = true;
     return used + 1;
 }
 

@@ -70,6 +70,7 @@ struct cell {
     uint32_t cp;        /* 0: the right half of the wide character before */
     uint32_t mark[2];   /* combining, 0 when none */
     struct style style;
+    bool cut;           /* a text continues that had no room: "…" (canvas_fit) */
 };
 
 enum { CANVAS_CLIPS = 16, CANVAS_SIDE = 1000 };
