@@ -48,7 +48,7 @@ static int sql_refused(sqlite3 *db, int code, struct err *e) {
                        sqlite3_errmsg(db));
     if ((code & 0xFF) == SQLITE_ERROR || (code & 0xFF) == SQLITE_RANGE ||
         (code & 0xFF) == SQLITE_TOOBIG)
-        return err_set(e, ERR_USAGE, "%s", sqlite3_errmsg(db));
+        return err_set(e, ERR_USAGE, "%s; docs/schema.md lists the tables and columns", sqlite3_errmsg(db));
     return db_error(db, e);
 }
 
@@ -67,7 +67,7 @@ static int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **st, struct e
     const char *tail;
     int rc = sqlite3_prepare_v2(db, sql, -1, st, &tail);
     if (rc) return sql_refused(db, rc, e);
-    if (!*st) return err_set(e, ERR_USAGE, "the statement is missing; for example SELECT … FROM v_runs");
+    if (!*st) return err_set(e, ERR_USAGE, "missing statement; for example SELECT … FROM v_runs");
     if (!sqlite3_stmt_readonly(*st))
         return err_set(e, ERR_USAGE, "read-only: expected one SELECT");
     if (!only_blank(db, tail))

@@ -138,7 +138,8 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
                      direction);
     if (!rc) c->direction = *direction == '>' ? 1 : *direction == '<' ? -1 : 0;
     if (!rc && !c->direction && (!(c->margin > 0) || c->over_tasks))
-        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": equality requires a \"margin\" above 0, over seeds",
+        rc = err_set(e, ERR_INPUT,
+                     "%s: contrast \"%s\": \"direction\" \"=\" requires \"margin\" above 0, without \"over\"",
                      file, c->id);
     const json_t *terms = json_object_get(o, "terms");
     if (!rc && !terms) rc = read_term(x, o, file, c, e);

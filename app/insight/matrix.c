@@ -76,7 +76,7 @@ static int matrix_comparable(const struct probe *const *side, int sides, int lay
     if (sides < 2) return 0;
     int at = probe_place(side[0], layer);
     if (layer == PROBE_RETRIEVER && (!side[0]->retrieved || side[0]->retrieved != side[1]->retrieved))
-        return err_set(e, ERR_USAGE, "the two sides have no retrievers of the same width");
+        return err_set(e, ERR_USAGE, "--layer retriever: both sides must have a retriever of the same width");
     if (layer >= 0 && (side[0]->width != side[1]->width || at > side[1]->layers))
         return err_set(e, ERR_USAGE,
                        "the two models differ in width or depth; use --of layers");
@@ -266,11 +266,12 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     const struct model *model = p->opened.model;
     size_t at;
     if (row < 0 || row >= p->rows.n)
-        return err_set(e, ERR_USAGE, "sampled example %d does not exist: there are %d", row + 1, p->rows.n);
+        return err_set(e, ERR_USAGE, "sampled example %d does not exist: must be between 1 and %d", row + 1,
+                       p->rows.n);
     if (layer < 1 || layer > p->layers)
-        return err_set(e, ERR_USAGE, "layer must be between 1 and %d, not %d", p->layers, layer);
+        return err_set(e, ERR_USAGE, "--layer %d: must be between 1 and %d", layer, p->layers);
     if (head != ATTENTION_FIRST && (head < 0 || head >= model->arch.heads))
-        return err_set(e, ERR_USAGE, "head must be between 1 and %d, not %d", model->arch.heads, head + 1);
+        return err_set(e, ERR_USAGE, "--head %d: must be between 1 and %d", head + 1, model->arch.heads);
     const struct dataset *d = matrix_place_of(p, row, &at);
     struct attention_map map;
     probe_use(p, p->rows.of_task[row]);

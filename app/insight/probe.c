@@ -61,9 +61,9 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
     out[0].where = *names;
     *count = 1;
     for (int i = 0; (part = text_item(&rest)); i++) {
-        if (i == ROWSET_TASKS || !*part)
-            return err_set(e, ERR_USAGE, "%s: expected at most %d names separated by commas, not \"%s\"",
-                           option, ROWSET_TASKS, typed);
+        if (!*part) return err_set(e, ERR_USAGE, "%s %s: empty name; remove a comma", option, typed);
+        if (i == ROWSET_TASKS)
+            return err_set(e, ERR_USAGE, "%s: too many tasks; at most %d", option, ROWSET_TASKS);
         out[i] = *like;
         out[i].where = part;
         *count = i + 1;
@@ -146,8 +146,8 @@ static int open_unseen(struct probe *p, const struct probe_draw *how, struct err
     int rc = 0;
     if (plan && (how->retrieved ? plan_retrieves_by_task(plan) : plan_encodes_by_task(plan)))
         return err_set(e, ERR_USAGE,
-                       "run %lld: its encoder has modules per task, so that examples of other tasks "
-                       "have no vectors in it",
+                       "run %lld: its encoder has modules per task, so examples of unseen tasks cannot be "
+                       "encoded",
                        (long long)run->run);
     if (p->tasks + how->unseens > ROWSET_TASKS)
         return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);

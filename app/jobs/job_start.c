@@ -357,8 +357,8 @@ static int job_start_check_resumable(const struct store_run *stored, struct err 
     if (stored->state != STORE_FINISHED) return 0;
     if (stored->imported)
         return err_set(e, ERR_USAGE,
-                       "run %lld was %s and has no training to resume; use petri train --from %lld "
-                       "to start a run from its parameters",
+                       "run %lld was %s, so no training can be resumed; petri train --from %lld "
+                       "starts a run from its parameters",
                        (long long)stored->id,
                        strstr(stored->imported, "\"format\":\"joined\"") ? "merged from other runs"
                                                                          : "imported",

@@ -43,7 +43,7 @@ static struct predictor *open_start(struct store *store, int64_t run, bool said,
     if (!path && said && e->code == ERR_NOT_FOUND) {
         char *why = xstrdup(e->text);
         err_set(e, ERR_NOT_FOUND,
-                "%s; a run that was initialized from it stores a copy: use petri train --from that run", why);
+                "%s; runs that were initialized from it store a copy: use one of them with --from", why);
         free(why);
     }
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;

@@ -336,7 +336,7 @@ static int recorded_at(struct lesson_play *p, int64_t run, const char *name, dou
         if ((double)points.step[i] == step) *out = points.value[i], found = true;
     store_points_release(&points);
     if (rc || found) return rc;
-    return err_set(e, ERR_USAGE, "run %lld has no \"%s\" at step %g", (long long)run, name, step);
+    return err_set(e, ERR_USAGE, "run %lld: \"%s\" was not recorded at step %g", (long long)run, name, step);
 }
 
 static int recorded(const struct store_run *run, const char *name, double *out, struct err *e) {
@@ -347,7 +347,7 @@ static int recorded(const struct store_run *run, const char *name, double *out, 
     int rc = 0;
     if (i == run->value_count) {
         const char *near = text_nearest(name, names, run->value_count);
-        rc = err_set(e, ERR_USAGE, "run %lld has no point named \"%s\"%s%s%s", (long long)run->id, name,
+        rc = err_set(e, ERR_USAGE, "run %lld: \"%s\" was not recorded%s%s%s", (long long)run->id, name,
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     } else {
         *out = run->value[i].last.v;

@@ -58,7 +58,7 @@ static int typed_of(const struct lesson_words *w, struct typed_option *o, int *n
                             : takes && i + 1 < w->count ? w->word[++i]
                             : takes                     ? NULL
                                                         : "on";
-        if (!value) return err_set(e, ERR_USAGE, "\"%s\": the value is missing", word);
+        if (!value) return err_set(e, ERR_USAGE, "%s: requires a value", word);
         if (many) *seeds = value;
         else if (*n == OPTIONS) return err_set(e, ERR_USAGE, "too many options: at most %d", OPTIONS);
         else o[(*n)++] = (struct typed_option){ word + 2, value };

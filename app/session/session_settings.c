@@ -26,7 +26,8 @@ static void do_set(struct session *s, const struct effect *x) {
     enum setting k = name ? setting_find(name) : SETTING_COUNT;
     if (!value) {
         ui_say(&s->ui, SAY_INFO, "usage: set NAME VALUE, for example  :set theme light%s%s",
-               k < SETTING_COUNT ? "; now " : "", k < SETTING_COUNT ? s->settings.now.value[k] : "");
+               k < SETTING_COUNT ? "; current value: " : "",
+               k < SETTING_COUNT ? s->settings.now.value[k] : "");
     } else if (settings_set(&s->settings.now, name, value, &e)) {
         ui_say(&s->ui, SAY_ERROR, "%s", e.text);
     } else {

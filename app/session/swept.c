@@ -237,7 +237,7 @@ static int take_option(struct typed_line *l, char *word, const char **at, struct
     if (o) has_value = o->values != NULL;
     if (equals) value = xstrdup(equals + 1);
     else if (has_value) value = text_word(at);
-    if (has_value && !value) return err_set(e, ERR_USAGE, "%s: the value is missing", word);
+    if (has_value && !value) return err_set(e, ERR_USAGE, "%s: requires a value", word);
     l->of = xrealloc(l->of, (size_t)l->count + 1, sizeof *l->of);
     l->of[l->count++] = (struct sweep_more){ xstrdup(word + 2), value ? value : xstrdup("on") };
     return 0;

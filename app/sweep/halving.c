@@ -64,17 +64,18 @@ int halving_prepare(struct sweep_plan *p, int cell, const struct run_config *c, 
     if (!c->episodes && !config_is_meta(c) && !config_has_dev(c))
         return err_set(
             e, ERR_USAGE,
-            "--halving compares cells on the validation set, and this run has none; use --dev or --split");
+            "--halving: requires a validation set to compare cells; use --dev or --split");
     if (c->eval_every < 1)
-        return err_set(e, ERR_USAGE,
-                       "--halving compares cells after 1/9 and 1/3 of their %lld steps: use --eval-steps N, "
-                       "at most %lld",
-                       (long long)c->steps, (long long)((c->steps + 8) / 9));
+        return err_set(
+            e, ERR_USAGE,
+            "--halving: requires evaluations at 1/9 and 1/3 of the %lld steps; use --eval-steps N, "
+            "at most %lld",
+            (long long)c->steps, (long long)((c->steps + 8) / 9));
     int64_t first = rung_step(c->steps, c->eval_every, 9), second = rung_step(c->steps, c->eval_every, 3);
     if (first >= second || second >= c->steps)
         return err_set(
             e, ERR_USAGE,
-            "--halving: an evaluation every %d of %lld steps is too rare for rungs at 1/9 and 1/3%s",
+            "--halving: evaluations every %d of %lld steps are too far apart for rungs at 1/9 and 1/3%s",
             c->eval_every, (long long)c->steps, c->steps < 9 ? "" : "; use a smaller --eval-steps");
     char *compared = compared_by(c);
     int kind = find_kind(p, compared);

@@ -132,7 +132,7 @@ static void refuse_twin(struct sweep_plan *p, int cell) {
         if (!p->entry[i].valid || !sweep_entry_same(&p->entry[i], x)) continue;
         x->valid = false;
         x->twin = true;
-        x->reason = xprintf("its runs are those of cell %d, with a different spelling", i + 1);
+        x->reason = xprintf("same runs as cell %d, spelled differently", i + 1);
     }
 }
 
@@ -154,7 +154,7 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
     }
     if (valid) return e->code = 0;
     return p->cells.count > 1
-               ? err_prefix(e, "none of %d cells is valid; the first one", p->cells.count)
+               ? err_prefix(e, "none of the %d cells is valid; cell 1", p->cells.count)
                : e->code;
 }
 

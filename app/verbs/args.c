@@ -136,6 +136,15 @@ static int args_unknown_option(const struct verb *v, const char *name, struct er
                    v->name, name, space, v->name);
 }
 
+/* Returns whether `word` is "--NAME" or "--NAME=VALUE" of an option of the verb. */
+static bool is_option_of(const struct verb *v, const char *word) {
+    if (!text_starts(word, "--")) return false;
+    char *name = xstrndup(word + 2, strcspn(word + 2, "="));
+    bool found = args_find_option(v, name) != NULL;
+    free(name);
+    return found;
+}
+
 /* The verb is not known yet: searches the options of the program alone and of all verbs. */
 static bool takes_value(const char *name) {
     const struct option_spec *o = args_find_option(verb_alone(), name);
@@ -357,7 +366,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
                          "--%s: takes no value (=off turns it off with --like)", name);
         else if (!o->value && equals) value = equals + 1;
         else if (o->value && equals) value = equals + 1;
-        else if (o->value && i + 1 < argc) value = argv[++i];
+        else if (o->value && i + 1 < argc && !is_option_of(v, argv[i + 1])) value = argv[++i];
         else if (o->value) rc = err_set(e, ERR_USAGE, "--%s: requires a value: %s", name, o->value);
         for (int k = 0; !rc && k < a->given; k++)
             if (a->option[k].spec == o && o->fills != FILLS_TEXTS)

@@ -160,8 +160,8 @@ static void begun_elsewhere(const struct why_run *r, struct why *w) {
     for (int i = 0; i < m->count; i++) {
         if (!m->module[i].from_run) continue;
         why_add(w, "begun-elsewhere",
-                xprintf("module %d was initialized from run %d, not by its method: its steps "
-                        "are not all of its training",
+                xprintf("module %d was initialized from run %d: the steps of this run do not include "
+                        "its training there",
                         i + 1, m->module[i].from_run),
                 "module", i + 1.0, "run", (double)m->module[i].from_run, NULL);
     }

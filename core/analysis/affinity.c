@@ -272,7 +272,7 @@ static int symmetrise_sparse(struct affinity *a, struct affinity_rows *r, struct
     a->start[n] = total;
     a->index = mem_try(total, sizeof *a->index);
     a->p = mem_try(total, sizeof *a->p);
-    int rc = a->index && a->p ? 0 : err_set(e, ERR_SYSTEM, "no memory for %zu neighbors", total);
+    int rc = a->index && a->p ? 0 : err_set(e, ERR_SYSTEM, "out of memory for %zu neighbors", total);
     double scale = 0.5 / a->n;
     for (size_t i = 0; i < n && !rc; i++) {
         for (size_t j = 0; j < k; j++) {
@@ -336,7 +336,7 @@ int affinity_init(struct affinity *a, const real *x, int n, int d, double perple
         crew_call(crew, take_norms, &r);
         crew_do(crew, &(struct crew_work){ &r, (n + BLOCK - 1) / BLOCK, fill_block, symmetrise, NULL });
     } else {
-        r.rc = err_set(e, ERR_SYSTEM, "no memory for the neighbors of %d points", n);
+        r.rc = err_set(e, ERR_SYSTEM, "out of memory for the neighbors of %d points", n);
     }
     free(r.norm);
     free(r.index);

@@ -164,7 +164,7 @@ int pca_two(const real *x, int n, int d, real *out, struct err *e) {
     real *at = centred(x, n, d, &power), *c = mem_try((size_t)m * (size_t)m, sizeof *c);
     real *v = mem_try((size_t)m * GUARD, sizeof *v), *w = mem_try((size_t)m * GUARD, sizeof *w);
     double *load = mem_try((size_t)d, sizeof *load);
-    int rc = at && c && v && w && load ? 0 : err_set(e, ERR_SYSTEM, "no memory for a %d×%d matrix", m, m);
+    int rc = at && c && v && w && load ? 0 : err_set(e, ERR_SYSTEM, "out of memory for a %d×%d matrix", m, m);
     if (!rc) {
         if (d <= n) blas_gemm(true, false, m, m, n, (real)1 / (real)n, at, d, at, d, 0, c, m);
         else blas_gemm(false, true, m, m, d, (real)1 / (real)n, at, d, at, d, 0, c, m);

@@ -41,7 +41,7 @@ static int labelled_init(struct labelled *l, const real *x, int n, int d, const 
     l->unit = mem_try((size_t)n * (size_t)d, sizeof *l->unit);
     l->label = xcalloc((size_t)n + 1, sizeof *l->label);
     l->count = xcalloc((size_t)classes + 1, sizeof *l->count);
-    int rc = l->unit ? 0 : err_set(e, ERR_SYSTEM, "no memory for %d points of %d values", n, d);
+    int rc = l->unit ? 0 : err_set(e, ERR_SYSTEM, "out of memory for %d points of %d values", n, d);
     for (int i = 0; i < n && !rc; i++) {
         BUG_IF(label[i] >= classes);
         if (label[i] < 0) continue;
@@ -180,7 +180,7 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
         int32_t *index = mem_try((size_t)l.n * (size_t)k, sizeof *index);
         real *unit = mem_try((size_t)l.n * (size_t)d, sizeof *unit);
         if (index && unit) out->value = purity_of(&l, *used = k, index, unit);
-        else rc = err_set(e, ERR_SYSTEM, "no memory for the neighbors of %d points", n);
+        else rc = err_set(e, ERR_SYSTEM, "out of memory for the neighbors of %d points", n);
         free(index);
         free(unit);
     }

@@ -47,9 +47,9 @@ static int check_input(const real *x, int n, int d, struct err *e) {
     size_t w = (size_t)d;
     bool differ = false;
     if (n < 4)
-        return err_set(e, ERR_INPUT, "a map needs at least 4 points: there %s %d", n == 1 ? "is" : "are", n);
+        return err_set(e, ERR_INPUT, "a map needs at least 4 points: found %d", n);
     if (n > TSNE_MOST)
-        return err_set(e, ERR_USAGE, "a map has at most %d points: use a sample of the %d", TSNE_MOST, n);
+        return err_set(e, ERR_USAGE, "a map has at most %d points: found %d; use a sample", TSNE_MOST, n);
     for (size_t i = 0; i < (size_t)n; i++) {
         for (size_t j = 0; j < w; j++)
             if (!isfinite(x[i * w + j]))
@@ -77,7 +77,7 @@ static real *moderate(const real *x, int n, int d, struct err *e) {
     size_t w = (size_t)d, all = (size_t)n * w;
     real *out = mem_try(all, sizeof *out);
     if (!out) {
-        err_set(e, ERR_SYSTEM, "no memory for %d points of %d values", n, d);
+        err_set(e, ERR_SYSTEM, "out of memory for %d points of %d values", n, d);
         return NULL;
     }
     double *mean = xcalloc(w, sizeof *mean), most = 0;
@@ -118,7 +118,7 @@ static int allocate(struct tsne *t, struct err *e) {
     all &= (t->q = mem_try(n, sizeof *t->q)) != NULL;
     all &= (t->start = mem_try(2 * n, sizeof *t->start)) != NULL;
     all &= (t->layout = mem_try(2 * n, sizeof *t->layout)) != NULL;
-    return all ? 0 : err_set(e, ERR_SYSTEM, "no memory for a map of %d points", t->n);
+    return all ? 0 : err_set(e, ERR_SYSTEM, "out of memory for a map of %d points", t->n);
 }
 
 /* What the layout begins with. */

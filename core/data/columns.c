@@ -84,12 +84,11 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
     if (!texts) return labelled(d, c, o);
     if (labels) {
         text_line(&d->report.notes,
-                  "the column \"%s\" is used as label; use --source and --target to read \"%s\" and "
-                  "\"%s\" as source and target texts",
+                  "column \"%s\" is used as the label; for text-to-text use --source %s --target %s",
                   o->label, texts[0], texts[1]);
         return labelled(d, c, o);
     }
-    text_line(&d->report.notes, "\"%s\" and \"%s\" are used as source and target texts", texts[0],
+    text_line(&d->report.notes, "columns \"%s\" and \"%s\" are used as source and target texts", texts[0],
               texts[1]);
     *c = (struct columns){ .a = texts[0], .target = texts[1] };
     return 0;

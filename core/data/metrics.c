@@ -126,8 +126,8 @@ static struct metric_value matthews(const struct metrics *m) {
         tt += actual * actual;
     }
     pp += invalid * invalid;
-    if (s * s - pp == 0) return undefined("constant predictions");
-    if (s * s - tt == 0) return undefined("only one class among the labels");
+    if (s * s - pp == 0) return undefined("only one class is predicted");
+    if (s * s - tt == 0) return undefined("all labels are equal");
     return defined((right * s - cross) / sqrt(s * s - pp) / sqrt(s * s - tt));
 }
 
@@ -215,7 +215,7 @@ void metrics_of_classes(struct metrics *m, const int32_t *label, const int32_t *
         if (pred[i] < 0) m->unanswered[label[i]]++;
         else m->confusion[(size_t)label[i] * k + (size_t)pred[i]]++;
     }
-    undefine_all(m, m->labeled ? "the labels are classes" : "unlabeled");
+    undefine_all(m, m->labeled ? "not a metric for classes" : "unlabeled");
     for (size_t c = 0; c < k; c++)
         m->f1[c] = m->precision[c] = m->recall[c] = undefined("unlabeled");
     if (m->labeled) score_classes(m);
@@ -236,7 +236,7 @@ static struct metric_value pearson(const double *x, const double *y, size_t n) {
         mx += x[i] / (double)n;
         my += y[i] / (double)n;
     }
-    if (same_y) return undefined("constant predictions");
+    if (same_y) return undefined("all predictions are equal");
     if (same_x) return undefined("all labels are equal");
     for (size_t i = 0; i < n; i++) {
         xx += (x[i] - mx) * (x[i] - mx);
@@ -287,7 +287,7 @@ void metrics_of_scores(struct metrics *m, const double *target, const bool *has,
     memset(m, 0, sizeof *m);
     m->examples = n;
     m->positive = -1;
-    undefine_all(m, "the labels are scores");
+    undefine_all(m, "not a metric for scores");
     double *x = xmalloc((n + 1) * sizeof *x), *y = xmalloc((n + 1) * sizeof *y);
     bool *counts = xcalloc(n + 1, sizeof *counts);
     m->constant = n > 1;
@@ -338,7 +338,7 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *reference,
         bleu_add(&bleu, reference[i].s, reference[i].n, text[i].s, text[i].n);
         exact += metrics_same_text(reference[i], text[i]);
     }
-    undefine_all(m, m->labeled ? "the targets are texts" : "no target texts");
+    undefine_all(m, m->labeled ? "not a metric for texts" : "no target texts");
     if (m->labeled) {
         double rows = (double)m->labeled;
         m->value[METRIC_ROUGE1] = defined(sum.one / rows);
@@ -355,7 +355,7 @@ void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, 
     memset(m, 0, sizeof *m);
     m->examples = m->labeled = n;
     m->positive = -1;
-    undefine_all(m, masks ? "masked words are predicted, not classes" : "no token could be masked");
+    undefine_all(m, masks ? "not a metric for masked words" : "no token could be masked");
     if (!masks) return;
     m->value[METRIC_ACCURACY] = defined((double)right / (double)masks);
     m->value[METRIC_LOSS] = defined(loss / (double)masks);

@@ -1,6 +1,6 @@
 /* Metrics of a whole split, never averaged over batches.
  *
- * An undefined metric (one class only, constant predictions, unlabeled examples) has `defined = false` and
+ * An undefined metric (labels of one class, equal predictions, unlabeled examples) has `defined = false` and
  * the reason; it is never replaced by NaN, 0 or 1.  Pure functions; struct metrics owns its confusion
  * matrix. */
 #ifndef CORE_DATA_METRICS_H

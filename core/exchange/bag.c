@@ -14,7 +14,7 @@ static int read_one(const struct st_file *f, const struct st_tensor *from, struc
     memcpy(to->shape, from->shape, sizeof to->shape);
     to->count = from->count;
     to->values = mem_try(from->count ? from->count : 1, sizeof *to->values);
-    if (!to->values) return err_set(e, ERR_SYSTEM, "no memory for tensor \"%s\"", from->name);
+    if (!to->values) return err_set(e, ERR_SYSTEM, "out of memory for tensor \"%s\"", from->name);
     return st_read(f, from, to->values, e);
 }
 

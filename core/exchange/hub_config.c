@@ -273,7 +273,7 @@ int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double 
     *out = a / rank;
     if (!is_unscaled(h->version) || a == rank) return 0;
     if (!assumed->count)
-        notes_add(assumed, "%s trained LoRA without its scale: α is assumed to be r", h->version);
+        notes_add(assumed, "%s ignored LoRA's scale in training: alpha = r is used", h->version);
     *out = 1;
     return 0;
 }

@@ -48,7 +48,7 @@ static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struc
         reading_shape(&r->in, inner, rank, rank, e) || reading_shape(&r->in, outer, out, out, e))
         return e->code;
     real *half = reading_room(&r->in, out * rank), *up = reading_room(&r->in, out * rank);
-    if (!half || !up) return err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name);
+    if (!half || !up) return err_set(e, ERR_SYSTEM, "out of memory for a change of %s", t->name);
     multiply(b->values, inner->values, out, rank, rank, half);
     multiply(outer->values, half, out, out, rank, up);
     if (!r->told_vera)

@@ -92,7 +92,7 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
     if ((*b)->count != d) return reading_refuse(&r->in, *b, "is not a bias of such a map", e);
     if (reading_shape(&r->in, *w, d, cols, e)) return e->code;
     real *up = reading_room(&r->in, d * cols), *bias = up ? reading_room(&r->in, d) : NULL;
-    if (!bias) return err_set(e, ERR_SYSTEM, "no memory for a bottleneck's scaled map");
+    if (!bias) return err_set(e, ERR_SYSTEM, "out of memory for a bottleneck's scaled map");
     for (size_t i = 0; i < d; i++) {
         real x = (*s)->values[n == 1 ? 0 : i];
         for (size_t j = 0; j < cols; j++) up[i * cols + j] = x * (*w)->values[i * cols + j];
@@ -304,7 +304,7 @@ static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *
             &r->in, left, "is not a factor of a rule of Kronecker products, or the other factor is missing",
                           e);
     real *rule = mem_try(n * n * n, sizeof *rule);
-    if (!rule) return err_set(e, ERR_SYSTEM, "no memory for a rule of Kronecker products");
+    if (!rule) return err_set(e, ERR_SYSTEM, "out of memory for a rule of Kronecker products");
     for (size_t i = 0; i < n * n * n; i++)
         rule[i] = left->values[i / n] * right->values[i / (n * n) * n + i % n];
     free(left->values);

@@ -71,7 +71,7 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
                 r->hub.path, act ? act : "missing");
     if (e->code) return NULL;
     real *made = reading_room(&r->in, l * n);
-    if (!made) err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    if (!made) err_set(e, ERR_SYSTEM, "out of memory for a prefix");
     else if (flat) memcpy(made, flat->values, l * n * sizeof *made);
     else run_mlp(words->values, l, d, w, mid, n, made);
     if (!flat && !r->told_network)
@@ -124,7 +124,7 @@ static int take_prefix_at(struct hub_reader *r, const struct hub_attention *at, 
     *found = true;
     /* of each layer its keys and values, rows together */
     real *rows = reading_room(&r->in, l * n);
-    if (!rows) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    if (!rows) return err_set(e, ERR_SYSTEM, "out of memory for a prefix");
     for (size_t k = 0; k < 2 * (size_t)layers; k++)
         for (size_t t = 0; t < l; t++) memcpy(rows + (k * l + t) * d, flat + t * n + k * d, d * sizeof *rows);
     struct module m = module_default(FN_SOFTMAX);

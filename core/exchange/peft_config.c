@@ -30,8 +30,8 @@ static int check_start(const struct peft *p, struct err *e) {
     for (size_t i = 0; i < COUNT_OF(harmless); i++)
         if (!strcmp(json_string_value(v), harmless[i])) return 0;
     return reading_refuse_key(p->path, "init_lora_weights", v,
-                              "such an initialization changes the base model's weights, which are not in "
-                              "the folder", e);
+                              "this initialization changes the weights of the base model, and the folder "
+                              "does not contain them", e);
 }
 
 static int find_type(struct peft *p, struct err *e) {
@@ -244,7 +244,7 @@ int peft_compare(const struct peft *p, const char *const *module, const int *ran
         if (rc) return rc;
         if (!of) of = json_object_get(p->config, "r");
         if (p->type == PEFT_LORA && json_is_integer(of) && json_integer_value(of) != rank[i])
-            notes_add(said, "%s: the config's rank is %lld, its tensors have %d, which is used", module[i],
+            notes_add(said, "%s: the config has rank %lld, the tensors %d; the latter is used", module[i],
                       (long long)json_integer_value(of), rank[i]);
     }
     if (json_is_array(list))

@@ -37,8 +37,8 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     m->size = twice ? said : rows;
     m->rows = twice ? ROWS_PEFT : ROWS_ACTING;
     if (said != m->size)
-        notes_add(&in->out->assumed, "the config has %d virtual tokens, the tensor %d rows, which are used",
-                  said, rows);
+        notes_add(&in->out->assumed,
+                  "the config has %d virtual tokens, the tensor %d rows; the latter is used", said, rows);
     return 0;
 }
 
@@ -94,14 +94,13 @@ static int take_prefix(struct adapter_reading *in, const struct peft *p, struct 
            l = rows->rank == 2 ? rows->shape[0] : 0;
     if (a->decoder_layers || !a->positions)
         return reading_refuse(in, rows,
-                              "on a model with a decoder the library's decoder layers read every second "
-                              "layer's part of such a prefix and shift what it attends to, which petri does "
-                              "not support",
+                              "on encoder–decoder models the library assigns the parts of a prefix to every "
+                              "second decoder layer and shifts positions, which petri does not support",
                               e);
     if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
         return reading_refuse(in, rows, "its shape must be rows × (2 · layers · attention width)", e);
     real *made = reading_room(in, rows->count);
-    if (!made) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    if (!made) return err_set(e, ERR_SYSTEM, "out of memory for a prefix");
     prefix_reorder(rows->values, l, parts, d, true, made);
     struct module m = module_default(FN_SOFTMAX);
     m.size = (int)l;

@@ -64,7 +64,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
         return reading_refuse(&r->in, a, "the model folder has no pooler that it could change", e);
     size_t n = (size_t)t->rows * (size_t)t->cols;
     real *w = r->folded = reading_room(&r->in, n);
-    if (!w) return err_set(e, ERR_SYSTEM, "no memory for the pooler");
+    if (!w) return err_set(e, ERR_SYSTEM, "out of memory for the pooler");
     memcpy(w, r->in.m->weight[i], n * sizeof *w);
     blas_gemm(false, false, t->rows, t->cols, rank, (real)s, b->values, rank, a->values, t->cols, 1, w,
               t->cols);
@@ -127,7 +127,7 @@ static const real *part_values(struct reader *r, const struct file_part *p, cons
     real *turned = p->turned ? reading_room(&r->in, t->count) : NULL;
     for (size_t i = 0; turned && i < t->count; i++)
         turned[i % t->shape[1] * t->shape[0] + i / t->shape[1]] = t->values[i];
-    if (p->turned && !turned) err_set(e, ERR_SYSTEM, "no memory for the values of %s", t->name);
+    if (p->turned && !turned) err_set(e, ERR_SYSTEM, "out of memory for the values of %s", t->name);
     return p->turned ? turned : t->values;
 }
 

@@ -36,12 +36,12 @@ bool attempt_is_source(const struct module *m) { return m->fn == FN_PROMPT && m-
 
 static const char *prompt_fault(const struct module *x, const struct module *own) {
     if (own->source != SOURCE_FREE)
-        return "attempt needs a trainable target prompt: use source=free for it";
+        return "attempt: the target prompt must be trainable: use source=free";
     if (x->rows != ROWS_ACTING || own->rows != ROWS_ACTING)
-        return "prompts joined by attempt must have rows=acting";
-    if (x->size != own->size) return "prompts joined by attempt must have the same length l";
+        return "attempt: all prompts must have rows=acting";
+    if (x->size != own->size) return "attempt: all prompts must have the same length l";
     if (x->write != own->write || x->place != own->place)
-        return "prompts joined by attempt must have the same write= and place=";
+        return "attempt: all prompts must have the same write= and place=";
     return NULL;
 }
 
@@ -54,13 +54,13 @@ const char *attempt_fault(const struct method *m, int *module) {
     }
     *module = -1;
     if (m->attempt.on && !sources)
-        return "attempt needs prompts of other runs: use attempt(runs=3|5), or add prompts with "
+        return "attempt: missing prompts of other runs: use attempt(runs=3|5), or add prompts with "
                "source=fusion,init=run(N)";
     if (sources && !m->attempt.on)
         return "source=fusion needs a module that joins the prompts: add + attempt";
     if (sources && !own)
-        return "attempt adds to a trainable target prompt, which is missing: add prompt(l=…)";
-    if (sources >= MIX_MOST) return "attempt joins at most 31 prompts";
+        return "attempt: missing trainable target prompt: add prompt(l=…)";
+    if (sources >= MIX_MOST) return "attempt: too many prompts: at most 31";
     for (*module = 0; sources && *module < m->count; ++*module) {
         const char *fault = attempt_is_source(&m->module[*module]) ? prompt_fault(&m->module[*module], own)
                                                                    : NULL;

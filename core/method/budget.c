@@ -39,10 +39,10 @@ const struct network budget_network = { "budget",
 const char *budget_fault(const struct method *m, int64_t steps) {
     const struct budget *b = &m->budget;
     if (!b->on || (b->beta1 < 1 && b->beta2 < 1 && b->begin + b->end < steps)) return NULL;
-    return b->begin + b->end < steps
-               ? "V26: beta1 and beta2 of the budget must be below 1"
-               : "V26: pruning runs from step begin until end steps before the last: no step is left between "
-                 "them; train for more steps or lower begin or end";
+    return b->begin + b->end < steps ? "V26: beta1 and beta2 of the budget must be below 1"
+                                     : "V26: no steps are left for pruning, which starts at step begin and "
+                                       "stops end steps before the "
+                                       "last: train for more steps, or lower begin or end";
 }
 
 static bool is_svd(const struct plan *p, const struct plan_tensor *t) {

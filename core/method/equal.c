@@ -132,15 +132,17 @@ static bool e23(const struct question *q) { return q->x->source == SOURCE_KRONEC
 static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION; }
 static const struct equality equalities[] = {
     { "E1", "prefix keys in the joint softmax = the gated form, for any mask", e1 },
-    { "E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u multiplied by W_o", e2 },
-    { "E3", "scale s = s·W_u and s·b_u; for relu also s·W_d, s·b_d, s·b_u (s > 0)", e3 },
+    { "E2", "a parallel adapter at a.ctx = one at a.out with W_u and b_u multiplied by W_o", e2 },
+    { "E3", "scale s = W_u and b_u times s; for ReLU also W_d, b_d and b_u times s (s > 0)",
+      e3 },
     { "E4",
       "scale s with learning rate η = scale 1 with learning rate s·η for W_u and b_u, from "
       "W_u = 0, with Adam of ε = 0 and no clipping",
       e4 },
-    { "E5", "linear, sequential after a map = W(I + W_d W_u), b likewise", e5 },
-    { "E6", "two LoRAs of equal s at one map = one of rank r₁+r₂", e6 },
-    { "E7", "two gated prefixes = one of length l₁+l₂; two ungated ones are not", e7 },
+    { "E5", "linear, sequential after a map = the map W(I + W_d W_u); b likewise", e5 },
+    { "E6", "two LoRAs of equal s at one map = one LoRA of rank r₁+r₂", e6 },
+    { "E7", "two gated prefixes = one gated prefix of length l₁+l₂; this does not hold without the gate",
+      e7 },
     { "E8", "a parallel adapter per head with equal down-projections = the shared one", e8 },
     { "E9", "scaling keys = scaling queries", e9 },
     { "E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", e10 },
@@ -157,26 +159,24 @@ static const struct equality equalities[] = {
       "parameters can differ",
       e15 },
     { "E16",
-      "a product with u v = 1 = the prompt P; a prompt initialized from another one trains "
-      "as any other",
+      "source=product with u v = 1 = the prompt P; a prompt initialized from another run trains "
+      "like any other",
       e16 },
     { "E17",
-      "DoRA with m fixed to the norm of W + s W_u W_d = LoRA; without a change of direction "
+      "DoRA with the magnitude m fixed to the norm of W + s W_u W_d = LoRA; with the direction fixed "
       "= one scale per output",
       e17 },
     { "E18",
-      "LoRA on the FFN's maps is not a parallel adapter without a nonlinearity: it reads and writes inside "
+      "LoRA on the maps of the FFN differs from a linear parallel adapter: it reads and writes inside "
       "the FFN",
       e18 },
-    { "E19",
-      "a parallel adapter at the FFN with the activation of the FFN = an FFN wider by r, "
-      "ungated",
+    { "E19", "a parallel adapter at an ungated FFN, with its activation = an FFN with r more inner units",
       e19 },
-    { "E20", "a prefix of zeros is not the identity: the output is (1−λ)h", e20 },
+    { "E20", "a gated prefix initialized to zeros is not the identity: the output is (1−λ)h", e20 },
     { "E21", "a prefix generated from the prompt of a task = a free prefix with the generated values", e21 },
     { "E22", "modules generated for a task = free modules with the generated values", e22 },
-    { "E23", "a bottleneck of Kronecker products = a free bottleneck with the resulting maps", e23 },
-    { "E24", "a fusion of equal adapters with V = I = one of them", e24 },
+    { "E23", "a bottleneck of Kronecker products = a free bottleneck with the product matrices", e23 },
+    { "E24", "a fusion of equal adapters with V = I = one of these adapters", e24 },
 };
 
 const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }

@@ -145,7 +145,7 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct merge_change change = { .up = c.up, .down = c.down };
     real *w = merge_copy(x, i, e),
          *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
-    if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the norms of %s", t->name) : ERR_SYSTEM;
+    if (!gain) return w ? err_set(e, ERR_SYSTEM, "out of memory for the norms of %s", t->name) : ERR_SYSTEM;
     inverse_lengths(&c, gain + c.out, gain);
     for (int r = 0; r < c.out; r++) gain[r] *= length[r];
     size_t cols = (size_t)c.in;

@@ -37,7 +37,8 @@ static void advise(struct check *c, const struct module *m) {
              "a linear parallel adapter spans more than one map, so it cannot be merged into the weights");
     if (r == w && (w == TAP_A_OUT || w == TAP_F_OUT))
         WARN(c, "V4",
-             "equivalent to a LoRA on %s restricted to W W_d W_u: linear(r=%d; write=%s) is more expressive",
+             "equivalent to a LoRA on %s whose change is restricted to W W_d W_u: linear(r=%d; write=%s) "
+             "is more expressive",
              w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
 }
 
@@ -49,8 +50,8 @@ static bool joins(const struct module *m) {
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     if (joins(x) && x->read == y->read && x->comp == y->comp && x->scale == y->scale &&
         x->source == y->source)
-        WARN(c, "V28", "together with module %d equivalent to one of rank %d + %d", first + 1, x->size,
-             y->size);
+        WARN(c, "V28", "this module and module %d are equivalent to one module of rank %d + %d", first + 1,
+             x->size, y->size);
 }
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {

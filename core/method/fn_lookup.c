@@ -27,7 +27,8 @@ static node apply(struct tape *t, const struct use *u) {
 static bool check(struct check *c, const struct module *m) {
     if (m->init == INIT_LORA)
         ERROR(c, "V42",
-              "init=lora: the rows of a lookup are initialized to 0 and W_u at random; use normal or bert");
+              "init=lora: not available for lookup, which initializes its rows to 0 and W_u at random; use "
+             "init=normal or bert");
     return true;
 }
 

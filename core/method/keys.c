@@ -11,12 +11,12 @@
 #include "core/base/text.h"
 #include "core/method/match.h"
 
-int key_suggest(const char *given, const char *const *words, int count, const char *list, struct err *e) {
+int key_suggest(const char *given, const char *const *words, int count, struct err *e) {
     const char *near = text_nearest(given, words, (size_t)count);
     struct buf text = BUF_INIT;
     buf_puts(&text, e->text);
     if (near) buf_printf(&text, "; did you mean %s?", near);
-    for (int i = 0; i < count; i++) buf_printf(&text, "%s%s", i ? ", " : list, words[i]);
+    for (int i = 0; i < count; i++) buf_printf(&text, "%s%s", i ? ", " : " (known: ", words[i]);
     err_set(e, e->code, "%s)", buf_text(&text));
     buf_release(&text);
     return e->code;
@@ -26,7 +26,7 @@ int key_word_of(const char *what, const char *value, const char *const *words, i
     for (int i = 0; i < count; i++)
         if (!strcmp(words[i], value)) return i;
     err_set(e, ERR_USAGE, "%s=%s: unknown", what, value);
-    key_suggest(value, words, count, " (known: ", e);
+    key_suggest(value, words, count, e);
     return -1;
 }
 
@@ -250,7 +250,8 @@ static const char *const comps[COMP_COUNT] = {
         "attention heads.",
     [COMP_MULTIPLY] = "h ← h ⊙ l: each channel is rescaled.",
     [COMP_CHANNEL] = "h ← h + s ⊙ Δh with a trainable s per channel.",
-    [COMP_GATE] = "Multiplies Δh, or the keys and values, by g: the mean of σ(x·w + b) over the tokens of the example.",
+    [COMP_GATE] =
+        "Multiplies Δh, or the keys and values, by g: the mean of σ(x·w + b) over the tokens of the example.",
     [COMP_GATES] = "One gate for the keys, one for the values."
 };
 static const char *const heads[HEADS_COUNT] = { "One function over the whole width.",
@@ -321,7 +322,7 @@ static const char *const pools[POOL_COUNT] = {
     "The classifier reads the first token of the text.",
     "The classifier reads row 0, a row of the prompt, as the libraries do."
 };
-static const char *const kept[ROWS_COUNT] = { "The rows that are used.",
+static const char *const kept[ROWS_COUNT] = { "Only the rows that are used.",
                                               "Twice as many, half of them unused, as PEFT stores them." };
 
 /* ---- what a method has otherwise than a published one ---- */
@@ -405,19 +406,19 @@ static const struct key table[] = {
       .json = KEY_SET, .label = "norm before", .says = "Whether a LayerNorm precedes the bottleneck.",
       .differs = " norm before ", .said = a_norm },
     { "norm", "norm", TAKES_NORM, KEY_WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET,
-      .label = "norm", .says = "LayerNorm after the bottleneck.", .each = norms,
-      .differs = " norm after ", .said = norms_said },
+      .label = "norm", .says = "LayerNorm after the bottleneck.", .each = norms, .differs = " norm after ",
+      .said = norms_said },
     { "residual", "residual", TAKES_RESIDUAL, KEY_WORDS(residual_names), AT(residual), .text = KEY_SET,
-      .json = KEY_SET, .label = "residual", .says = "What the change is added to.", .each = residuals,
+      .json = KEY_SET, .label = "residual", .says = "Tap to which the change is added.", .each = residuals,
       .differs = " as residual at " },
     { "end", "end", TAKES_RESIDUAL, KEY_WORDS(ending_names), AT(ending), .text = KEY_SET, .json = KEY_SET,
-      .label = "end", .says = "What follows at the end of the sublayer.", .each = ends,
+      .label = "end", .says = "Whether the model's residual and norm follow the sublayer.", .each = ends,
       .differs = " end at " },
     { "shift", "shift", TAKES_SHIFT, .kind = KEY_FLAG, AT(shift), .text = KEY_SET, .json = KEY_SET,
       .label = "shift", .says = "Whether the prefix shifts the positions of the text.", .each = shifts,
       .acts = has_positions, .differs = "", .said = moved },
     { "length", "length", TAKES_LENGTH, KEY_WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET,
-      .label = "length", .says = "What the norm of a decomposed map includes.", .each = lengths,
+      .label = "length", .says = "Whether the norm of a decomposed map includes the bias.", .each = lengths,
       .differs = " norm at " },
     { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN,
       .says = "Seed of the frozen projection." },
@@ -434,22 +435,23 @@ static const struct key table[] = {
     { "place", "place", TAKES_ROWS, KEY_WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN,
       .label = "place", .says = "Where the prompt joins the sequence.", .each = places, .differs = " at " },
     { "pool", "pool", TAKES_ROWS, KEY_WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "pooled row", .says = "Row that the classifier reads.", .each = pools, .acts = pools_tokens,
-      .differs = "", .said = tokens_read },
+      .label = "pooled row", .says = "Position that the classifier reads.", .each = pools,
+      .acts = pools_tokens, .differs = "", .said = tokens_read },
     { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "rows stored", .says = "Rows that a model with a decoder stores.", .each = kept,
+      .label = "rows stored", .says = "Prompt rows stored on a model with a decoder.", .each = kept,
       .acts = has_decoder, .differs = " rows at " },
     { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET,
-      .set = set_site, .label = "site", .says = "Sublayers that have the module.", .each = sites,
+      .set = set_site, .label = "site", .says = "Sublayers to which the module is added.", .each = sites,
       .acts = has_decoder },
     { "learn", "learn", TAKES_PLACE, KEY_WORDS(learn_names), AT(learn), .text = KEY_SET, .json = KEY_SET,
-      .label = "learn", .says = "Loop of meta-learning that trains it.", .each = learns },
+      .label = "learn", .says = "Meta-learning loop that trains the module.", .each = learns },
     { "s", NULL, TAKES_S, .set = set_s, .says = "Fixed scale, short for comp=scaled(s)." },
     { "alpha", NULL, TAKES_ALPHA, .set = set_alpha, .says = "Scale s = alpha/r." },
     { "rsalpha", NULL, TAKES_ALPHA, .set = set_rsalpha, .says = "Scale s = rsalpha/\u221Ar." },
     { "mlp", NULL, TAKES_MLP, .set = set_mlp,
       .says = "Inner width of the MLP that generates the weights, short for source=mlp(N)." },
-    { "b", NULL, TAKES_MLP, .set = set_b, .says = "Inner width of a prompt's maps." },
+    { "b", NULL, TAKES_MLP, .set = set_b,
+      .says = "Inner width of the maps that compute keys and values from a prompt." },
 };
 
 const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale",

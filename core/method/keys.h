@@ -88,8 +88,8 @@ void key_choose(const struct key *k, void *of, int value);
 bool key_is_number(const struct key *k);
 
 /* Appends to an error's message the nearest allowed word and all allowed words: "; did you mean gelu?
- * (known: relu, gelu)", with `list` " (known: ". Returns e->code. */
-int key_suggest(const char *given, const char *const *words, int count, const char *list, struct err *e);
+ * (known: relu, gelu)".  Returns e->code. */
+int key_suggest(const char *given, const char *const *words, int count, struct err *e);
 /* Returns the index of `value` among `count` words, or -1 with a message that lists them and names the
  * nearest. */
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e);

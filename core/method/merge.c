@@ -45,7 +45,7 @@ real *merge_copy(struct merge *x, int tensor, struct err *e) {
         if (x->out[tensor])
             memcpy(x->out[tensor], x->m->weight[tensor],
                    (size_t)t->rows * (size_t)t->cols * sizeof(real));
-        else err_set(e, ERR_SYSTEM, "%s: no memory for a merged copy", t->name);
+        else err_set(e, ERR_SYSTEM, "%s: out of memory for a merged copy", t->name);
     }
     return x->out[tensor];
 }
@@ -75,7 +75,7 @@ int merge_low(struct merge *x, const struct merge_at *at, const struct merge_cha
     int i = merge_tensor(x, at, tap_weight_role(m->write)), rank = m->size;
     const struct tensor_info *t = &x->m->tensor[i];
     real *w = merge_copy(x, i, e), *up = w ? mem_try((size_t)t->rows * (size_t)rank, sizeof *up) : NULL;
-    if (!up) return w ? err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name) : ERR_SYSTEM;
+    if (!up) return w ? err_set(e, ERR_SYSTEM, "out of memory for a change of %s", t->name) : ERR_SYSTEM;
     real *to = up;
     const real *from = change->up;
     for (int r = 0; r < t->rows; r++)

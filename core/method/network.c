@@ -99,7 +99,7 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
     BUG_IF(n->keys > (int)COUNT_OF(name));
     for (int i = 0; i < n->keys; i++) name[i] = n->key[i].name;
     err_set(e, ERR_USAGE, "%s: unknown setting '%s'", n->name, key);
-    return key_suggest(key, name, n->keys, " (known: ", e);
+    return key_suggest(key, name, n->keys, e);
 }
 
 /* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */

@@ -57,11 +57,11 @@ static const char *argument_end(const char *s) {
 static int add_argument(struct method_item *item, const char *from, const char *to, struct err *e) {
     char text[192];
     if (!copy_part(text, sizeof text, from, to))
-        return err_set(e, ERR_USAGE, "%s: a setting is longer than %zu characters", item->name,
+        return err_set(e, ERR_USAGE, "%s: setting longer than %zu characters", item->name,
                        sizeof text - 1);
     char *equals = strchr(text, '=');
     struct arg *last = item->count ? &item->arg[item->count - 1] : NULL;
-    if (!*text) return err_set(e, ERR_USAGE, "%s: a setting is empty", item->name);
+    if (!*text) return err_set(e, ERR_USAGE, "%s: empty setting; remove a comma", item->name);
     if (!equals && last && !strcmp(last->key, "at")) { /* at=q,v */
         size_t n = strlen(last->value);
         if (n + strlen(text) + 2 > sizeof last->value)
@@ -130,7 +130,7 @@ static int no_such_key(const char *name, const char *key, const struct module *m
             }
     for (; *more; more++) known[n++] = *more;
     err_set(e, ERR_USAGE, "%s: unknown setting '%s'", name, key);
-    return key_suggest(key, known, n, " (known: ", e);
+    return key_suggest(key, known, n, e);
 }
 
 static const struct arg *argument(const struct method_item *item, const char *key) {
@@ -360,8 +360,11 @@ static int parse_unknown(const char *name, struct err *e) {
     for (int i = 0; i < preset_count() && n < 64; i++) known[n++] = preset_at(i)->name;
     for (int i = 0; i < FN_COUNT; i++)
         if (!preset_find(fn_name((enum fn)i))) known[n++] = fn_name((enum fn)i);
-    err_set(e, ERR_USAGE, "unknown method '%s'", name);
-    return key_suggest(name, known, n, " (known: ", e);
+    const char *near = text_nearest(name, known, (size_t)n);
+    return near
+               ? err_set(e, ERR_USAGE, "unknown method '%s'; did you mean %s?", name, near)
+               : err_set(e, ERR_USAGE,
+                         "unknown method '%s'; petri methods lists all, docs/methods.md the functions", name);
 }
 
 static int parse_head(const struct method_item *item, struct method *out, struct err *e) {

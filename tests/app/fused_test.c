@@ -89,7 +89,7 @@ static void adapters_of_runs_are_joined(void **state) {
     lose(&own, 1);
     lose(&own, 2);
     free(stage_out(0, "purge 1 --yes --db '%s'", own.db));
-    stage_refused(3, "a run that was initialized from it stores a copy: use petri train --from that run",
+    stage_refused(3, "runs that were initialized from it store a copy: use one of them with --from",
                   "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'adapter-pfeiffer(r=2,init=run(1))' "
                   "--db '%s'", own.model, own.toy, own.db);
     char *now = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);

@@ -92,7 +92,7 @@ static void constant_predictions(void **state) {
     near(m.value[METRIC_ACCURACY].value, 0.683824);
     near(m.value[METRIC_F1].value, 0.812227);
     assert_false(m.value[METRIC_MATTHEWS].defined);
-    assert_string_equal(m.value[METRIC_MATTHEWS].why, "constant predictions");
+    assert_string_equal(m.value[METRIC_MATTHEWS].why, "only one class is predicted");
     assert_true(m.constant && m.as_majority);
     assert_int_equal(m.majority_class, 1);
     metrics_release(&m);

@@ -162,6 +162,8 @@ static void faults_are_refused_by_name(void **state) {
     refused("lora(r=0)", "r=0");
     refused("lora(r=8.5)", "must be an integer between 1 and 1000000");
     refused("lora(r=8", "missing ')'");
+    refused("lorra", "unknown method 'lorra'; did you mean lora?");
+    refused("zzzzzz", "unknown method 'zzzzzz'; petri methods lists all");
     refused("lora(r=8) lora", "'+'");
     refused("lora(r=8)+", "missing");
     refused("lora(r=)", "key=value");

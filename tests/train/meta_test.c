@@ -242,7 +242,7 @@ static void what_makes_no_episodes_is_named(void **state) {
          *small = xprintf("episodes smlmt:%s ways 2", few), *bytes = test_file(home, "bytes.txt", "good\n\xff\n", 7),
          *bad = xprintf("episodes smlmt:%s ways 2", bytes);
     refused_episodes("meta(support=12, query=10, inner=2)", true, "", "need 12 + 10");
-    refused_episodes("meta(support=8, query=4, inner=8)", true, "", "too many classes for an episode: 2");
+    refused_episodes("meta(support=8, query=4, inner=8)", true, "", "too many classes for an episode: found 2");
     refused_episodes("meta(support=8, query=4, inner=4)", false, options, "the first support batch has 2 examples");
     refused_episodes("meta(support=10, query=4, inner=2)", false, small, "too small");
     refused_episodes(usual, false, bad, "line 2: not valid UTF-8");

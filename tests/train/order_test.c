@@ -125,7 +125,7 @@ static void the_best_is_the_metrics_own(void **state) {
     assert_int_equal(best_of(METRIC_LOSS, other, 4), 2);
     assert_int_equal(best_of(METRIC_LOSS, none, 2), -1);
     struct best b = { 0 };
-    struct metric_value undefined = { .value = 0, .defined = false, .why = "constant predictions" };
+    struct metric_value undefined = { .value = 0, .defined = false, .why = "only one class is predicted" };
     assert_false(best_offer(&b, METRIC_MATTHEWS, undefined, 1));
     assert_true(best_offer(&b, METRIC_MATTHEWS, value(-0.2), 2));
     assert_false(best_offer(&b, METRIC_MATTHEWS, undefined, 3));

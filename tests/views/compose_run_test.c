@@ -262,7 +262,7 @@ static void what_is_valid_starts(void **state) {
     v->dev_rows = 60;
     v->rows[0] = (struct config_data_facts){ .dev = true, .classes = 2, .split = { { "train.tsv", 200, NULL }, { "dev.tsv", 60, NULL } } };
     compose_changed(v);
-    agrees(&ui, "dev.tsv: too few labeled examples for an episode: 60,");
+    agrees(&ui, "dev.tsv: too few labeled examples for an episode: found 60,");
     char *way = strstr(ui.message, "'meta(");
     assert_true(way && strstr(ui.message, "--regime"));
     char *regime = xprintf("%.*s", (int)strcspn(way + 1, "'"), way + 1);
@@ -272,7 +272,7 @@ static void what_is_valid_starts(void **state) {
     agrees(&ui, NULL);
     v->config.eval_rows = 20; /* so many of them are drawn */
     compose_changed(v);
-    agrees(&ui, "dev.tsv: too few labeled examples for an episode: 20,");
+    agrees(&ui, "dev.tsv: too few labeled examples for an episode: found 20,");
     v->config.eval_rows = 0;
     v->rows[0].split[0].empty = "odd";
     compose_changed(v);

@@ -105,8 +105,8 @@ static void print_gains(const struct shots_results *r, int runs, char *const *la
         row[i] = (struct gain_line){ y->task, y->value[0], runs > 1 ? y->value[runs - 1] : NAN, y->majority,
                                      y->gain };
     }
-    if (x.count && runs > 1) printf("at k = %d, %s minus %s\n", x.k, label[runs - 1], label[0]);
-    else if (x.count) printf("at k = %d, %s minus the majority baseline\n", x.k, label[0]);
+    if (x.count && runs > 1) printf("difference at k = %d: %s − %s\n", x.k, label[runs - 1], label[0]);
+    else if (x.count) printf("difference at k = %d: %s − majority baseline\n", x.k, label[0]);
     out_rows(GAIN, REPORT_TABLE, row, x.count, sizeof *row);
     free(row);
     shots_gains_release(&x);

@@ -39,28 +39,28 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
     if (!m->runs && !m->sweeps) buf_printf(b, "%s: has no runs\n", path);
     for (size_t i = 0; i < m->runs; i++) {
         const struct store_merged *x = &m->run[i];
-        buf_printf(b, "%s: run %lld ", path, (long long)x->from);
+        buf_printf(b, "%s: run %lld: ", path, (long long)x->from);
         switch (x->what) {
         case STORE_MERGED_NEW:
-        case STORE_MERGED_APART: buf_printf(b, "is run %lld", (long long)x->into); break;
+        case STORE_MERGED_APART: buf_printf(b, "imported as run %lld", (long long)x->into); break;
         case STORE_MERGED_FURTHER:
             buf_printf(b, "updates run %lld, which was at an earlier step", (long long)x->into);
             break;
-        case STORE_MERGED_SAME: buf_printf(b, "is run %lld, already there", (long long)x->into); break;
+        case STORE_MERGED_SAME: buf_printf(b, "already present as run %lld", (long long)x->into); break;
         case STORE_MERGED_BEHIND:
-            buf_printf(b, "is run %lld, already there at a later step", (long long)x->into);
+            buf_printf(b, "already present as run %lld, at a later step", (long long)x->into);
             break;
         case STORE_MERGED_BUSY:
-            buf_puts(b, "is still training and was skipped; merge again when it has finished");
+            buf_puts(b, "skipped: still training; merge again when it has finished");
             break;
         case STORE_MERGED_DAMAGED:
             buf_printf(b,
-                       "is a later state of run %lld and was skipped, so that the files there are preserved",
+                       "skipped: a later state of run %lld, whose files are preserved",
                        (long long)x->into);
             break;
         }
         if (x->apart)
-            buf_printf(b, ": differs from run %lld from step %lld on; both remain", (long long)x->apart,
+            buf_printf(b, "; differs from run %lld from step %lld on; both remain", (long long)x->apart,
                        (long long)x->step);
         if (x->damaged) {
             char *shown = text_visible(x->damaged, strlen(x->damaged));
@@ -70,7 +70,7 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         buf_puts(b, x->lacks_files ? "; its files are missing\n" : "\n");
     }
     for (size_t i = 0; i < m->sweeps; i++)
-        buf_printf(b, "%s: sweep %lld is sweep %lld\n", path, (long long)m->sweep_from[i],
+        buf_printf(b, "%s: sweep %lld: imported as sweep %lld\n", path, (long long)m->sweep_from[i],
                    (long long)m->sweep_into[i]);
 }
 

@@ -15,13 +15,19 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Finds a file, or an experiment that comes with petri by its name; the caller frees. */
-static char *find_file(const char *typed) {
+/* Finds a file, or an experiment that comes with petri by its name; NULL on failure.  The caller frees. */
+static char *find_file(const char *typed, struct err *e) {
     if (file_exists(typed)) return xstrdup(typed);
-    char *inside = xprintf("experiments/%s.json", typed), *found = assets_find(inside);
-    if (!found) found = file_join("assets", inside);
+    char *inside = xprintf("experiments/%s.json", typed), *found = assets_find(inside), **name;
     free(inside);
-    return found;
+    if (found) return found;
+    struct buf all = BUF_INIT;
+    size_t n = assets_files("experiments", ".json", &name);
+    for (size_t i = 0; i < n; i++) buf_printf(&all, "%s%s", i ? ", " : "; experiments are ", name[i]);
+    err_set(e, ERR_NOT_FOUND, "\"%s\": neither a file nor an experiment%s", typed, buf_text(&all));
+    buf_release(&all);
+    assets_free(name, n);
+    return NULL;
 }
 
 static void verb_replicate_tell(const char *line) {
@@ -85,9 +91,9 @@ static int run_all(const struct args *a, const struct replicate *how, struct buf
     buf_putc(json, '[');
     buf_puts(page, EXPERIMENT_PAGE);
     for (int i = 0; !rc && i < a->count; i++) {
-        char *path = find_file(a->positional[i]);
+        char *path = find_file(a->positional[i], e);
         int lacks = 0;
-        rc = experiment_read(x, path, e);
+        rc = path ? experiment_read(x, path, e) : e->code;
         free(path);
         if (rc) break;
         rc = from ? experiment_result_read(x, from, r, e) : replicate(how, x, r, &lacks, e);

@@ -399,5 +399,6 @@ int verb_sql(const struct args *a, struct err *e) {
     if (rc) return rc;
     rc = store_sql_text(s, a->positional[0], form_of(a, STORE_CSV),
                         (struct store_sink){ NULL, verb_to_stdout }, e);
+    if (rc == ERR_USAGE) err_prefix(e, "petri sql");
     return verb_close(s, rc, e);
 }

@@ -73,7 +73,7 @@ static struct sweep_cell make_cell(const struct sweep_spec *s, struct cell_choic
 struct cell_set {
     int place[1 << 15];
 };
-_Static_assert(2 * SWEEP_CELLS < 1 << 15, "a place is found soon");
+_Static_assert(2 * SWEEP_CELLS < 1 << 15, "the table is at most half full");
 
 static bool cells_agree(const struct sweep_cell *a, const struct sweep_cell *b, int options) {
     for (int k = 0; k < options; k++)

@@ -101,7 +101,7 @@ static int fewshot_read_start(const json_t *o, struct fewshot *f, struct err *e)
     while (i < FEWSHOT_NAMED && strcmp(fewshot_starts[i], name)) i++;
     f->start = named ? FEWSHOT_NAMED : (enum fewshot_start)i;
     if ((!named && i == FEWSHOT_NAMED) || strlen(name) >= sizeof f->named)
-        return err_set(e, ERR_INPUT, "%s: \"start\" is \"%s\"", from, name);
+        return err_set(e, ERR_INPUT, "%s: \"start\": invalid value \"%s\"", from, name);
     strcpy(f->named, named ? name : "");
     return e->code;
 }
@@ -125,7 +125,8 @@ int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
     json_get_bool(o, from, "keep", &f->keep, e);
     if (e->code) return e->code;
     if (draws < 1 || draws > FEWSHOT_DRAWS)
-        return err_set(e, ERR_INPUT, "%s: \"draws\" is %lld", from, (long long)draws);
+        return err_set(e, ERR_INPUT, "%s: \"draws\" must be between 1 and %d, not %lld", from, FEWSHOT_DRAWS,
+                       (long long)draws);
     f->draws = (int)draws;
     f->per_class = per_class < 0 || per_class > 65536 ? 0 : (int)per_class;
     return *tune ? fewshot_parse_parts(tune, &f->parts, e) : 0;

@@ -47,7 +47,7 @@ static int open_it(struct fewshot_meta *x, const struct checkpoint *k, struct er
     x->params = mem_try(x->plan->trained + 1, sizeof *x->params);
     x->generated = mem_try(x->plan->generated_size + 1, sizeof *x->generated);
     if (!x->params || !x->generated)
-        return err_set(e, ERR_SYSTEM, "not enough memory for %zu trainable parameters", x->plan->trained);
+        return err_set(e, ERR_SYSTEM, "out of memory for %zu trainable parameters", x->plan->trained);
     memset(x->params, 0, x->plan->trained * sizeof *x->params);
     return checkpoint_read(k, x->plan, false, x->params, x->generated, NULL, NULL, e);
 }
@@ -121,7 +121,7 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
     struct metrics m;
     for (size_t i = 0; i < d->examples; i++) label[i] = d->example[i].labeled ? d->example[i].label : -1;
     metrics_of_classes(&m, label, given, NULL, d->examples, d->classes, t->positive);
-    m.value[METRIC_LOSS] = (struct metric_value){ loss, isfinite(loss), "not finite" };
+    m.value[METRIC_LOSS] = (struct metric_value){ loss, isfinite(loss), "NaN or infinite" };
     *s = (struct fewshot_scores){ .constant = m.constant };
     for (int id = 0; id < METRIC_COUNT; id++)
         if (metrics_have(&m, (enum metric_id)id, DATA_CLASSES))
@@ -135,8 +135,9 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
 
 const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
     if (!x->m->arch.pooler_absent) return NULL;
-    return "the model folder has no pooler, and a classifier of two layers cannot be saved after the pooler "
-           "that the run learned";
+    return "a two-layer classifier on a pooler that the run trained can be saved only if the model folder "
+           "has a "
+           "pooler";
 }
 
 /* The run's method with an ordinary head: the features' first map, then one for all that is linear behind
@@ -256,9 +257,9 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
     const struct meta_passes passes = { ((int)shots->examples + batch - 1) / batch,
                                         fewshot_stop_loss(j->how, r->k) };
     if (!meta_adapt(&rule, on, j->x->params, &support, &query, &passes, &out)) {
-        snprintf(x->failure, sizeof x->failure, "no memory for a draw");
+        snprintf(x->failure, sizeof x->failure, "out of memory");
     } else if (!isfinite(out.loss) || !isfinite(out.loss_after)) {
-        snprintf(x->failure, sizeof x->failure, "step %d: the loss is not finite", out.steps);
+        snprintf(x->failure, sizeof x->failure, "step %d: the loss is NaN or infinite", out.steps);
     } else {
         r->steps = out.steps;
         r->loss = out.loss;

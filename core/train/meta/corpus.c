@@ -332,12 +332,13 @@ static void possible(const struct corpus *c, int held, char out[32]) {
 static int check_size(const struct corpus *c, const char *path, struct err *e) {
     for (int held = 0; held < 2; held++)
         if (c->stems[held] < (size_t)c->how.most)
-            return err_set(e, ERR_INPUT,
-                           "%s: too small: in %zu sentences, only %zu distinct words%s occur in the %u "
-                           "sentences that an episode of %d + %d examples needs per word, and %d such words "
-                           "are needed; use a larger corpus, fewer examples or fewer --ways",
-                           path, c->sentences, c->stems[held], held ? " held out for validation" : "",
-                           rows_needed(&c->how), c->how.support, c->how.query, c->how.most);
+            return err_set(
+                e, ERR_INPUT,
+                "%s: too small (%zu sentences): %zu distinct words%s occur in at least %u sentences, "
+                "and an episode needs %d such words, with %d + %d examples each; use a larger "
+                "corpus, fewer examples or fewer --ways",
+                path, c->sentences, c->stems[held], held ? " held out for validation" : "",
+                rows_needed(&c->how), c->how.most, c->how.support, c->how.query);
     return 0;
 }
 

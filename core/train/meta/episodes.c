@@ -73,9 +73,10 @@ static int check_fewest(const struct regime *r, const struct fewest *f, struct e
     if (batch >= f->classes && left > 0)
         snprintf(hint, sizeof hint, "use smaller episodes, for example --regime 'meta(support=%d, query=%d)'",
                  batch * batches, left < r->query ? left : r->query);
-    return err_set(e, ERR_INPUT,
-                   "%s: too few labeled examples for an episode: %d, and support and query need %d + %d; %s",
-                   f->split->path, rows, r->support, r->query, hint);
+    return err_set(
+        e, ERR_INPUT,
+        "%s: too few labeled examples for an episode: found %d, and support and query need %d + %d; %s",
+        f->split->path, rows, r->support, r->query, hint);
 }
 
 static int check_split(const struct regime *r, int classes, const struct split_facts *x, struct err *e) {
@@ -89,11 +90,12 @@ static int check_split(const struct regime *r, int classes, const struct split_f
         return e->code;
     }
     if (classes > batch)
-        return err_set(e, ERR_INPUT,
-                       "%s: too many classes for an episode: %d, and the first support batch has %d examples "
-                       "(%d in %d batches) and needs one of each class; use a larger support or fewer inner "
-                       "steps",
-                       x->path, classes, batch, r->support, regime_batches(r));
+        return err_set(
+            e, ERR_INPUT,
+            "%s: too many classes for an episode: found %d, but the first support batch has %d examples "
+            "(%d in %d batches) and needs one per class; use a larger support or fewer inner "
+            "steps",
+            x->path, classes, batch, r->support, regime_batches(r));
     return 0;
 }
 

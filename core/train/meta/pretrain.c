@@ -182,7 +182,7 @@ int pretrain_begin(const struct pretrain *p, const char *parent, const char *nam
     if (!rc) {
         char *key = pretrain_key(p, &texts, &dev), *folder = xprintf("%s/%s-%s", parent, name, key);
         bool before = file_is_folder(folder);
-        if (before) text_line(report, "%s: exists already, from the same texts, architecture and seed",
+        if (before) text_line(report, "%s: reused, created before from the same texts, architecture and seed",
                               folder);
         rc = before ? pretrain_files(folder, &texts, &dev, e)
                     : pretrain_make(p, folder, &texts, &dev, report, e);

@@ -48,7 +48,7 @@ static int read_kept(struct run *r, const char *path, struct err *e) {
     f->kept = mem_try(trained + 1, sizeof *f->kept);
     f->best_generated = mem_try(generated + 1, sizeof *f->best_generated);
     if (!f->kept || !f->best_generated)
-        return err_set(e, ERR_SYSTEM, "not enough memory for the parameters of %s", path);
+        return err_set(e, ERR_SYSTEM, "out of memory for the parameters of %s", path);
     for (size_t i = 0; i < trained; i++) f->kept[i] = r->values.params[i]; /* parameters needed only for
                                                                             * training are not read */
     if (checkpoint_open(&k, path, e)) return e->code;

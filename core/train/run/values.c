@@ -36,7 +36,7 @@ int run_values_init(struct run *r, struct err *e) {
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
         if (blocks[i].needed && !(*blocks[i].at = block(blocks[i].size)))
             return err_set(e, ERR_SYSTEM,
-                           "not enough memory for %zu trainable parameters, their gradients and the "
+                           "out of memory for %zu trainable parameters, their gradients and the "
                            "optimizer state", p->trained);
     footprint_values(r);
     v->group = xcalloc((size_t)p->tensors, sizeof *v->group);

@@ -102,7 +102,7 @@ int predictor_fill(struct predictor *p, const char *text, size_t n, int most, st
                      x.n + x.cut_a, p->m->name, p->max_len);
     else if (!f.masks) rc = err_set(e, ERR_USAGE, "the text has no [MASK] token");
     f.logits = rc ? NULL : mem_try((size_t)f.masks * (size_t)p->m->arch.vocabulary, sizeof *f.logits);
-    if (!rc && !f.logits) rc = err_set(e, ERR_SYSTEM, "not enough memory for the logits of %d masks",
+    if (!rc && !f.logits) rc = err_set(e, ERR_SYSTEM, "out of memory for the logits of %d masks",
                                        f.masks);
     if (!rc) crew_call(crew, fill_text, &f);
     if (!rc) rc = fill_take(&f, most, out, e);

@@ -20,7 +20,7 @@ static int predict_allocate(struct predictor *p, struct err *e) {
     p->params = mem_try(p->plan->trained ? p->plan->trained : 1, sizeof *p->params);
     p->generated = mem_try(generated ? generated : 1, sizeof *p->generated);
     if (!p->params || !p->generated)
-        return err_set(e, ERR_SYSTEM, "not enough memory for %zu trainable parameters", p->plan->trained);
+        return err_set(e, ERR_SYSTEM, "out of memory for %zu trainable parameters", p->plan->trained);
     memset(p->params, 0, p->plan->trained * sizeof *p->params);
     return 0;
 }

@@ -37,6 +37,7 @@ static void a_file_is_run_and_gone_on_with(void **state) {
     char *text = xprintf(FORM, stage.model), *file = written("small.json", text);
     char *results = file_join(stage.folder, "results.json"), *page = file_join(stage.folder, "page.md");
     stage_refused(2, "--data FOLDER", "replicate '%s' --db '%s'", file, stage.db);
+    stage_refused(3, "\"nope\": neither a file nor an experiment; experiments are ", "replicate nope --db '%s'", stage.db);
     json_t *none = stage_json("replicate '%s' --data '%s' --db '%s' --dry-run --json", file, stage.folder, stage.db);
     assert_int_equal(json_integer_value(stage_at(json_array_get(stage_at(json_array_get(none, 0), "cells"), 0), "n")), 0);
     json_decref(none);

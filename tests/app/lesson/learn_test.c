@@ -330,7 +330,7 @@ static void what_fails_says_where(void **state) {
         { "run a = --method head --steps 1\nlet b = rank(a, 1)\n", "merging changes no matrix in layer 1", 2 },
         { "run a = --method head --steps 1\nlet b = record(a, \"dev.acuracy\")\n", "did you mean \"dev.accuracy\"?", 2 },
         { "run a = --method head --steps 1\nlet b = gap_low(a, a)\n", "the interval of 1 pair of runs is undefined", 2 },
-        { "run a = --method head --steps 1\nlet b = record(a, \"loss\", 7)\n", "has no \"loss\" at step 7", 2 },
+        { "run a = --method head --steps 1\nlet b = record(a, \"loss\", 7)\n", "\"loss\" was not recorded at step 7", 2 },
         { "run a = --method head --steps 1\nlet b = purity(a, 3)\n", "layer 3 does not exist: the encoder has layers 1 to 2", 2 },
         { "run a = --method head --steps 1\nlet b = own_prototype(a)\n", "has no retriever", 2 },
         { "run a = --method head --steps 1\nlet b = retriever_layer(a)\n", "method has no retriever", 2 },

@@ -85,6 +85,8 @@ static void unknown_words_name_the_nearest(void **state) {
     stage_refused(2, "petri: petri: unknown option --frobnicate; see petri --help", "--frobnicate");
     stage_refused(2, "two dashes", "train -m lora");
     stage_refused(2, "--model: requires a value", "train --model");
+    stage_refused(2, "--by: requires a value", "compare 1 --by --db '%s'", stage.db);
+    stage_refused(2, "--data: requires a value", "replicate hyperformer --data --db='%s'", stage.db);
     stage_refused(2, "given twice", "train --lr 1 --lr 2");
     stage_refused(2, "takes no value", "runs --json=yes");
     stage_refused(2, "run \"make bench\"", "bench");
@@ -255,6 +257,9 @@ static void one_run_through_every_verb(void **state) {
     assert_true(!strncmp(csv, "\"id\",\"state\",\"best\"\n1,\"finished\",", 32));
     free(csv);
     stage_refused(2, "read-only: expected one SELECT", "sql --db '%s' 'DELETE FROM run'", db);
+    stage_refused(2, "petri sql: near \"SELEC\": syntax error;", "sql --db '%s' 'SELEC 1'", db);
+    stage_refused(3, "petri compare: no runs match \"9\"; petri runs", "compare 9 --db '%s'", db);
+    stage_refused(2, "--task a,,b: empty name", "embed --task a,,b --db '%s'", db);
     free(stage_out(0, "trash 1 --db '%s'", db));
     list = stage_json("runs --db '%s' --json", db);
     assert_int_equal(json_array_size(list), 0);

@@ -452,11 +452,11 @@ static void merging_tells_what_it_did(void **state) {
     (void)state;
     char *none = xprintf("%s/none.db", stage.folder);
     char *said = stage_out(3, "merge '%s/all.db' '%s' '%s'", stage.folder, none, stage.db);
-    assert_non_null(strstr(said, "run 1 is run 1"));
+    assert_non_null(strstr(said, "run 1: imported as run 1"));
     free(said);
     stage_refused(3, "no such database", "merge '%s/all.db' '%s'", stage.folder, none);
     said = stage_out(0, "merge '%s/all.db' '%s'", stage.folder, stage.db);
-    assert_non_null(strstr(said, "run 1 is run 1, already there"));
+    assert_non_null(strstr(said, "run 1: already present as run 1"));
     free(said);
     test_put(stage.folder, "none.db", "");
     said = stage_out(0, "merge '%s/all.db' '%s'", stage.folder, none);
@@ -471,7 +471,7 @@ static void merging_tells_what_it_did(void **state) {
     test_ok(file_write(best, bytes.data, bytes.size, &e), &e);
     stage_refused(5, "best.safetensors: damaged: the SHA-256 of the tensors is", "predict 1 --db '%s' --text good", stage.db);
     said = stage_out(0, "merge '%s' '%s'", other, stage.db);
-    assert_non_null(strstr(said, "run 1 is run 1; damaged: best.safetensors (skipped)"));
+    assert_non_null(strstr(said, "run 1: imported as run 1; damaged: best.safetensors (skipped)"));
     free(said);
     said = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM event WHERE text LIKE '%%without damaged files%%'\"", other);
     assert_non_null(strstr(said, "1"));

@@ -301,7 +301,7 @@ static void attention_is_a_matrix(void **state) {
     free(csv);
     refused("similarity 1 --of attention", 2, "--row");
     refused("similarity 1 --of attention --row 99", 3, "--row: row 99 does not exist");
-    refused("similarity 1 --of attention --row 3 --head 3", 2, "head must be between 1 and 2");
+    refused("similarity 1 --of attention --row 3 --head 3", 2, "--head 3: must be between 1 and 2");
     refused("similarity 1 --of attention --row 3 --layer 0", 2, "--layer");
     refused("similarity 1 --of layers --row 3", 2, "--row");
     refused("similarity 1 2 --of attention --row 3", 2, "one run");

@@ -219,8 +219,9 @@ static void of_the_scores(void **state) {
          &(struct record){ .points = 50, .evals = 5, .value = { 0.5, 0.55, 0.6, 0.65, 0.7 } });
     told("best-first", "0.8000 at step 10, 0.7000", &(struct record){ .points = 50, .evals = 5, .value = { 0.8, 0.75, 0.7, 0.7, 0.7 } },
          &(struct record){ .points = 50, .evals = 5, .value = { 0.8, 0.75, 0.7, 0.7, 0.76 } });
-    told("undefined", "at 1 of 2 evaluations: constant predictions",
-         &(struct record){ .points = 40, .evals = 2, .metric = "matthews", .undefined = "constant predictions", .value = { 0.1, 0 } },
+    told("undefined", "at 1 of 2 evaluations: only one class is predicted",
+         &(struct record){ .points = 40, .evals = 2, .metric = "matthews", .undefined = "only one class is predicted",
+                           .value = { 0.1, 0 } },
          &(struct record){ .points = 40, .evals = 2, .metric = "matthews", .value = { 0.1, 0 } });
     told("invalid-answers", "20% of the outputs", &(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .beside = "invalid",
                                                                      .beside_value = 80 },
