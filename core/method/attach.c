@@ -68,7 +68,7 @@ static void index_module(struct attach *a, int module) {
     r->rows = (struct tape_rows){ 1, r->start, r->id };
 }
 
-/* ---- what takes what ---- */
+/* ---- tasks and examples ---- */
 
 bool attach_by_row(const struct attach *a, int module) {
     return a->rows && hyper_makes_rows(&a->p->method, module);
@@ -92,7 +92,7 @@ node attach_weight(const struct attach *a, int tensor) {
     return i < 0 ? NODE_NONE : i < a->p->tensors ? a->leaf[i] : a->generated[i - a->p->tensors];
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 struct attach *attach_new(const struct plan *p, const struct model *m) {
     struct attach *a = xcalloc(1, sizeof *a);
@@ -119,7 +119,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     memset(a->of_model, 0xff, (size_t)m->tensors * sizeof *a->of_model);
     memset(a->generated_at, 0xff, (places + 1) * SLOT_COUNT * sizeof *a->generated_at);
     for (int i = 0; i < p->method.count; i++) index_module(a, i);
-    /* A head's pooler stands in for the model's only where there is one. */
+    /* The pooler of a head replaces the model's only if the model has one. */
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].tensor >= 0 && p->tensor[i].kind != PLAN_OWN &&
             (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
@@ -181,7 +181,7 @@ static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {
     return !frozen && !plan_in_prologue(p, t);
 }
 
-/* Leaves are made at once, before the forward pass: what the pass recycles lies above. */
+/* Creates all leaves before the forward pass, below the mark down to which the pass recycles memory. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
                                  const real *generated, real *grads) {
     const struct plan *p = a->p;
@@ -217,7 +217,7 @@ void attach_end(struct attach *a, real *grads) {
 
 /* ---- prologue ---- */
 
-/* Made tensor `first` and those that are made with it; returns the first one that is not among them. */
+/* Generates tensor `first` and those that are generated together with it; returns the next index. */
 static int attach_make(struct prologue *x, int first) {
     x->first = first;
     x->of = &x->p->generated_tensor[first];

@@ -12,12 +12,12 @@ static node head_leaf(const struct attach *a, int task, enum slot slot) {
 node attach_pool(struct attach *a, struct forward *f, node encoded) {
     const struct classifier *c = classifier_of(&a->p->method, &a->m->arch);
     if (c) return c->pooler ? forward_pool(f, encoded) : forward_first(f, encoded);
-    /* Poolers of the tasks' own come in attach_head. */
+    /* Poolers specific to a task are applied in attach_head. */
     bool own = a->p->tasks > 1 && plan_head(a->p, 0, SLOT_POOLER_W);
     return own ? forward_first(f, encoded) : forward_pool(f, encoded);
 }
 
-/* Rows `first` on, a sequence of one each, for a task's dropout. */
+/* Returns rows `first` … as sequences of one row each, for the dropout of a task's head. */
 static const struct tape_rows *pooled_rows(struct attach *a, const struct forward *f, int task, int first,
                                            int count) {
     GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
@@ -35,9 +35,10 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
     const struct classifier *own = classifier_of(&a->p->method, &a->m->arch);
     tape_site(t, "head");
     if (dense != NODE_NONE && !own && a->m->arch.pooler &&
-        a->p->tasks > 1) { /* BERT's pooler, the task's own */
+        a->p->tasks > 1) { /* BERT's pooler, specific to the task */
         x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), ACT_TANH);
-    } else if (dense != NODE_NONE && (own || !a->m->arch.pooler)) { /* RoBERTa: its dense map is the head's */
+    } else if (dense != NODE_NONE && (own || !a->m->arch.pooler)) { /* RoBERTa: the dense layer belongs to the
+                                                                       head */
         x = op_dropout(t, x, rows, dropout, rng_site("head.dense.drop"));
         x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), own ? own->act : ACT_TANH);
     }
@@ -45,9 +46,9 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
     return op_linear(t, x, head_leaf(a, range.task, SLOT_HEAD_W), head_leaf(a, range.task, SLOT_HEAD_B));
 }
 
-/* ---- a head of masked words ---- */
+/* ---- masked-word head ---- */
 
-/* What the vocabulary is compared with. */
+/* Returns the transformed vectors; sets the embedding table and the bias of the logits. */
 static node attach_words_of(struct attach *a, const struct forward *f, node rows, node *table, node *bias) {
     const struct model *m = a->m;
     tape_site(a->tape, "head");
@@ -72,9 +73,9 @@ node attach_words_logits(struct attach *a, struct forward *f, node rows) {
     return op_linear(a->tape, x, table, bias);
 }
 
-/* ---- a generated head ---- */
+/* ---- generated head ---- */
 
-/* W_2 tanh(W_1 x + b_1) + b_2, of four slots in this order. */
+/* Returns W_2 tanh(W_1 x + b_1) + b_2; the four slots are consecutive. */
 static node mapped(struct attach *a, node x, enum slot first) {
     x = op_linear_act(a->tape, x, head_leaf(a, 0, first), head_leaf(a, 0, first + 1), ACT_TANH);
     return op_linear(a->tape, x, head_leaf(a, 0, first + 2), head_leaf(a, 0, first + 3));

@@ -21,7 +21,7 @@ static struct use use_of(const struct attach *a, int module, const struct site *
                         .module = module, .site = site, .rows = rows };
 }
 
-/* One of the module's values that are made for each row. */
+/* Returns the index of one per-example tensor of the module at this place. */
 static int row_value_at(const struct attach *a, int module, const struct site *site) {
     const int *generated = attach_generated_slots(a, module, attach_place_at(a, site));
     int s = 0;
@@ -30,8 +30,8 @@ static int row_value_at(const struct attach *a, int module, const struct site *s
     return generated[s] - a->p->generated;
 }
 
-/* Which block of a tensor of source task each token takes.  A batch of one task is one run, however its
- * rows come (in generation, one token a row that goes on). */
+/* Returns which block of a tensor of source task each token uses. A batch of one task is a single group,
+ * whatever its rows are (in generation, one token per live row). */
 static const struct row_groups *token_groups(struct attach *a, const struct forward *f,
                                              const struct tape_rows *rows, int tokens) {
     const struct batch *b = f->batch;
@@ -48,8 +48,8 @@ static const struct row_groups *token_groups(struct attach *a, const struct forw
     return &g->groups;
 }
 
-/* Where the encoder runs twice it runs first without what is made; then what is made stands in place of what
- * is trained at the same tap. */
+/* Returns whether the module is active there. If the encoder runs twice, the first pass runs without
+ * generated modules; in the second they replace the trained modules at the same tap. */
 static bool works_at(const struct attach *a, int module, const struct site *site) {
     const struct method *m = &a->p->method;
     if (!module_covers(&m->module[module], &a->m->arch, site->stack, site->sublayer, site->layer))
@@ -63,7 +63,7 @@ static bool works_at(const struct attach *a, int module, const struct site *site
     return true;
 }
 
-/* What a module reads where the tap that it writes holds `value` by now. */
+/* Returns what a module reads, if the tap that it writes currently has the value `value`. */
 static node read_of(const struct forward *f, struct site *site, const struct module *m, bool key_side,
                     node value) {
     if (m->read == m->write || m->read == TAP_NONE) return value;
@@ -103,7 +103,7 @@ static node hook_write(void *self, struct tape *t, const struct forward *f, stru
     return value;
 }
 
-/* 0, 1, … n-1: each row's own block. */
+/* Returns 0, 1, … n-1: row i uses block i. */
 static const int *counted(struct attach *a, int n) {
     GROW(a->counted, a->counted_room, (size_t)n + 1);
     for (int i = 0; i < n; i++) a->counted[i] = i;
@@ -138,7 +138,7 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
     return n;
 }
 
-/* The module whose rows join the encoder's sequences, or -1. */
+/* Returns the module whose rows are added to the encoder's sequences, or -1. */
 static int joining(const struct method *m) {
     for (int i = 0; i < m->count; i++)
         if (function_of(&m->module[i])->form == FORM_ROWS && !attempt_is_source(&m->module[i])) return i;
@@ -156,7 +156,7 @@ static struct joined_rows joined_rows(const struct method *m) {
                                  .reads_words = m->attempt.on };
 }
 
-/* The rows that other runs' prompts and the method's own make for each sequence. */
+/* Returns the prompt rows of each sequence: attention over the prompts of other runs and the method's own. */
 static node attempted_rows(struct attach *a, struct tape *t, const struct forward *f, node words, int own,
                            const struct site *at) {
     const struct method *m = &a->p->method;

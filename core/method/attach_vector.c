@@ -9,7 +9,7 @@ static node retriever_leaf(const struct attach *a, enum slot slot) {
     return NODE_NONE;
 }
 
-/* z of what the encoder has come to. */
+/* Returns z of the encoder's current output x. */
 static node retrieve(const struct attach *a, const struct forward *f, node x) {
     const struct retriever *r = &a->p->method.retriever;
     struct tape *t = a->tape;
@@ -21,7 +21,8 @@ static node retrieve(const struct attach *a, const struct forward *f, node x) {
     return op_linear(t, h, retriever_leaf(a, SLOT_MLP_W2), retriever_leaf(a, SLOT_MLP_B2));
 }
 
-/* Whether z is made on the way: of a layer, or as what weights are made from. */
+/* Returns whether z is computed within the encoder pass: from a layer below the top, or to generate weights
+ * from it. */
 static bool retrieves_early(const struct method *m) {
     const struct hyper *h = hyper_of_rows(m);
     return m->retriever.on && (m->retriever.tap || (h && h->instance == ROW_RETRIEVER));

@@ -107,7 +107,7 @@ static node constant(struct tape *t, int rows, int cols, double value) {
     return tape_frozen(t, rows, cols, x);
 }
 
-/* softmax of the rows of scores, as a mix of unit vectors. */
+/* Returns the softmax of each row of scores, as a mix of unit vectors. */
 static node attempt_softmax(struct tape *t, node scores) {
     int rows = tape_rows_of(t, scores), n = tape_cols_of(t, scores);
     node unit[MIX_MOST];
@@ -120,7 +120,7 @@ static node attempt_softmax(struct tape *t, node scores) {
     return op_mix(t, scores, unit, n);
 }
 
-/* The maxima over each prompt's rows, one below another. */
+/* Returns the maximum over the rows of each prompt, concatenated. */
 static node pooled_prompts(struct tape *t, const node *prompt, int prompts) {
     node all = NODE_NONE;
     for (int k = 0; k < prompts; k++) {
@@ -157,7 +157,8 @@ node attempt_rows(struct tape *t, const struct plan *p, const node *leaf, node w
     for (int k = 0; k < prompts; k++) {
         node share = op_cols(t, a, k, k + 1);
         if (k == prompts - 1)
-            share = op_bias(t, share, constant(t, 1, 1, 1)); /* its own is there in any case */
+            /* the own prompt is always added with weight 1 */
+            share = op_bias(t, share, constant(t, 1, 1, 1));
         node one = op_gated_copies(t, prompt[k], share);
         all = k ? op_add(t, all, one) : one;
     }

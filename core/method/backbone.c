@@ -6,7 +6,7 @@
 
 const char *const backbone_words[BACKBONE_COUNT] = { "frozen", "norms", "full" };
 
-/* Full tuning of all, or of all norms, as a module. */
+/* Returns whether the module is full fine-tuning of all tensors or of all norms. */
 static bool is_backbone(const struct module *m) {
     bool everywhere = m->first == 1 && !m->last && m->stack == STACK_ALL && m->site == SITE_ALL;
     return m->fn == FN_FULL && everywhere && m->learn == LEARN_BOTH &&

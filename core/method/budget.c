@@ -49,15 +49,15 @@ static bool is_svd(const struct plan *p, const struct plan_tensor *t) {
     return t->kind == PLAN_OWN && p->method.module[t->module].fn == FN_SVD;
 }
 
-/* e of an SVD at one place, a row for each task that has its own. */
+/* Returns whether t is the vector e of SVDs at one place, with one row per task that has a separate one. */
 static bool is_values(const struct plan *p, const struct plan_tensor *t) {
     return is_svd(p, t) && t->role == SLOT_SINGULAR;
 }
 
-/* ---- the loss ---- */
+/* ---- loss component ---- */
 
-/* ‖x - I‖ of the products of a matrix's columns (or of its rows, W_d's) with each other; adds its gradient
- * times `weight`. */
+/* Returns ‖x - I‖ for the Gram matrix x of the columns of w (of its rows for W_d); adds its gradient times
+ * `weight`. */
 static double one_term(bool of_rows, int rows, int cols, const real *w, double weight, real *grad) {
     int r = of_rows ? rows : cols;
     size_t n = (size_t)r * (size_t)r;
@@ -89,9 +89,9 @@ double budget_orthogonality(const struct plan *p, const real *params, real *grad
     return count ? sum / count : 0;
 }
 
-/* ---- the schedule ---- */
+/* ---- pruning schedule ---- */
 
-/* All values of e, and how many of them stay. */
+/* The number of values of e, and the number that remain in the end. */
 struct ranks {
     int all, target;
 };
@@ -107,7 +107,7 @@ static struct ranks count_ranks(const struct plan *p) {
     return x;
 }
 
-/* How many stay at a step, as a cube falls; *prunes: whether it is cut to that now. */
+/* Returns how many values remain at a step (a cubic schedule); *prunes: whether this step prunes. */
 static int staying(const struct budget *b, struct ranks x, int64_t step, int64_t steps, bool *prunes) {
     *prunes = false;
     if (step <= b->begin) return x.all;
@@ -126,8 +126,9 @@ static void smooth(const struct budget *b, const struct plan_tensor *t, const re
     }
 }
 
-/* The importance of each value of one e: its own, and the means over its row of W_d and its column of W_u. Of
- * several tasks' e the rows of W_d stand one below another as they do; a column of W_u is the task's. */
+/* Computes the importance of each value of one e: its own plus the means over its row of W_d and its column
+ * of W_u. With several tasks the rows of W_d are concatenated by task, and the columns of W_u belong to the
+ * block of the task. */
 static void score(const struct plan *p, const struct plan_tensor *e, const real *mean, const real *spread,
                   double *out) {
     const struct plan_tensor *d = plan_slot(p, e->module, SLOT_DOWN_W, e->stack, e->site, e->layer),
@@ -153,7 +154,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The least of all values become 0, as many as do not stay, and with them what is as small. */
+/* Sets the least important values to 0 so that `stay` remain; ties are pruned too. */
 static void prune(const struct plan *p, struct ranks x, int stay, real *params, const real *mean,
                   const real *spread) {
     double *all = xcalloc(2 * (size_t)x.all + 1, sizeof *all), *sorted = all + x.all;

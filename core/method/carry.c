@@ -10,7 +10,7 @@ static const char *const names[PLAN_PARTS] = { "row", "generator", "shared", "he
 
 const char *plan_part_name(int i) { return names[i]; }
 
-/* Whether each of several tasks has such a tensor for itself. */
+/* Returns whether each of several tasks has a separate tensor of this kind. */
 static bool is_one_a_task(const struct module *m, const struct plan_tensor *t) {
     return m->source == SOURCE_TASK || m->source == SOURCE_PROMPT_SEP || t->role == SLOT_PROMPT;
 }
@@ -51,7 +51,7 @@ size_t plan_train_only(struct plan *p, unsigned parts) {
 void carry_method(const struct method *m, struct method *out) {
     *out = *m;
     if (!hyper_by_row(m)) out->retriever = (struct retriever){ 0 };
-    out->retriever.instance = INSTANCE_NONE; /* what a generator may read stays */
+    out->retriever.instance = INSTANCE_NONE; /* a generator may still read its vectors */
     out->retriever.prototype = PROTOTYPE_NONE;
 }
 
@@ -59,14 +59,15 @@ void method_forget_runs(struct method *m) {
     for (int i = 0; i < m->count; i++) m->module[i].from_run = 0;
 }
 
-/* Whose values a module began with says nothing of what it is. */
+/* Returns whether two modules are equal apart from the run that provided their initial parameters. */
 static bool is_same_module(const struct module *a, const struct module *b) {
     struct module x = *a, y = *b;
     x.from_run = y.from_run = 0;
     return module_equal(&x, &y);
 }
 
-/* The module of `from` that is p's module: a method written anew may have them in another order. */
+/* Returns the module of `from` that corresponds to p's module: another text can list them in another
+ * order. */
 static int module_origin(const struct plan *p, const struct plan *from, int module) {
     const struct method *m = &p->method;
     int before = 0;
@@ -77,7 +78,7 @@ static int module_origin(const struct plan *p, const struct plan *from, int modu
     return -2;
 }
 
-/* The same tensor of the plan that values come from, or NULL. */
+/* Returns the corresponding tensor of the plan from which values are copied, or NULL. */
 static const struct plan_tensor *origin(const struct plan *p, const struct plan *from,
                                         const struct plan_tensor *of) {
     int module = module_origin(p, from, of->module);
@@ -89,7 +90,7 @@ static const struct plan_tensor *origin(const struct plan *p, const struct plan 
     return NULL;
 }
 
-/* task: of a tensor with a block for each, which one, or their mean. */
+/* Copies values; task: which block of a tensor with one block per task, or their mean. */
 static void take_values(const struct plan_tensor *t, real *to, const struct plan_tensor *o,
                         const real *values, int task) {
     const real *from = values + o->offset;
@@ -124,10 +125,10 @@ void plan_carry(const struct plan *p, real *params, const struct plan *from, con
     BUG_IF(plan_carry_common(p, params, from, values, task) != all);
 }
 
-/* What of a module its values do not depend on is left out. */
+/* Returns the module without the settings on which its parameters do not depend. */
 static struct module as_start(const struct module *m) {
     struct module x = *m;
-    if (x.source == SOURCE_FUSION) x.source = SOURCE_FREE; /* what it was in the run that trained it */
+    if (x.source == SOURCE_FUSION) x.source = SOURCE_FREE; /* as in the run that trained it */
     x.from_run = 0;
     x.init = INIT_DEFAULT;
     x.dropout = 0;
@@ -136,12 +137,13 @@ static struct module as_start(const struct module *m) {
     return x;
 }
 
-/* Of modules that are the same each takes the one of its turn; all: not only of those that begin with a run's
- * values. */
+/* Returns the index of the module of `from` with the initial parameters of this one. Equal modules correspond
+ * in order; all: count all modules, not only those initialized from the same run. */
 static int start_origin(const struct method *m, const struct method *from, int module, bool all) {
     struct module own = as_start(&m->module[module]);
     int before = 0;
-    bool rows = own.fn == FN_PROMPT; /* a run has one, which may begin a prompt and be held still as well */
+    /* a run has one prompt, which can both initialize a prompt and be frozen in the method */
+    bool rows = own.fn == FN_PROMPT;
     for (int i = 0; i < module && !rows; i++) {
         struct module x = as_start(&m->module[i]);
         before += (all || m->module[i].from_run == m->module[module].from_run) && module_equal(&x, &own);
@@ -176,7 +178,7 @@ bool method_carries(const struct method *m, const struct method *from, int i) {
     return start_origin(from, m, i, true) >= 0;
 }
 
-/* The tensor of the stage before that this one goes on from, or NULL. */
+/* Returns the tensor of the previous stage that corresponds to this one, or NULL. */
 static const struct plan_tensor *stage_origin(const struct plan *p, const struct plan *from,
                                               const struct plan_tensor *of) {
     int module = of->kind == PLAN_OWN ? start_origin(&p->method, &from->method, of->module, true) : -1;

@@ -1,5 +1,5 @@
-/* petri's rules for a method on a model's shape; those of one function alone stand in its file.  Each rule
- * has an id, listed in docs/methods.md; each finding says why and what would be right. */
+/* Rules for a method on a model's shape; rules for one function are in the file of the function. Each rule
+ * has an id, listed in docs/methods.md; each finding states the reason and the remedy. */
 #include "core/method/check.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static bool is_writable(enum tap t) {
     }
 }
 
-/* Order of computation within a sublayer; q, k and v stand side by side. */
+/* Returns the order of computation within a sublayer; q, k and v have the same rank. */
 static int tap_rank(enum tap t) {
     switch (t) {
     case TAP_A_RES: case TAP_F_RES: return 0;
@@ -145,8 +145,7 @@ static void check_layers(struct check *c, const struct module *m) {
     }
 }
 
-/* At cross-attention keys and values have the encoder's rows, all other taps the
- * decoder's. */
+/* In cross-attention, keys and values have the encoder's rows and all other taps the decoder's. */
 static void check_rows(struct check *c, const struct module *m) {
     bool cross = m->site == SUB_CROSS || (m->site == SITE_ALL && tap_is_attention(m->write));
     if (!module_takes(m, TAKES_READ)) return;
@@ -163,7 +162,7 @@ static void check_rows(struct check *c, const struct module *m) {
 
 /* ---- function, composition, heads, source ---- */
 
-/* Whether the function has the composition; errors where the two cannot be. */
+/* Returns whether the function supports the composition; adds errors for invalid combinations. */
 static bool check_form(struct check *c, const struct module *m) {
     const struct function *f = function_of(m);
     bool takes = f->comps >> m->comp & 1;
@@ -182,7 +181,7 @@ static bool check_form(struct check *c, const struct module *m) {
     return takes;
 }
 
-/* Norms and residuals that change what a sublayer ends with. */
+/* Checks norms and residuals that change the end of the sublayer. */
 static void check_end(struct check *c, const struct module *m) {
     bool moved = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SUM;
     bool normed = m->norm_before || m->norm == NORM_SCALED || m->norm == NORM_SUM;
@@ -235,7 +234,7 @@ static void check_heads(struct check *c, const struct module *m) {
               tap_name(m->read));
 }
 
-/* Prompts are for keys and values that a stack's own tokens attend to. */
+/* Prompts provide keys and values of self-attention only. */
 static void check_prompt(struct check *c, const struct module *m) {
     struct span span[SPANS];
     int n = module_spans(m, c->a, span);
@@ -250,7 +249,7 @@ static void check_prompt(struct check *c, const struct module *m) {
         }
 }
 
-/* A gate is a mean over a whole row: over a text that is being written it would see what comes later. */
+/* A gate is a mean over a whole sequence: during generation it would depend on later tokens. */
 static void check_gate(struct check *c, const struct module *m) {
     struct span span[SPANS];
     bool gate = comp_gates(m->comp) > 0, keys = function_of(m)->form == FORM_KEYS;
@@ -326,7 +325,7 @@ static void check_selection(struct check *c, const struct module *m) {
               "no tensor of the model is selected: widen layers= or choose another target");
 }
 
-/* Whether module y, of existing tensors, takes a tensor of that role where x sits. */
+/* Returns whether module y, of existing tensors, selects a tensor of this role at a place of x. */
 static bool takes_role(const struct check *c, const struct module *y, const struct module *x,
                        enum tensor_role role) {
     for (int i = 0; i < c->tensors; i++) {
@@ -338,7 +337,7 @@ static bool takes_role(const struct check *c, const struct module *y, const stru
     return false;
 }
 
-/* Pairs of modules; c->at is the later one. */
+/* Checks a pair of modules; c->at is the later one. */
 static void check_pair(struct check *c, const struct module *x, int first, const struct module *y) {
     for (int i = 0; i < c->tensors; i++)
         if (module_selects(x, c->a, &c->tensor[i]) && module_selects(y, c->a, &c->tensor[i])) {
@@ -374,7 +373,7 @@ static bool too_many_sets(struct check *c, int stack, int site, int layer) {
     return true;
 }
 
-/* An attention takes at most HOOK_SETS further sets of keys. */
+/* An attention accepts at most HOOK_SETS additional sets of keys. */
 static void check_sets(struct check *c) {
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
         for (int site = SUB_SELF; site <= SUB_CROSS; site++)
@@ -382,7 +381,7 @@ static void check_sets(struct check *c) {
                 if (too_many_sets(c, stack, site, layer)) return;
 }
 
-/* A sequence is joined once. */
+/* Only one prompt can add rows to a sequence. */
 static void check_prompts(struct check *c) {
     int first = -1;
     for (int i = 0; i < c->m->count; i++) {
@@ -433,7 +432,8 @@ static void check_whole(struct check *c) {
               "a budget prunes the singular values of svd modules, and the method has none: add svd(…)");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
-    else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers) /* a model that writes has no head */
+    /* a text-to-text model has no separate head */
+    else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers)
         WARN(c, "V32",
              "the head is frozen: unless the model folder provides one, it is random and accuracy is "
              "arbitrary");

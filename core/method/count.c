@@ -1,4 +1,4 @@
-/* Counts for people: as JSON, and as the arithmetic behind each module's number. */
+/* Parameter counts as JSON, and the arithmetic behind the count of each module. */
 #include "core/method/count.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
             *kept += p->generated_tensor[i].count;
 }
 
-/* Of the encoder's first so many layers. */
+/* Returns whether the output of the encoder's first `layers` layers depends on the task. */
 static bool encodes_by_task(const struct plan *p, int layers) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
@@ -46,7 +46,7 @@ static bool encodes_by_task(const struct plan *p, int layers) {
         const struct plan_generated *t = &p->generated_tensor[i];
         if (t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers) return true;
     }
-    /* what is made for each row may be made for its task as well */
+    /* per-example weights can also depend on the task */
     const struct hyper *of_rows = hyper_of_rows(&p->method);
     bool by_task = p->tasks > 1 && of_rows && (of_rows->task || of_rows->prototype);
     for (int i = 0; i < p->by_row; i++)
@@ -78,7 +78,7 @@ static void add_span(struct buf *b, const char *stack, int first, int end) {
     else buf_printf(b, "%s layers %d-%d", stack, first + 1, end);
 }
 
-/* Each stack once, with its attentions' names where there are two kinds. */
+/* Writes each stack once, with the names of its attentions if there are two kinds. */
 static void add_spans(struct buf *b, const struct module *m, const struct arch *a) {
     struct span s[SPANS];
     int n = module_spans(m, a, s);
@@ -121,7 +121,7 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
     else buf_printf(b, ": %s to %s", tap_name(m->read), tap_name(m->write));
 }
 
-/* What each kind of place trains, of models that have more than one kind. */
+/* Adds the trainable parameters at each kind of place, for models with more than one kind. */
 static void add_sites(struct buf *b, const struct plan *p, const struct arch *a, int module) {
     bool some = false;
     if (!a->decoder_layers) return;
@@ -137,7 +137,7 @@ static void add_sites(struct buf *b, const struct plan *p, const struct arch *a,
     buf_putc(b, '}');
 }
 
-/* Tensors that are alike in all but where they are. */
+/* Returns whether tensors differ only in their place. */
 static bool alike(const struct plan_tensor *x, const struct plan_tensor *y) {
     return x->kind == y->kind && x->generator == y->generator && x->role == y->role && x->rows == y->rows &&
            x->cols == y->cols;
@@ -250,7 +250,7 @@ static void norm_terms(struct terms *t, const struct arch *a, enum tap tap) {
     terms_add(t, letters, "2·%d", tap_width(a, tap));
 }
 
-/* The terms so far, for each task: what is shared follows. */
+/* Multiplies the terms so far by the number of tasks; shared terms follow. */
 static void for_each_task(struct terms *t, int tasks) {
     char *letters = xprintf("T·(%s)", buf_text(&t->letters));
     char *shown = xprintf("%d·(%s)", tasks, buf_text(&t->numbers));
@@ -261,7 +261,7 @@ static void for_each_task(struct terms *t, int tasks) {
     free(shown);
 }
 
-/* Of scales of channels and of gates. */
+/* Adds the terms of channel scales and of gates. */
 static void composition_terms(struct terms *t, const struct arch *a, const struct module *m) {
     int gates = comp_gates(m->comp), in = tap_width(a, gate_reads(m));
     char letters[32];
@@ -272,7 +272,8 @@ static void composition_terms(struct terms *t, const struct arch *a, const struc
     else if (gates) terms_add(t, letters, "%d+1", in);
 }
 
-/* A module's terms in one layer.  Of several tasks each has its own, but for the norm that is shared. */
+/* Adds the terms of a module in one layer. With several tasks each has separate tensors, except for a shared
+ * norm. */
 static void layer_terms(struct terms *t, const struct plan *p, const struct arch *a, const struct module *m) {
     function_of(m)->terms(t, m, a);
     if (m->norm_before) norm_terms(t, a, m->read);
@@ -283,7 +284,7 @@ static void layer_terms(struct terms *t, const struct plan *p, const struct arch
     if (m->norm == NORM_SHARED) norm_terms(t, a, m->write);
 }
 
-/* Whether the text is a sum outside of its brackets. */
+/* Returns whether the text has a sum outside brackets. */
 static bool is_sum(const char *s) {
     int depth = 0;
     for (; *s; s++) {
@@ -301,7 +302,7 @@ void terms_label(const struct module *m, const struct arch *a, char out[64]) {
     else snprintf(out, 64, "%d→%d→%d", tap_width(a, m->read), m->size, tap_width(a, m->write));
 }
 
-/* The terms, their sum taken `times` over (NULL: once). */
+/* Returns the sum of the terms, multiplied by `times` (NULL: 1). */
 static char *with_sum(struct terms *t, const char *times_letters, const char *times, size_t sum,
                       const char *tail) {
     char shown[32];
@@ -339,7 +340,7 @@ static void layers_text(const struct module *m, const struct arch *a, char lette
     }
 }
 
-/* One network for each of the module's spans; L is the sum of their layers. */
+/* One network per span of the module; L is the sum of their layers. */
 static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t trained,
                             size_t kept) {
     struct terms t = { BUF_INIT, BUF_INIT };
@@ -362,7 +363,7 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
     return with_sum(&t, NULL, NULL, trained, tail);
 }
 
-/* What makes the rows of a prompt. */
+/* The parameters from which the rows of a prompt are computed. */
 static char *rows_arithmetic(const struct plan *p, const struct arch *a, const struct module *m,
                              size_t trained, size_t kept) {
     struct terms t = { BUF_INIT, BUF_INIT };
@@ -375,7 +376,7 @@ static char *rows_arithmetic(const struct plan *p, const struct arch *a, const s
     return with_sum(&t, NULL, NULL, trained, tail);
 }
 
-/* One prompt a task for each span; maps at each layer, unless the generator makes them. */
+/* One prompt per task and span; maps at each layer, unless the generator generates them. */
 static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const struct module *m,
                                size_t trained) {
     struct terms t = { BUF_INIT, BUF_INIT };
@@ -397,8 +398,8 @@ static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const
                     m->source == SOURCE_PROMPT_GLOBAL ? ", maps generated by the hypernetwork" : "");
 }
 
-/* What the generator makes of a module for each task or row; of its own it has at most a norm that all
- * share. */
+/* What the generator generates for a module per task or example; the module itself trains at most a shared
+ * norm. */
 static char *generated_arithmetic(const struct plan *p, const struct arch *a, int module, size_t trained) {
     const struct module *m = &p->method.module[module];
     struct terms t = { BUF_INIT, BUF_INIT };

@@ -5,7 +5,7 @@
 #include "core/method/hyper.h"
 #include "core/method/slots.h"
 
-/* ---- what a module is ---- */
+/* ---- properties of modules ---- */
 
 static bool adds(const struct module *x) { return 1u << x->comp & COMPS_ADDING; }
 static bool is_keys(const struct module *x) { return function_of(x)->form == FORM_KEYS; }
@@ -20,8 +20,8 @@ static bool has_up_map(const struct module *x) {
            source_is_trained(x->source);
 }
 
-/* No other module reads or writes the taps x … y or adds keys there; changes of existing weights are below
- * all taps. */
+/* Returns whether no other module reads or writes the taps x … y or adds keys there; changes of existing
+ * weights are applied below all taps. */
 static bool alone_at(const struct question *q, enum tap x, enum tap y) {
     for (int k = 0; k < q->m->count; k++) {
         const struct module *o = &q->m->module[k];
@@ -43,7 +43,7 @@ static bool only_in_weights(const struct method *m) {
     return true;
 }
 
-/* ---- for which modules each holds ---- */
+/* ---- the modules for which each equality holds ---- */
 
 static bool e1(const struct question *q) { return is_keys(q->x) && q->x->comp == COMP_GATED; }
 static bool e2(const struct question *q) {
@@ -110,7 +110,7 @@ static bool e17(const struct question *q) { return q->x->fn == FN_DECOMPOSED && 
 static bool e18(const struct question *q) {
     return q->x->fn == FN_LINEAR && module_is_map(q->x) && tap_is_ffn(q->x->write);
 }
-/* An FFN with biases, or an adapter without; the units that it is widened by go through nothing else. */
+/* An FFN with biases, or an adapter without; no other module is between the FFN's maps. */
 static bool e19(const struct question *q) {
     const struct module *x = q->x;
     return parallel_adapter(x) && x->read == TAP_F_IN && x->write == TAP_F_OUT &&
@@ -119,12 +119,12 @@ static bool e19(const struct question *q) {
            (!q->a || (!q->a->gated && q->a->act == x->act && (q->a->biases || !x->biases)));
 }
 
-/* Its keys share the softmax of the attention's own. */
+/* The added keys share one softmax with the keys of the attention. */
 static bool e20(const struct question *q) {
     return is_keys(q->x) && (q->x->comp == COMP_GATED || comp_gates(q->x->comp));
 }
 static bool e21(const struct question *q) { return source_is_prompt(q->x->source); }
-/* What each row has no module can have. */
+/* Weights generated per example have no equivalent module. */
 static bool e22(const struct question *q) {
     return source_is_generated(q->x->source) && !hyper_makes_rows(q->m, q->i);
 }

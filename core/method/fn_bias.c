@@ -1,4 +1,4 @@
-/* The additive vectors that the model has, trained in their place. */
+/* bias: the existing bias vectors of the model, trained in place. */
 #include <stdio.h>
 
 #include "core/method/fn.h"

@@ -1,4 +1,4 @@
-/* φ(x W_d + b_d) W_u + b_u: an adapter, for all columns at once or head by head, with or without a norm. */
+/* φ(x W_d + b_d) W_u + b_u: an adapter, for all columns together or per head, with or without a norm. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 /* ---- tensors ---- */
 
-/* Columns that W_d makes. */
+/* Returns the number of columns that W_d produces. */
 static int64_t inner(const struct module *m, const struct arch *a) {
     return m->heads == HEADS_SHARED ? m->size : (int64_t)a->heads * m->size;
 }
@@ -56,13 +56,13 @@ static const struct function_slot slots[] = {
     { 0 },
 };
 
-/* What is added last to all rows alike. */
+/* The last bias, which is added equally to all keys. */
 static bool still(const struct module *m, int slot, bool shift) {
     bool last = slot == (m->norm == NORM_NONE ? SLOT_UP_B : SLOT_NORM_B);
     return last && m->write == TAP_A_K && !shift && m->comp != COMP_GATE;
 }
 
-/* ---- at work ---- */
+/* ---- forward ---- */
 
 static node norm_by(struct tape *t, const struct use *u, node x, enum slot gamma,
                     const struct row_groups *groups) {
@@ -76,7 +76,7 @@ static node normed(struct tape *t, const struct use *u, node x) {
     return norm_by(t, u, x, SLOT_NORM_W, u->m->norm == NORM_SHARED ? NULL : u->groups);
 }
 
-/* What Δh is added to. */
+/* Returns the tensor to which Δh is added. */
 static node residual_of(struct tape *t, const struct use *u) {
     bool ffn = tap_is_ffn(u->m->write);
     if (u->m->residual == RESIDUAL_READ) return u->x;
@@ -85,19 +85,19 @@ static node residual_of(struct tape *t, const struct use *u) {
                : op_add(t, u->value, u->site->value[ffn ? TAP_F_RES : TAP_A_RES]);
 }
 
-/* s·x, where s may be learned. */
+/* Returns s·x, with a constant or learned s. */
 static node scaled(struct tape *t, node x, double s, node scale) {
     return scale == NODE_NONE ? op_scale(t, x, s) : op_add_scaled(t, op_scale(t, x, 0), x, s, scale);
 }
 
-/* Where a gate or each channel has a factor. */
+/* Composition with a gate or with a factor per channel. */
 static node leave_by_factors(struct tape *t, const struct use *u, node base, node x) {
     if (u->m->norm == NORM_SUM) return normed(t, u, use_compose(t, u, base, x));
     if (u->m->norm == NORM_SCALED) return op_add(t, base, normed(t, u, use_compose(t, u, NODE_NONE, x)));
     return use_compose(t, u, base, normed(t, u, x));
 }
 
-/* Behind the activation, of what all heads have in common. */
+/* The part after the activation, for shared heads. */
 static node leave(struct tape *t, const struct use *u, node x, double s, node scale) {
     node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
     if (u->m->source == SOURCE_FUSION)

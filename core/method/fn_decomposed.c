@@ -1,5 +1,5 @@
-/* m ⊙ (W + s W_u W_d) / ‖W + s W_u W_d‖: a low-rank change of a map's direction, with a length of each
- * output's own. The norms count as constants on the way back, as the paper has it. */
+/* m ⊙ (W + s W_u W_d) / ‖W + s W_u W_d‖ (DoRA): a low-rank change of the direction of a map, with a learned
+ * magnitude per output. The norms are constants in the backward pass, as in the paper. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-/* The lengths that the map's rows have. */
+/* Initializes the magnitudes to the norms of the map's rows. */
 static void start_length(const struct module *m, const struct model *of, const struct plan_tensor *t,
                          real *out) {
     int i = arch_find(of->tensor, of->tensors, tap_weight_role(m->write), t->stack, t->site, t->layer);
@@ -32,12 +32,12 @@ static const struct function_slot slots[] = {
     { 0 },
 };
 
-/* ---- at work ---- */
+/* ---- forward ---- */
 
-/* A map and its change, all out×in, out×r and r×in. */
+/* A map and its change: out×in, out×r and r×in. */
 struct changed {
     int out, in, rank;
-    double s; /* as the norms have it */
+    double s; /* scale of the change within the norms */
     const real *weight, *up, *down;
 };
 
@@ -55,7 +55,7 @@ static void inverse_lengths(const struct changed *x, real *room, real *out) {
         for (int k = 0; k < r; k++)
             square += (double)u[k] * kernel_dot((size_t)r, u, inner + (size_t)k * (size_t)r);
         double all = own + 2 * x->s * cross + x->s * x->s * square;
-        out[i] = (real)(1 / sqrt(all > 0 ? all : 1e-30)); /* rows of zeros stay zeros */
+        out[i] = (real)(1 / sqrt(all > 0 ? all : 1e-30)); /* rows of zeros remain zero */
     }
 }
 
@@ -120,7 +120,7 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 
 /* ---- merging ---- */
 
-/* Where the length is of all that the map gives, its bias has it too. */
+/* With length=output the bias is scaled by the magnitude too. */
 static int merge_bias(struct merge *x, const struct merge_at *at, const real *gain, struct err *e) {
     int i = merge_tensor(x, at, tap_bias_role(x->p->method.module[at->module].write));
     real *b = i < 0 ? NULL : merge_copy(x, i, e);

@@ -1,4 +1,4 @@
-/* The tensors that the model has, trained in their place. */
+/* full: the existing tensors of the model, trained in place. */
 #include <stdio.h>
 
 #include "core/method/check.h"

@@ -1,4 +1,4 @@
-/* x W_d W_u: a change of low rank. */
+/* x W_d W_u: a low-rank change (LoRA). */
 #include <stdio.h>
 
 #include "core/method/check.h"
@@ -42,7 +42,7 @@ static void advise(struct check *c, const struct module *m) {
              w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
 }
 
-/* Not with a gate, or with factors of the channels, of its own. */
+/* Modules with separate gates or channel factors cannot be joined. */
 static bool joins(const struct module *m) {
     return 1u << m->comp & COMPS_ADDING && source_is_trained(m->source);
 }
@@ -67,7 +67,7 @@ static const char *unmergeable(const struct plan *p, const struct module *m) {
     return merge_of_maps(p, m);
 }
 
-/* W += s·W_u W_d, with factors of the outputs where there are some. */
+/* W += s·W_u W_d, with a factor per output if there is one. */
 static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct merge_change change = { .up = merge_values(x, at, SLOT_UP_W),
                                          .outer = merge_values(x, at, SLOT_CHANNEL),

@@ -1,4 +1,4 @@
-/* W_d[token] W_u: a change of low rank of the word embeddings, whose W_d has a row a token. */
+/* W_d[token] W_u: a low-rank change of the word embeddings; W_d has one row per token. */
 #include <stdio.h>
 
 #include "core/base/mem.h"

@@ -1,11 +1,11 @@
-/* The tensors that the model has, each with a change that a mask lets few values of through (masked.h). */
+/* masked: the existing tensors of the model, each with a change made sparse by a mask (masked.h). */
 #include <stdio.h>
 
 #include "core/method/check.h"
 #include "core/method/fn.h"
 #include "core/method/masked.h"
 
-/* What it needs is said whatever the machine has. */
+/* Reports the memory on every machine. */
 static void advise(struct check *c, const struct module *m) {
     check_memory(c, m, masked_bytes(c->m, 1), true);
 }

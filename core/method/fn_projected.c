@@ -1,5 +1,5 @@
-/* ((x A) ⊙ d) B ⊙ b: two vectors of factors around a random projection, which is one for all places and never
- * trained. */
+/* ((x A) ⊙ d) B ⊙ b (VeRA): two trained vectors of factors around a random projection that is frozen and
+ * shared by all places. */
 #include <stdio.h>
 
 #include "core/method/check.h"
@@ -14,9 +14,9 @@ static const struct function_slot slots[] = {
     { 0 },
 };
 
-/* ---- at work ---- */
+/* ---- forward ---- */
 
-/* The first columns of A, or rows of B: it is as wide as the widest map. */
+/* Selects the first columns of A, or rows of B, which are as large as the widest map needs. */
 static node columns(struct tape *t, node x, int n) {
     return tape_cols_of(t, x) == n ? x : op_cols(t, x, 0, n);
 }

@@ -1,4 +1,4 @@
-/* P: l learned rows that join every sequence of the encoder, as if they were tokens. */
+/* prompt: l learned rows that are added to every sequence of the encoder as if they were tokens. */
 #include <stdio.h>
 
 #include "core/method/check.h"

@@ -1,4 +1,4 @@
-/* x ⊙ l: one factor a channel. */
+/* x ⊙ l: one factor per channel (IA3). */
 #include <stdio.h>
 
 #include "core/base/mem.h"
@@ -61,9 +61,9 @@ static void label(const struct module *m, const struct arch *a, char out[64]) {
 
 /* ---- merging ---- */
 
-/* The map that a scale at this tap is folded into. */
+/* The map into which a scale at this tap is merged. */
 struct fold {
-    enum tap map;  /* by its output */
+    enum tap map;  /* identified by its output */
     bool columns;  /* the tap is the map's input */
 };
 
@@ -107,7 +107,7 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
         const struct tensor_info *t = &x->m->tensor[i];
         real *w = merge_copy(x, i, e);
         if (!w) return ERR_SYSTEM;
-        /* A vector's elements are the map's outputs. */
+        /* The elements of a vector are the outputs of the map. */
         if (t->vector) scale_values(w, t->cols, 1, l, false);
         else scale_values(w, t->rows, t->cols, l, fold.columns);
     }

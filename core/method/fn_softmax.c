@@ -1,4 +1,4 @@
-/* softmax(x W_q P_kᵀ/√d_h) P_v: l keys and values that every query attends to, a prefix. */
+/* softmax(x W_q P_kᵀ/√d_h) P_v: l additional keys and values for every query (a prefix). */
 #include <stdio.h>
 
 #include "core/method/check.h"
@@ -11,7 +11,7 @@ static const struct function_slot slots[] = {
     { 0 },
 };
 
-/* A softmax over one key of its own is 1 whatever the key. */
+/* A softmax over a single separate key is 1 for any key. */
 static bool still(const struct module *m, int slot, bool shift) {
     (void)shift;
     return slot == SLOT_KEY && m->comp != COMP_GATED && m->size == 1;
@@ -29,7 +29,7 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
 
 /* ---- rules, counts, texts ---- */
 
-/* A gated one elsewhere is told why the gate is there alone. */
+/* A gated module at another tap gets its error from the rule for gates. */
 static bool check(struct check *c, const struct module *m) {
     if (m->write == TAP_A_HEAD || m->comp == COMP_GATED) return true;
     ERROR(c, "V2",
@@ -38,7 +38,7 @@ static bool check(struct check *c, const struct module *m) {
     return false;
 }
 
-/* Positions that stay free in front of the text, with which the library PEFT was trained. */
+/* Checks positions skipped before the text, as PEFT does in training. */
 static void check_shift(struct check *c, const struct module *m) {
     const struct arch *a = c->a;
     if (!a->positions || a->decoder_layers)
@@ -70,7 +70,7 @@ static void advise(struct check *c, const struct module *m) {
              c->a->attention_dropout);
 }
 
-/* A text's positions move on once, by the length of one prefix. */
+/* Positions are shifted once, by the length of one prefix. */
 static bool joins(const struct module *m) {
     return m->comp == COMP_GATED && !m->shift && source_is_trained(m->source);
 }
@@ -110,7 +110,7 @@ const struct function function_softmax = {
                .comp = COMP_GATED,
                .heads = HEADS_FACTORIZED,
                .init = INIT_BERT },
-    /* A prompt that maps make keys and values of must tell its places apart from the start. */
+    /* Maps from a prompt to keys and values need different rows from the start. */
     .init_if_generated = INIT_NORMAL,
     .slots = slots,
     .still = still,

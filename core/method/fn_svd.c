@@ -1,4 +1,4 @@
-/* (x W_d ⊙ e) W_u: a change of low rank as three factors, of which e is pruned while it trains (budget.h). */
+/* (x W_d ⊙ e) W_u: a low-rank change as three factors; e is pruned during training (budget.h). */
 #include <stdio.h>
 
 #include "core/method/check.h"

@@ -1,4 +1,4 @@
-/* The text form, written: canonical, and as short as presets make it. */
+/* Writes the text form: canonical, and as short as presets allow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,15 +28,15 @@ void format_mlp(const struct module *m, char out[64]) {
     else snprintf(out, 64, "%d,%s", m->mid, method_act_name(m->mid_act));
 }
 
-/* Whether the text has the field; `full`: also what equals the function's usual value. */
+/* Returns whether the text contains the field; `full`: also with the function's default value. */
 static bool has(const struct key *k, const struct module *m, const struct module *usual, bool full) {
     const struct function *f = function_of(m);
     int v = key_number(k, m), text = k->text;
     if (!text || !key_takes(k, m)) return false;
     if (k->words == tap_names && !v) return false;                            /* no tap */
-    if (k->words == target_names && v == TARGET_TAP) return false;            /* the tap says it */
+    if (k->words == target_names && v == TARGET_TAP) return false;            /* determined by the tap */
     if (k->words == init_names && (m->from_run || !v)) return m->from_run;    /* INIT_DEFAULT */
-    if (k->words == comp_names && !(f->comps & (f->comps - 1))) full = false; /* the only one */
+    if (k->words == comp_names && !(f->comps & (f->comps - 1))) full = false; /* the only one supported */
     if (k->bit == TAKES_PLACE && k->words == tap_names && f->form != FORM_KEYS && f->form != FORM_ROWS)
         return true;
     return text & KEY_ALWAYS || (text & KEY_IN_FULL && full) ||
@@ -61,11 +61,11 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
         char last = b->size ? b->data[b->size - 1] : 0;
         buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", k->name, value);
     }
-    if (b->size == open) { /* nothing to say: no brackets */
+    if (b->size == open) { /* no settings: no brackets */
         b->data[--b->size] = 0;
         return;
     }
-    if (b->data[b->size - 1] == ' ') b->size -= 2; /* a size alone */
+    if (b->data[b->size - 1] == ' ') b->size -= 2; /* only a size */
     b->data[b->size] = 0;
     buf_putc(b, ')');
 }
@@ -83,7 +83,7 @@ static void add_head(struct buf *b, const struct method *m) {
     else if (!m->count) buf_puts(b, "head");
 }
 
-/* What stands behind the modules. */
+/* Appends the networks after the modules. */
 static void add_rest(struct buf *b, const struct method *m, bool full) {
     add_head(b, m);
     networks_text(m, full, b);
@@ -101,13 +101,13 @@ char *method_canonical(const struct method *m) {
     return buf_take(&b);
 }
 
-/* The shortest way to write modules 0…n-1 as presets and single modules: best[n] is the
- * least length, from[n] where its last part starts, part[n] that part's text. */
+/* Finds the shortest text of modules 0 … n-1 as presets and single modules: best[n] is the minimum length,
+ * from[n] the start of its last part, part[n] the text of that part. */
 static void add_parts(struct buf *b, const struct method *m) {
     enum {
         PRESET_WORTH = 12,
         LONGEST = 24
-    }; /* a published name is worth some letters; no call makes more modules */
+    }; /* a preset name is preferred up to this many characters; no call expands to more modules */
     long best[METHOD_MODULES + 1] = { 0 };
     int from[METHOD_MODULES + 1] = { 0 };
     char *part[METHOD_MODULES + 1] = { NULL };

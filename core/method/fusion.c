@@ -46,14 +46,14 @@ const struct network fusion_network = { "fusion",
                                         keys,
                                         COUNT_OF(keys) };
 
-/* ---- who meets where ---- */
+/* ---- fused modules at one place ---- */
 
 static bool is_fused_at(const struct module *m, const struct arch *a, enum tap tap, int stack, int site,
                         int layer) {
     return m->source == SOURCE_FUSION && m->write == tap && module_covers(m, a, stack, site, layer);
 }
 
-/* Whether a later module (way 1) or an earlier one (-1) is joined with this one there. */
+/* Returns whether a later (way 1) or earlier (way -1) module is fused with this one there. */
 static bool has_other(const struct method *m, const struct arch *a, int module, int way, int stack, int site,
                       int layer) {
     for (int i = module + way; i >= 0 && i < m->count; i += way)
@@ -73,7 +73,7 @@ static const char *module_fault(const struct module *m) {
     return NULL;
 }
 
-/* What all that meet must have in common. */
+/* Checks what modules fused at one place must have in common. */
 static const char *pair_fault(const struct module *x, const struct module *y) {
     if (x->read != y->read) return "fused adapters at one tap must have the same read=";
     if (x->residual != y->residual || x->ending != y->ending)
@@ -198,9 +198,8 @@ static node map_of(const struct use *u, enum slot slot) {
     return NODE_NONE;
 }
 
-/* K and V work on sums of what their maps are linear in: q·(K z_n + b_k) is (q K)·z_n and a number that all n
- * have, and Σ a_n V z_n is V Σ a_n z_n; so the cost of the maps does not depend on how many adapters there
- * are. */
+/* Applies K and V after sums in which they are linear: q·(K z_n + b_k) is (q K)·z_n plus a constant equal for
+ * all n, and Σ a_n V z_n is V Σ a_n z_n. The cost of the maps is independent of the number of adapters. */
 node fusion_apply(struct tape *t, const struct use *u, node base, node delta) {
     const struct plan *p = use_plan(u);
     const struct fusion *f = &p->method.fusion;
@@ -223,7 +222,7 @@ node fusion_apply(struct tape *t, const struct use *u, node base, node delta) {
     return f->residual == FUSION_INSIDE ? o : op_add(t, base, o);
 }
 
-/* ---- the loss ---- */
+/* ---- loss component ---- */
 
 bool fusion_has_identity(const struct method *m) {
     return m->fusion.on && m->fusion.value && m->fusion.weight > 0;
@@ -284,7 +283,7 @@ static int read_runs(const char *name, const char *s, const char *end, int run[M
     return n ? n : err_set(e, ERR_USAGE, "%s: runs=: expected run ids, for example runs=3|5", name);
 }
 
-/* The arguments of the item NAME(…) of a text, behind its bracket, or NULL. */
+/* Returns the arguments of the item NAME(…) of a text, after the bracket, or NULL. */
 static const char *find_item(const char *name, const char *text) {
     for (const char *at = text; (at = strstr(at, name)); at++) {
         const char *before = at, *open = blanks(at + strlen(name));

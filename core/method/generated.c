@@ -61,15 +61,15 @@ void generated_init(struct rng_key key, const struct plan_tensor *t, real *out) 
     else init_fill(out, t->count, 0);
 }
 
-/* ---- who learns what ---- */
+/* ---- inner and outer loop ---- */
 
 static enum learn tensor_learn(const struct plan *p, const struct plan_tensor *t) {
     if (t->kind == PLAN_HEAD) return p->method.generated.learn;
     return t->module >= 0 ? p->method.module[t->module].learn : LEARN_OUTER;
 }
 
-/* The places that have a rate, in the order of the rates: the layers of the encoder, of the decoder, what is
- * outside of them, the pooler, the label vectors, the maps. */
+/* The groups of tensors with a separate inner learning rate, in the order of the rates: encoder layers,
+ * decoder layers, tensors outside the layers, the pooler, the label vectors, the maps. */
 enum {
     RATE_EMBED,
     RATE_POOLER,
@@ -95,7 +95,7 @@ static int rate_place(const struct arch *a, const struct plan_tensor *t) {
     return layers + (t->pooler ? RATE_POOLER : RATE_EMBED);
 }
 
-/* Numbers the rates that there are; at[place] is its number or -1.  Returns how many. */
+/* Numbers the rates in use; at[place] is the number or -1. Returns the number of rates. */
 static int number_rates(const struct plan *p, const struct arch *a, int *at) {
     int layers = a->encoder_layers + a->decoder_layers, places = layers + RATE_ENDS, count = 0;
     bool all = p->method.generated.rates == RATES_ALL;
@@ -129,7 +129,8 @@ void learn_plan(struct build *b) {
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
         enum learn learn = tensor_learn(p, t);
-        /* the label vectors are made once: nothing of an inner step reaches what makes them */
+        /* the label vectors are computed once, before the inner steps, so that these have no gradient for the
+         * label maps */
         t->inner = learn != LEARN_OUTER && (t->role < SLOT_LABEL_W1 || t->role > SLOT_LABEL_B2);
         t->outer = learn == LEARN_OUTER ? meta->shared : learn == LEARN_BOTH && meta->start;
         if (t->inner || (t->kind == PLAN_HEAD && learn == LEARN_BOTH)) p->adapted += t->count;

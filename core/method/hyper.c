@@ -57,11 +57,11 @@ static const struct key keys[] = {
 const struct network hyper_network = GENERATOR("hyper", "generator", 0),
                      hyper2_network = GENERATOR("hyper2", "second generator", 1);
 
-/* ---- where it works ---- */
+/* ---- places ---- */
 
 static bool reads_rows(const struct hyper *h) { return h->on && h->instance != ROW_NONE; }
 
-/* Its number, -1: there is none. */
+/* Returns the index of the generator that is conditioned on the example, -1: none. */
 static int generator_of_rows(const struct method *m) {
     for (int g = 0; g < GENERATORS; g++)
         if (reads_rows(&m->hyper[g])) return g;
@@ -98,7 +98,8 @@ int hyper_row_width(const struct method *m, const struct arch *a) {
     return h && h->instance == ROW_RETRIEVER ? retriever_width(&m->retriever, a) : a->width;
 }
 
-/* The layer that g's modules are counted from, and (of rows) that its h is of. */
+/* Returns the layer from which the layers of g's modules are counted and, for an example condition, from
+ * which h is read. */
 static int tap_of(const struct method *m, int g) {
     return m->hyper[g].instance == ROW_RETRIEVER ? m->retriever.tap : m->hyper[g].tap;
 }
@@ -114,11 +115,11 @@ int hyper_of_prototypes(const struct method *m) {
     return with_tasks;
 }
 
-/* Columns of I. */
+/* Returns the width of I. */
 static int inner_width(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
 
-/* What is made for a module at one layer: the slots of its function, but for those that are one for all
- * tasks, and its learned s; or the maps of its prompts. */
+/* What is generated for a module at one layer: the slots of its function, except those shared by all tasks,
+ * and its learned s; or the maps of its prompts. */
 struct head_slot {
     enum slot slot;
     const char *name;
@@ -153,7 +154,8 @@ struct module_place {
 };
 enum { PLACES = METHOD_MODULES * SPANS };
 
-/* In the order of the canonical text, so that a method means the same however its modules were listed. */
+/* Lists the modules in the order of the canonical text, so that the result does not depend on the order in
+ * which a method lists them. */
 static int places_in(const struct method *m, int g, const struct arch *a, int stack,
                      struct module_place out[PLACES]) {
     struct span span[SPANS];
@@ -174,8 +176,8 @@ static int place_index(const struct module_place *place, int n, const struct pla
     return i;
 }
 
-/* The encoder's first layer that g makes something for (-1: its embedding), or how many it has where that is
- * nothing. */
+/* Returns the first encoder layer for which g generates something (-1: the embedding), or the number of
+ * layers if there is none. */
 static int lowest_generated(const struct method *m, int g, const struct arch *a) {
     struct span span[SPANS];
     int lowest = a->encoder_layers;
@@ -187,7 +189,7 @@ static int lowest_generated(const struct method *m, int g, const struct arch *a)
     return lowest;
 }
 
-/* Whether modules of a decoder are made on a model that has none. */
+/* Returns whether modules of a decoder are generated on a model without one. */
 static bool needs_halves(const struct method *m, const struct arch *a) {
     bool generated = false;
     for (int i = 0; i < m->count; i++) {
@@ -211,10 +213,10 @@ bool hyper_fit(struct method *m, const struct arch *a) {
         }
         x->stack = STACK_ENCODER;
     }
-    bool once = true; /* the encoder runs once */
+    bool once = true; /* the encoder runs only once */
     for (int g = 0; g < GENERATORS; g++) {
         struct hyper *h = &m->hyper[g];
-        /* without an instance the tap says only where layers begin to be counted */
+        /* without an example condition the tap only sets the first counted layer */
         bool taps = h->instance == ROW_NONE ? lowest_generated(m, g, a) >= half
                                             : h->instance != ROW_RETRIEVER;
         if (h->on && taps && !h->tap && h->passes == 1) h->tap = half;
@@ -224,7 +226,7 @@ bool hyper_fit(struct method *m, const struct arch *a) {
     return true;
 }
 
-/* Whether all places of a stack have the same slots, so that one head can make them. */
+/* Returns whether all places of a stack have the same slots, so that one head can generate them. */
 static bool alike(const struct method *m, int g, const struct arch *a, int stack) {
     struct module_place place[PLACES];
     struct head_slot x[HEAD_SLOTS], y[HEAD_SLOTS];
@@ -237,7 +239,7 @@ static bool alike(const struct method *m, int g, const struct arch *a, int stack
     return true;
 }
 
-/* Whether an instance is of a layer that lies below all that it makes something for. */
+/* Returns whether the example condition is read below all layers for which g generates something. */
 static bool instance_comes_first(const struct method *m, int g, const struct arch *a) {
     int tap = tap_of(m, g), lowest = lowest_generated(m, g, a);
     return lowest == a->encoder_layers || (tap && lowest >= tap);
@@ -264,7 +266,7 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     return NULL;
 }
 
-/* Of one generator. */
+/* Checks one generator. */
 static const char *fault_of(const struct method *m, int g, const struct arch *a, const char **rule) {
     const struct hyper *h = &m->hyper[g];
     bool some = false, prompts = false;
@@ -337,9 +339,10 @@ char *method_generator_formula(const struct method *m, int generator) {
     return buf_take(&b);
 }
 
-/* ---- its tensors ---- */
+/* ---- tensors ---- */
 
-/* Where the encoder's layers begin to be counted: with a tap at the first that something is made for. */
+/* Returns the first encoder layer with a layer embedding: with a tap, the first for which something is
+ * generated. */
 static int first_layer(const struct method *m, int g, const struct arch *a) {
     int lowest = lowest_generated(m, g, a);
     return tap_of(m, g) && lowest < a->encoder_layers ? lowest : 0;
@@ -347,10 +350,10 @@ static int first_layer(const struct method *m, int g, const struct arch *a) {
 
 bool hyper_one_projection(const struct hyper *h) { return !h->layer && !h->place && h->instance == ROW_NONE; }
 
-/* In the names of their tensors. */
+/* Prefixes of the tensor names. */
 static const char *const network_names[GENERATORS] = { "hyper", "hyper2" };
 
-/* A tensor of a generator that is of no layer of the stack, without its kind and size. */
+/* Returns a tensor of a generator that belongs to no layer of the stack, without role and shape. */
 static struct plan_tensor outside(int g, int stack) {
     struct plan_tensor t = build_part(PLAN_NETWORK, 0, 0, 0);
     t.generator = g;
@@ -358,7 +361,7 @@ static struct plan_tensor outside(int g, int stack) {
     return t;
 }
 
-/* A tensor "WORD.NAME"; with rows or columns of 0 there is none. */
+/* A tensor "WORD.NAME"; absent if rows or cols is 0. */
 struct hyper_part {
     enum slot role;
     int64_t rows, cols;
@@ -396,7 +399,7 @@ static void add_projection(struct build *b, int g, int stack, const char *word) 
     for (size_t i = 0; i < COUNT_OF(parts); i++) hyper_add(b, outside(g, stack), word, &parts[i]);
 }
 
-/* The two maps that a row's vector goes through first. */
+/* Adds the two maps of the example condition. */
 static void add_row_maps(struct build *b, int g, int stack, const char *word) {
     const struct hyper *h = &b->p->method.hyper[g];
     int d = h->instance == ROW_MLP ? b->a->width : 0, biases = h->biases;
@@ -409,7 +412,7 @@ static void add_row_maps(struct build *b, int g, int stack, const char *word) {
     for (size_t i = 0; i < COUNT_OF(parts); i++) hyper_add(b, outside(g, stack), word, &parts[i]);
 }
 
-/* The heads of a module's slots. */
+/* Adds the heads of the slots of a module. */
 static void add_heads(struct build *b, const struct module *m, struct plan_tensor at, const char *word) {
     const struct hyper *h = &b->p->method.hyper[at.generator];
     struct head_slot slot[HEAD_SLOTS];
@@ -419,8 +422,7 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
         const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
         at.fan = s->vector ? 1 : s->cols;
-        /* what multiplies what is there starts as the identity, s where it is said to start; a change, and a
-         * norm behind it, near 0 */
+        /* initial value: 1 for a factor, s for a scale, otherwise (a change and the norm after it) near 0 */
         at.start = s->slot == SLOT_CHANNEL ? 1 : s->slot == SLOT_SCALE ? m->scale : 0;
         snprintf(name, sizeof name, "%s.%s", word, s->name);
         const struct hyper_part parts[] = {
@@ -431,7 +433,7 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
     }
 }
 
-/* The heads of one place of a stack: its own at each layer, or for all of them. */
+/* Adds the heads of one place of a stack: separate per layer, or one for all layers. */
 static void add_place_heads(struct build *b, struct plan_tensor at, const struct module_place *place,
                             const char *word) {
     struct span span[SPANS];
@@ -493,16 +495,17 @@ void hyper_plan(struct build *b) {
         if (b->p->method.hyper[g].on) plan_generator(b, g);
 }
 
-/* ---- start ---- */
+/* ---- initialization ---- */
 
-/* What is made has the usual size of its kind (start=hyperfan), or about a thousandth of it (start=fan, the
- * released generators): U(±s·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
+/* Initializes a head so that generated values have their usual magnitude (start=hyperfan) or about a
+ * thousandth of it (start=fan, as in the released generators): U(±s·√(3/(inner·fan))), with fan the columns
+ * of the generated tensor, 1 for a vector. */
 static void fan(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, real *out) {
     const double s = h->start == HYPER_FAN ? 1e-3 : 1;
     init_uniform(key, out, t->count, s * sqrt(3.0 / ((double)t->cols * t->fan)));
 }
 
-/* Columns of the first map, all conditions beside one another. */
+/* Returns the input width of the first map: all conditions concatenated. */
 static double conditions_width(const struct plan *p, const struct plan_tensor *t) {
     const struct hyper *h = &p->method.hyper[t->generator];
     double in = h->task + h->prototype + h->layer + h->place;
@@ -513,7 +516,7 @@ static double conditions_width(const struct plan *p, const struct plan_tensor *t
     return in;
 }
 
-/* Of a map: weights and biases alike, as PyTorch's, or what the paper says. */
+/* Initializes the weights and biases of a map, as PyTorch does or as in the paper. */
 static void map_init(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, double in,
                      real *out) {
     if (h->start != HYPER_NORMAL) init_uniform(key, out, t->count, 1 / sqrt(in));

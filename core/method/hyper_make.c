@@ -1,5 +1,5 @@
-/* The generator at work: its conditions through the projection and the heads, for each task or for each
- * row. */
+/* Forward pass of a generator: the conditions through the projection and the heads, per task or per
+ * example. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,17 +16,17 @@ struct hyper_work {
     int generator;
     const struct hyper *h;
     struct tape *t;
-    /* Its tensors: leaves that are there, or to be made of a prologue's. */
+    /* The generator's tensors: existing leaves, or leaves to be created from a prologue. */
     const node *leaf;
     const struct prologue *from;
-    int stack; /* the heads', embeddings' and places' */
+    int stack; /* stack of the heads, the embeddings and the places */
     int layers, places;
-    int units;       /* tasks, or rows */
-    const int *task; /* of each row; NULL: units are tasks */
-    node row;        /* g, one vector a row; NODE_NONE: no row enters */
-    node inner;      /* of tasks: I of each layer, place and task, or (one) of each task */
+    int units;       /* number of tasks, or of examples */
+    const int *task; /* of each example; NULL: the units are tasks */
+    node row;        /* g, one vector per example; NODE_NONE: no example condition */
+    node inner;      /* I of each layer, place and task, or (one) of each task */
     bool one;
-    node all[SLOT_COUNT]; /* net=stack: a slot of all of I */
+    node all[SLOT_COUNT]; /* net=stack: the slot computed from all of I */
 };
 
 static const struct plan_tensor *hyper_make_find(const struct plan *p, int generator, enum slot role,
@@ -55,7 +55,8 @@ static node hyper_make_leaf(const struct hyper_work *w, enum slot role, int stac
     return leaf_of(w, hyper_make_find(w->p, w->generator, role, stack, -1, 0, 0));
 }
 
-/* What a condition's vectors add to the first map's result; ids: the vector of each row of it. */
+/* Adds the contribution of one condition to the result of the first map; ids: index of the vector for each
+ * row. */
 static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors,
                           enum slot map, int stack, const int32_t *ids) {
     if (vectors == NODE_NONE) return;
@@ -63,7 +64,7 @@ static void add_condition(const struct hyper_work *w, struct embed_table *table,
                                                    NODE_NONE), ids, 0 };
 }
 
-/* Rows (ℓ, p, unit): the conditions through the first map, added up. */
+/* Rows (ℓ, p, unit): the sum of the conditions after the first map. */
 static node conditions(const struct hyper_work *w, int stack, int layers, int places) {
     int units = w->units, n = layers * places * units, tables = 0;
     struct embed_table table[EMBED_TABLES];
@@ -100,7 +101,7 @@ static node project(const struct hyper_work *w, int stack, int layers, int place
                         hyper_make_leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
 }
 
-/* `cols` 0: one row a unit; else as op_linear_generated gives them. */
+/* `cols` 0: one row per unit; otherwise in the layout of op_linear_generated. */
 static node hyper_make_head(const struct hyper_work *w, node x, int layer, int place, int slot, int cols) {
     node weight = leaf_of(w, hyper_make_find(w->p, w->generator, SLOT_HYPER_HEAD_W, w->stack, layer, place,
                                              slot));
@@ -109,19 +110,18 @@ static node hyper_make_head(const struct hyper_work *w, node x, int layer, int p
     return cols ? op_linear_generated(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
 }
 
-/* The layer as the generator counts.  The embedding has the condition of the first layer, which it is
- * below. */
+/* Returns the layer index of the generator. The embedding has the condition of the first layer. */
 static int layer_of(const struct hyper_work *w, const struct plan_generated *of) {
     int layer = of->layer - (of->stack == STACK_ENCODER ? w->p->hyper_first_layer[w->generator] : 0);
     return layer < 0 ? 0 : layer;
 }
 
-/* Which layer the heads of a value are of, -1: of all. */
+/* Returns the layer of the heads that generate a value, -1: shared by all layers. */
 static int head_layer(const struct hyper_work *w, const struct plan_generated *of) {
     return w->h->net == HYPER_LAYER ? of->layer : -1;
 }
 
-/* How many layers and places of the stack in hand there is something made for. */
+/* Counts the layers and places of the current stack for which something is generated. */
 static void measure(struct hyper_work *w) {
     const struct plan_tensor *table = hyper_make_find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1, 0,
                                                       0);
@@ -137,10 +137,10 @@ static void measure(struct hyper_work *w) {
     }
 }
 
-/* ---- for each task ---- */
+/* ---- per task ---- */
 
-/* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above
- * another. */
+/* Returns a slot of the module and layer of `of`: one row per task, or with `cols` the matrices of the tasks,
+ * concatenated. */
 static node slot_of(struct hyper_work *w, const struct plan_generated *of, int slot, int cols) {
     int row = w->one ? 0 : (layer_of(w, of) * w->places + of->place) * w->units;
     if (w->h->net != HYPER_STACK) {
@@ -149,11 +149,11 @@ static node slot_of(struct hyper_work *w, const struct plan_generated *of, int s
     }
     if (w->all[slot] == NODE_NONE) w->all[slot] = hyper_make_head(w, w->inner, -1, 0, slot, cols);
     if (w->one) return w->all[slot];
-    int rows = tape_rows_of(w->t, w->all[slot]) / tape_rows_of(w->t, w->inner); /* of one of them */
+    int rows = tape_rows_of(w->t, w->all[slot]) / tape_rows_of(w->t, w->inner); /* rows of one of them */
     return op_rows(w->t, w->all[slot], row * rows, (row + w->units) * rows);
 }
 
-/* Keys or values of the tasks' prompts, by maps that are made. */
+/* Returns the keys or values computed from the prompts of the tasks with generated maps. */
 static node of_prompts(struct hyper_work *w, const struct plan_generated *of) {
     enum slot map[2];
     struct prologue from = *w->from;
@@ -165,7 +165,7 @@ static node of_prompts(struct hyper_work *w, const struct plan_generated *of) {
                         slot_of(w, of, map[1], w->p->method.module[of->module].mid));
 }
 
-/* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
+/* Generates all values of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
 static void make_stack(struct hyper_work *w, node shared, node *generated) {
     memset(w->all, 0, sizeof w->all);
     w->one = shared != NODE_NONE;
@@ -193,9 +193,9 @@ void hyper_make(const struct prologue *x, int g) {
     }
 }
 
-/* ---- for each row ---- */
+/* ---- per example ---- */
 
-/* g of h: through its two maps, where there are. */
+/* Computes g from h, through its two maps if they exist. */
 static node row_vector(const struct hyper_work *w, node h) {
     if (w->h->instance != ROW_MLP) return h;
     node x = op_linear_act(w->t, h, hyper_make_leaf(w, SLOT_HYPER_ROW_W1, w->stack),

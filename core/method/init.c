@@ -1,4 +1,4 @@
-/* Initial values.  Each is a function of the seed, the tensor's name and the element. */
+/* Initial values, each a function of the seed, the tensor's name and the element. */
 #include "core/method/init.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ void init_normal(struct rng_key key, real *out, size_t n, double sigma) {
     for (size_t i = 0; i < n; i++) out[i] = (real)(sigma * rng_normal(key, i));
 }
 
-/* Draws beyond two sigma are taken again, from counters that no other element uses. */
+/* Redraws values beyond two sigma, with counters that no other element uses. */
 void init_truncated(struct rng_key key, real *out, size_t n, double sigma) {
     for (size_t i = 0; i < n; i++) {
         double z = rng_normal(key, i);
@@ -40,7 +40,7 @@ void init_fill(real *out, size_t n, double v) {
     for (size_t i = 0; i < n; i++) out[i] = (real)v;
 }
 
-/* A matrix of a module by the module's rule; `out_of`: it makes the change of what others made. */
+/* Initializes a matrix by the module's rule; `out_of`: it is the last factor of the change (W_u). */
 static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t, bool out_of,
                    real *out) {
     switch (m->init) {
@@ -57,10 +57,10 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
     }
 }
 
-/* What is not the function's. */
+/* Initializes tensors that do not belong to the function. */
 static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t,
                             real *out) {
-    if (t->role >= SLOT_LSTM && t->role <= SLOT_LSTM_LAST) { /* biases too */
+    if (t->role >= SLOT_LSTM && t->role <= SLOT_LSTM_LAST) { /* including biases */
         init_uniform(key, out, t->count, 1 / sqrt(m->mid));
         return;
     }
@@ -74,7 +74,7 @@ static void not_of_function(struct rng_key key, const struct module *m, const st
     case SLOT_GATE_W: init_normal(key, out, t->count, 0.02); return;
     case SLOT_GATE_B: init_fill(out, t->count, 0); return;
     case SLOT_SCALE: case SLOT_CHANNEL: init_fill(out, t->count, m->scale); return;
-    /* Maps of an MLP or a prompt: U(-1/√in, 1/√in), biases too. */
+    /* Maps of an MLP or of a prompt: U(-1/√in, 1/√in), including biases. */
     case SLOT_PROMPT_DOWN_K: case SLOT_PROMPT_UP_K: case SLOT_PROMPT_DOWN_V: case SLOT_PROMPT_UP_V:
     case SLOT_MLP_W1:
     case SLOT_MLP_W2:
@@ -99,7 +99,7 @@ static void init_own(struct rng_key key, const struct module *m, const struct mo
     }
 }
 
-/* Row i of `to` is row row[i] of `from`, of `cols` values. */
+/* Copies row row[i] of `from` to row i of `to`, `cols` values each. */
 static void take_rows(real *to, const real *from, const int *row, int rows, int cols) {
     for (int i = 0; i < rows; i++)
         memcpy(to + (size_t)i * (size_t)cols, from + (size_t)row[i] * (size_t)cols,
@@ -108,7 +108,7 @@ static void take_rows(real *to, const real *from, const int *row, int rows, int 
 
 static void init_head(struct rng_key key, const struct model *m, const struct plan_tensor *t,
                       const int *row, int classes, real *out) {
-    const real *own = NULL; /* the folder's */
+    const real *own = NULL; /* the head in the folder */
     switch (row ? t->role : SLOT_COUNT) {
     case SLOT_HEAD_W: take_rows(out, m->head_w, row, classes, t->cols); return;
     case SLOT_HEAD_B: take_rows(out, m->head_b, row, classes, 1); return;
@@ -121,8 +121,8 @@ static void init_head(struct rng_key key, const struct model *m, const struct pl
     else init_fill(out, t->count, 0);
 }
 
-/* Whether the tensor is the rows of a prompt, or what they come of row by row, that start as words of the
- * model do. */
+/* Returns whether the tensor contains the rows of a prompt, or their parameters before the
+ * reparameterization, and is initialized from word embeddings. */
 static bool starts_of_words(const struct plan *p, const struct plan_tensor *t) {
     if (t->kind != PLAN_OWN || !init_is_of_rows(p->method.module[t->module].init)) return false;
     return t->role == SLOT_OWN || t->role == SLOT_MLP_E || t->role == SLOT_PRODUCT;
@@ -130,7 +130,8 @@ static bool starts_of_words(const struct plan *p, const struct plan_tensor *t) {
 
 void plan_init_head(const struct plan *p, const struct model *m, const int *const *row,
                     const struct plan_words *words, uint64_t seed, real *params) {
-    bool other = classifier_of(&p->method, &m->arch) != NULL; /* the folder's head is for other maps */
+    /* the head in the folder does not fit an explicit classifier */
+    bool other = classifier_of(&p->method, &m->arch) != NULL;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
@@ -150,7 +151,8 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->kind == PLAN_HEAD) init_head(key, m, t, other ? NULL : row[t->task],
                                                  p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2 || t->role == SLOT_MLP_B3)
-            init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
+            /* bias: same bound as its matrix */
+            init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols));
         else if (starts_of_words(p, t))
             prompt_rows_start(&p->method.module[t->module], t, m, words, key, out);
         else init_own(key, &p->method.module[t->module], m, t, out);

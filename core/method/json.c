@@ -1,4 +1,4 @@
-/* The JSON form (docs/method.schema.json), both ways. */
+/* Reads and writes the JSON form (docs/method.schema.json). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,14 +57,14 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
     if (m->last) buf_printf(b, "%d]", m->last);
     else buf_puts(b, "null]");
     bool site = module_takes_site(m) && m->site != SITE_ALL;
-    /* version 1 knew the encoder alone: there "encoder" is all that a model has */
+    /* in version 1, "encoder" means the whole model */
     if (!decoder && m->stack == STACK_ALL) word(b, "stack", stack_name(STACK_ENCODER));
     else word(b, "stack", stack_name(m->stack));
     if (site && (decoder || m->site != SUB_SELF)) word(b, "site", site_name(m->site));
     buf_putc(b, '}');
 }
 
-/* Version 1 has no word for a place in the encoder alone, beside one in a decoder. */
+/* Version 1 cannot express a module in the encoder only if there are others in a decoder. */
 static bool names_both(const struct method *m) {
     for (int i = 0; i < m->count; i++)
         if (m->module[i].stack == STACK_DECODER) return true;
@@ -93,7 +93,7 @@ char *method_json(const struct method *m, bool decoder) {
 
 static const char *const heads_of_method[] = { "trained", "frozen" };
 
-/* A member that is one of a list of words: *out is its index (untouched when absent). */
+/* Reads a member that is one of a list of words: *out is its index (unchanged when absent). */
 static int member_word(const json_t *o, const char *where, const char *key,
                        const char *const *words, int count, int *out, struct err *e) {
     const char *s;
@@ -153,7 +153,7 @@ static int read_layers(const json_t *o, const char *where, struct module *m, str
     return 0;
 }
 
-/* The field's member; a word may be any that the field can hold. */
+/* Reads the member of a field; any word of the field is accepted. */
 static int read_field(const json_t *o, const char *where, const struct key *k, struct module *m,
                       struct err *e) {
     void *at = (char *)m + k->offset;
@@ -172,7 +172,7 @@ static int read_field(const json_t *o, const char *where, const struct key *k, s
     return 0;
 }
 
-/* Members that no field of the table has. */
+/* Members without a field in the table. */
 static const char *const json_others[] = {
     "function", "insertion", "scale", "mid", "mid_activation", "layers"
 };
@@ -199,7 +199,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     if (member_word(o, where, "function", functions, FN_COUNT, &fn, e)) return e->code;
     if (fn < 0) return err_set(e, ERR_INPUT, "%s: \"function\" is missing", where);
     *m = module_default((enum fn)fn);
-    m->init = INIT_DEFAULT; /* the usual one of function and source, unless it is said */
+    m->init = INIT_DEFAULT; /* default of function and source, unless specified */
     m->factor = 1;
     mid_act = (int)m->mid_act;
     const char *init = json_string_value(json_object_get(o, "init"));
@@ -212,7 +212,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     m->mid_act = (enum act)mid_act;
     if (member_word(o, where, "insertion", insertions, COUNT_OF(insertions), &insertion, e)) return e->code;
     if (read_layers(o, where, m, e)) return e->code;
-    /* The words of version 1 name the stacks that it knew: its "encoder" is no narrowing. */
+    /* In version 1, "encoder" is not a restriction. */
     if (version == ENCODER_VERSION && m->stack == STACK_ENCODER) m->stack = STACK_ALL;
     if (source_width(m->source) && m->mid == 0)
         return err_set(e, ERR_INPUT, "%s: \"mid\", the inner width of source %s, is missing", where,

@@ -45,7 +45,7 @@ static int keys_number(const char *key, const char *value, double *out, struct e
     return 0;
 }
 
-/* "word" or "word(inner)": copies both parts.  inner is "" when there is none. */
+/* Splits "word" or "word(inner)"; inner is "" if there is none. */
 static int call(const char *key, const char *value, char word[32], char inner[64], struct err *e) {
     const char *open = strchr(value, '(');
     size_t n = open ? (size_t)(open - value) : strlen(value), m = 0;
@@ -62,7 +62,7 @@ static int call(const char *key, const char *value, char word[32], char inner[64
     return 0;
 }
 
-/* ---- values that are not read by their kind alone ---- */
+/* ---- setters of fields with their own syntax ---- */
 
 static int set_comp(struct module *m, const char *v, struct err *e) {
     char word[32], inner[64];
@@ -82,7 +82,7 @@ static int set_comp(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-/* s=2, s=learned, s=learned(4): short for comp. */
+/* s=2, s=learned, s=learned(4): shorthand for comp. */
 static int set_s(struct module *m, const char *v, struct err *e) {
     if (text_starts(v, "learned")) return set_comp(m, v, e);
     double s;
@@ -101,7 +101,7 @@ static int set_alpha(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-/* rsLoRA's: s = α/√r. */
+/* rsLoRA: s = α/√r. */
 static int set_rsalpha(struct module *m, const char *v, struct err *e) {
     double alpha;
     if (keys_number("rsalpha", v, &alpha, e)) return e->code;
@@ -118,7 +118,7 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     if (n >= sizeof width) return err_set(e, ERR_USAGE, "mlp=%s: too long", v);
     memcpy(width, v, n);
     width[n] = 0;
-    enum act act = ACT_NONE; /* the usual one */
+    enum act act = ACT_NONE; /* the default */
     if (comma) {
         int i = key_word_of("mlp", comma + 1 + strspn(comma + 1, " "), method_act_names + ACT_RELU,
                             ACT_COUNT - ACT_RELU, e);
@@ -128,7 +128,7 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     if (keys_whole("mlp", width, 1, &m->mid, e)) return e->code;
     m->source = SOURCE_MLP;
     m->mid_act = act;
-    m->init = INIT_DEFAULT; /* of such a source; init= comes after */
+    m->init = INIT_DEFAULT; /* the default of such a source; init= is applied later */
     module_normalize(m);
     return 0;
 }
@@ -147,12 +147,12 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     m->source = (enum source)i;
     m->mid = mid;
     if (i == SOURCE_KRONECKER) m->factor = 1;
-    if (mid) m->init = INIT_DEFAULT; /* of such a source; init= comes after */
+    if (mid) m->init = INIT_DEFAULT; /* the default of such a source; init= is applied later */
     module_normalize(m);
     return 0;
 }
 
-/* The inner width of a prompt's maps. */
+/* The inner width of the maps of a prompt. */
 static int set_b(struct module *m, const char *v, struct err *e) {
     if (!source_is_prompt(m->source))
         return err_set(e, ERR_USAGE,
@@ -211,7 +211,7 @@ static int set_site(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-/* The existing tensor of the map that is written. */
+/* Selects the tensor of the linear map whose output is written. */
 static int set_write(struct module *m, const char *v, struct err *e) {
     int i = key_word_of("write", v, tap_names + TAP_NONE + 1, TAP_COUNT - TAP_NONE - 1, e);
     if (i < 0) return ERR_USAGE;
@@ -230,7 +230,7 @@ static void print_source(const struct module *m, char out[KEY_TEXT]) {
     else snprintf(out, KEY_TEXT, "%s", source_name(m->source));
 }
 
-/* ---- what each word is ---- */
+/* ---- descriptions of words ---- */
 
 static const char *const rules[] = { "shared", "own" };
 static const char *const acts[ACT_COUNT] = {
@@ -325,7 +325,7 @@ static const char *const pools[POOL_COUNT] = {
 static const char *const kept[ROWS_COUNT] = { "Only the rows that are used.",
                                               "Twice as many, half of them unused, as PEFT stores them." };
 
-/* ---- what a method has otherwise than a published one ---- */
+/* ---- phrases for differences from a published method ---- */
 
 static const char *const with[] = { "without", "with" };
 static const char *const a_norm[] = { "no", "a" };
@@ -333,7 +333,7 @@ static const char *const norms_said[NORM_COUNT] = { "no", "own", "shared", "scal
 static const char *const moved[] = { "positions not shifted", "positions shifted" };
 static const char *const tokens_read[POOL_COUNT] = { "the first token pooled", "row 0 pooled" };
 
-/* ---- where a field makes a difference ---- */
+/* ---- conditions under which a field has an effect ---- */
 
 static bool has_decoder(const struct module *m, const struct arch *a) {
     (void)m;
@@ -366,7 +366,7 @@ static bool pools_tokens(const struct module *m, const struct arch *a) {
 
 #define AT(member) .offset = offsetof(struct module, member)
 
-/* In the order of the written forms; then what is only read. */
+/* Fields in the order of the written forms, followed by those that are only read. */
 static const struct key table[] = {
     { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
       .says = "Width of a bottleneck, or rank." },
@@ -482,7 +482,7 @@ bool key_takes(const struct key *k, const struct module *m) {
     return true;
 }
 
-/* ---- values by their kind ---- */
+/* ---- values by kind ---- */
 
 static void *place_in(const struct key *k, void *of) { return (char *)of + k->offset; }
 static const void *place_of(const struct key *k, const void *of) { return (const char *)of + k->offset; }

@@ -17,7 +17,7 @@ static const struct plan_tensor *shared_rule(const struct plan *p) {
     return NULL;
 }
 
-/* What makes one map, and the map. */
+/* Adds the factors of one map, and the map. */
 static void kronecker_map(struct build *b, int module, const struct span *s, int layer, enum slot slot,
                           int64_t out, int64_t in) {
     const struct module *m = &b->p->method.module[module];

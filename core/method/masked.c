@@ -112,7 +112,7 @@ bool masked_is_own(const struct plan_tensor *t) {
     return t->kind == PLAN_OWN && t->role >= SLOT_MASK_W && t->role <= SLOT_MASK_PLACES;
 }
 
-/* Until it is chosen a mask is spread over all values. */
+/* Until it is selected, a fixed mask has evenly spaced places. */
 static void spread_places(const struct plan *p, const struct plan_tensor *t, real *out) {
     double all = 0, before = 0;
     int row = 0, n = 0;
@@ -142,9 +142,9 @@ double masked_rate(const struct plan *p, const struct plan_tensor *t, double rat
     return gate && rate > 0 ? p->method.pruning.rate / rate : 1;
 }
 
-/* ---- weights ---- */
+/* ---- prologue ---- */
 
-/* That of a made tensor with a role, or NULL. */
+/* Returns the tensor with a role that belongs to a generated tensor, or NULL. */
 static const struct plan_tensor *masked_find(const struct plan *p, const struct plan_generated *x,
                                              enum slot slot) {
     for (int i = 0; i < p->tensors; i++)
@@ -167,7 +167,7 @@ static const struct plan_tensor *masked_whole(const struct plan *p, enum slot sl
     BUG("no mask of one piece");
 }
 
-/* Rows of all masked tensors are counted on from one to the next; this is the first of made tensor i. */
+/* Returns the first row of generated tensor i; the rows of all masked tensors are numbered consecutively. */
 static int first_row(const struct plan *p, int i) {
     int row = 0;
     for (int k = 0; k < i; k++) row += p->generated_tensor[k].tensor >= 0 ? p->generated_tensor[k].rows : 0;
@@ -189,7 +189,7 @@ node masked_make(const struct prologue *x) {
     node base = tape_frozen(x->t, of->rows, of->cols, x->m->weight[of->tensor]), part[3];
     tape_site(x->t, "mask of %s", of->name);
     if (masked_is_fixed(&x->p->method)) return make_fixed(x, base);
-    for (int k = 0; k < 3; k++) { /* the change, its gates and the tensor's own, which may not be there */
+    for (int k = 0; k < 3; k++) { /* the change, its gates, and the gate of the tensor, which can be absent */
         const struct plan_tensor *t = masked_find(x->p, of, (enum slot)(SLOT_MASK_W + k));
         BUG_IF(!t && k < 2);
         part[k] = t ? source_leaf(x->t, t, x->params, x->grads) : NODE_NONE;
@@ -198,9 +198,10 @@ node masked_make(const struct prologue *x) {
                            rng_site(masked_of(x->p, of, SLOT_MASK_GATE)->name));
 }
 
-/* ---- the loss ---- */
+/* ---- loss component ---- */
 
-/* The gates of one tensor, which are open as often as their group's is. */
+/* Returns the expected number of open gates of one tensor, including the probability that the gate of its
+ * group is open. */
 static double expected_of(const struct plan *p, const struct plan_tensor *gate, const real *params,
                           real *grads, double *open) {
     const struct plan_generated at = { .module = gate->module, .tensor = gate->tensor };
@@ -212,7 +213,7 @@ static double expected_of(const struct plan *p, const struct plan_tensor *gate, 
     for (size_t i = 0; i < gate->count; i++) {
         double s = op_gate_expected((double)alpha[i]);
         sum += s;
-        *open += group_open && alpha[i] > 0; /* then its gate is above 0 without noise */
+        *open += group_open && alpha[i] > 0; /* open without noise */
         if (!gate->frozen) grads[gate->offset + i] += (real)(weight * of_group * s * (1 - s));
     }
     if (group && !group->frozen) grads[group->offset] += (real)(weight * sum * of_group * (1 - of_group));
@@ -230,7 +231,7 @@ double masked_expected(const struct plan *p, const real *params, real *grads, do
 
 /* ---- the fixed mask ---- */
 
-/* The k-th largest of n values, which are put in another order; k from 0. */
+/* Returns the k-th largest of n values (k from 0), which are reordered. */
 static float kth_largest(float *x, size_t n, size_t k) {
     size_t lo = 0, hi = n - 1;
     while (lo < hi) {
@@ -250,7 +251,8 @@ static float kth_largest(float *x, size_t n, size_t k) {
     return x[k];
 }
 
-/* What acts of each change, in the order of p's made tensors; returns how many.  out NULL: counts alone. */
+/* Writes the effective changes in the order of the generated tensors; returns their number. out NULL: only
+ * counts. */
 static size_t acting_changes(const struct plan *from, const real *values, real *out) {
     size_t n = 0;
     for (int i = 0; i < from->generated; i++) {
@@ -268,7 +270,7 @@ static size_t acting_changes(const struct plan *from, const real *values, real *
     return n;
 }
 
-/* Whether both plans change the same tensors. */
+/* Returns whether both plans change the same tensors. */
 static bool masks_the_same(const struct plan *p, const struct plan *from) {
     if (!masked_is_fixed(&p->method) || !masked_has_gates(&from->method)) return false;
     int a = 0, b = 0;
@@ -280,7 +282,7 @@ static bool masks_the_same(const struct plan *p, const struct plan *from) {
     }
 }
 
-/* Takes what is above `least`, and of what is just that the first so many. */
+/* Selects the changes above `least` in magnitude, and the first `equal` of those that equal it. */
 static void take_places(const struct plan *p, real *params, const real *change, float least, int equal) {
     const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES),
                              *places = masked_whole(p, SLOT_MASK_PLACES);
@@ -337,9 +339,9 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
                    p->method.pruning.keep, all, tensors, shown);
 }
 
-/* Reals of a value: learned: two that train, two moments each, gradients of each worker and their sum (w,
- * gate, weight), of the prologue, the weight, and on the prologue's tape the weight, its gradient and the
- * gate. */
+/* Number of reals per parameter with learned masks: two trained values with two moments each, gradients of
+ * each worker and their sum (w, gate, weight), of the prologue, the weight, and on the tape of the prologue
+ * the weight, its gradient and the gate. */
 double masked_bytes(const struct method *m, int workers) {
     int reals = masked_is_fixed(m) ? 5 : 2 + 4 + 3 * workers + 3 + 2 + 1 + 3;
     return reals * (double)sizeof(real);

@@ -13,8 +13,8 @@
 #include "core/method/network.h"
 #include "core/method/sources.h"
 
-/* How far a call leaves the preset: in sizes; in what makes its weights while training
- * (the same method, another road to it); in anything else. */
+/* How a call differs from the preset: in sizes; in a reparameterization that is used only in training; in
+ * other settings. */
 enum far { FAR_SIZE, FAR_ROAD, FAR_SWITCH };
 
 /* A call under construction. */
@@ -28,8 +28,8 @@ static void match_add(struct call_text *c, const char *key, const char *value, e
     if (far > c->far) c->far = far;
 }
 
-/* The first module that takes the field, and the preset's at the same place; of where it is, the first that
- * differs. */
+/* Finds the first module that takes the field and the preset's module at the same place; for the place
+ * itself, the first that differs. */
 static bool takers(const struct key *k, const struct module *run, const struct module *base, int n,
                    const struct module **x, const struct module **y) {
     bool differs = k->words == stack_names || k->words == site_names;
@@ -43,7 +43,7 @@ static bool takers(const struct key *k, const struct module *run, const struct m
     return false;
 }
 
-/* Gives the preset's prefixes the run's MLP, with the start values that come with it. */
+/* Sets the run's MLP in the preset's prefixes, with the initialization that belongs to it. */
 static void give_mlp(const struct module *run, struct module *base, int n) {
     for (int i = 0; i < n; i++) {
         if (!module_takes(&base[i], TAKES_MLP) || base[i].source == SOURCE_MLP || run[i].source != SOURCE_MLP)
@@ -56,7 +56,7 @@ static void give_mlp(const struct module *run, struct module *base, int n) {
     }
 }
 
-/* s, mlp and b, which are short for parts of other fields. */
+/* Adds s, mlp and b, which are shorthand for parts of other fields. */
 static void add_short(struct call_text *c, const struct key *k, const struct module *x,
                       const struct module *y, const struct module *run, struct module *base, int n) {
     char text[KEY_TEXT], inner[KEY_TEXT + 8];
@@ -98,7 +98,7 @@ static void add_field(struct call_text *c, const struct key *k, const struct mod
     if (k->words == heads_names && x->read != y->read) match_add(c, "read", tap_name(x->read), far);
 }
 
-/* The order of a call.  Fields that are not in it come last. */
+/* The order of settings in a call; others follow. */
 static const char *const order[] = { "l", "r", "s", "mlp", "b", "seed", "dropout", "act", "biases", "norm",
                                      "norm-before", "residual", "end", "shift", "length", "comp", "source",
                                      "rank", "rule", "heads", "init", "layers", "stack", "place", "pool",
@@ -118,7 +118,7 @@ static void add_fields(struct call_text *c, const struct module *run, struct mod
             add_field(c, k, run, base, n);
 }
 
-/* The at= word of a module's place, or NULL. */
+/* Returns the word of at= for a module's place, or NULL. */
 static const char *place_word(const struct module *m) {
     const struct function *f = function_of(m);
     if (m->read != function_place_read(f, m->write)) return NULL;
@@ -127,7 +127,7 @@ static const char *place_word(const struct module *m) {
     return NULL;
 }
 
-/* Moves the preset to the run's places by at=; false when that cannot be. */
+/* Moves the preset to the places of the run with at=; returns false if that is impossible. */
 static bool move(struct call_text *c, struct method *base, const struct module *run, int n) {
     struct buf places = BUF_INIT;
     enum fn fn = base->module[0].fn;
@@ -166,8 +166,8 @@ static bool same_places(const struct method *base, const struct module *run, int
     return true;
 }
 
-/* The preset with the run's backbone in place of its own, when that is what the run is.  Beside a preset that
- * leaves the backbone alone, what is trained of it is a part of its own. */
+/* Replaces the backbone setting of the preset by that of the run. If the preset freezes the backbone, trained
+ * parts of it are separate modules of the text. */
 static bool with_backbone(struct call_text *c, const struct preset *p, struct method *base,
                           const struct module *run, int n) {
     struct method other = *base;
@@ -193,7 +193,7 @@ static bool parses_to(const char *text, const struct module *run, int n) {
     return true;
 }
 
-/* Who makes keys and values of prompts, SOURCE_FREE: nobody does. */
+/* Returns the source of keys and values computed from prompts, SOURCE_FREE: none. */
 static enum source prompts_of(const struct module *m, int n) {
     for (int i = 0; i < n; i++)
         if (source_is_prompt(m[i].source)) return m[i].source;
@@ -212,8 +212,8 @@ static bool has_source(const struct module *m, int n, enum source s) {
     return false;
 }
 
-/* Whether the preset may name the run.  One whose weights are each task's does not name what is no one's own
- * or what a generator makes, lest its shorter name take the place of the one that is known. */
+/* Returns whether the preset may name the run. A preset with weights per task does not name modules without
+ * them, nor generated ones: its shorter name would replace the established one. */
 static bool may_name(const struct preset *p, const struct module *run, int n) {
     if (!p->method.count || p->same_as || networks_on(&p->method)) return false;
     if (prompts_of(run, n) != SOURCE_FREE &&
@@ -227,7 +227,7 @@ static bool may_name(const struct preset *p, const struct module *run, int n) {
     return match_by_task(run, n) || !match_by_task(own, p->method.count);
 }
 
-/* The call of one preset, or NULL.  `run` is normalized. */
+/* Returns the call of one preset, or NULL. `run` is normalized. */
 static char *spell(const struct preset *p, const struct module *run, int n, enum far *far) {
     struct method base = p->method;
     struct call_text c = { .far = FAR_SIZE };
@@ -247,7 +247,8 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
     return text;
 }
 
-/* The preset's call, and what the method's networks have otherwise; NULL when it is another method. */
+/* Returns the call of the preset and the settings of the method's networks that differ; NULL if it is another
+ * method. */
 static char *spell_networks(const struct preset *p, const struct method *m, const struct method *normal,
                             struct match *found) {
     enum far far = FAR_SWITCH;
@@ -298,7 +299,7 @@ char *match_run(const struct module *m, int n, struct match *found) {
         const struct preset *p = preset_at(i);
         enum far far = FAR_SWITCH;
         char *text = may_name(p, run.module, n) ? spell(p, run.module, n, &far) : NULL;
-        /* A published method beats a shorter name of a changed one. */
+        /* An unchanged published method is preferred to a shorter name with changed settings. */
         if (!text || (best && (far > least || (far == least && strlen(text) >= strlen(best))))) {
             free(text);
             continue;
@@ -317,7 +318,7 @@ const struct preset *method_preset(const struct method *m) {
     struct match found = { NULL, false };
     if (x.head != METHOD_HEAD_TRAINED) return NULL;
     if (x.count == 0) return networks_on(&x) ? NULL : preset_find("head");
-    method_forget_runs(&x); /* the method is the same */
+    method_forget_runs(&x); /* the initialization does not change the method */
     method_normalize(&x);
     if (networks_on(&x)) free(match_networks(&x, &found));
     else free(match_run(x.module, x.count, &found));

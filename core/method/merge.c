@@ -1,4 +1,5 @@
-/* Folding a trained method into the base weights, and back; how a function does it stands in its file. */
+/* Merges a trained method into the base weights, and removes it; the merge of each function is in its
+ * file. */
 #include "core/method/merge.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "core/method/masked.h"
 #include "core/method/sources.h"
 
-/* plan_of_task has what can be folded. */
+/* plan_of_task creates a plan that can be merged. */
 static bool one_each(const struct plan *p, const struct module *m) {
     const struct source_row *s = source_row(m->source);
     return s->by_task && (p->tasks > 1 || s->when == SOURCE_PROLOGUE);
@@ -37,7 +38,7 @@ bool attach_can_merge(const struct plan *p, const char **why) {
 
 /* ---- one tensor ---- */
 
-/* Made at first. */
+/* Copies the tensor on first use. */
 real *merge_copy(struct merge *x, int tensor, struct err *e) {
     const struct tensor_info *t = &x->m->tensor[tensor];
     if (!x->out[tensor]) {
@@ -101,7 +102,7 @@ static int merge_trained(struct merge *x, struct err *e) {
     return 0;
 }
 
-/* What masked changes make of weights. */
+/* Computes the weights with masked changes. */
 static int merge_masked(struct merge *x, struct err *e) {
     bool some = false;
     for (int i = 0; i < x->p->generated; i++) some |= x->p->generated_tensor[i].tensor >= 0;

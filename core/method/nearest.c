@@ -1,4 +1,4 @@
-/* How far a method is from the published ones, and what it does otherwise. */
+/* The published method nearest to a method, and the differences. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +9,19 @@
 #include "core/method/network.h"
 #include "core/method/space.h"
 
-/* What a step along each axis weighs; sizes weigh nothing. */
+/* Cost of a difference on each axis; sizes cost nothing. */
 enum {
     FAR_FUNCTION = 6,
     FAR_PLACE = 4,
     FAR_READ = 2,
     FAR_AXIS = 2,
     FAR_DETAIL = 1,
-    FAR_LEFT_OUT = 3, /* a place of the preset that the method leaves out, with its like elsewhere */
+    FAR_LEFT_OUT = 3, /* a place of the preset is missing, but the function is at another place */
     FAR_MODULE = 7
 };
 
-/* Words, flags and the range of layers; taps and targets are compared by themselves. */
+/* Returns whether the field is a word, a flag or the range of layers; taps and targets are compared
+ * separately. */
 static bool is_compared(const struct key *k) {
     if (k->kind == KEY_LAYERS || k->kind == KEY_FLAG) return true;
     return k->kind == KEY_WORD && k->words != tap_names && k->words != target_names;
@@ -59,8 +60,8 @@ static struct near_pair free_pair(const struct method *p, const struct method *m
     return least;
 }
 
-/* Pairs modules of `p` with those of `m`, the nearest first: partner[i] is an index in m or
- * -1.  Returns the sum, unpaired modules included. */
+/* Pairs modules of `p` with those of `m`, the nearest first: partner[i] is an index in m or -1. Returns the
+ * total cost, including unpaired modules. */
 static int pair_up(const struct method *p, const struct method *m, int partner[METHOD_MODULES]) {
     bool taken[METHOD_MODULES] = { false };
     int sum = 0, paired = 0;
@@ -70,7 +71,7 @@ static int pair_up(const struct method *p, const struct method *m, int partner[M
         taken[x.other] = true;
         sum += x.distance;
     }
-    /* where the method has such a function at all a place is left out, else the module is */
+    /* if m has the function elsewhere, only the place is missing, otherwise the module */
     for (int k = 0; k < p->count; k++)
         if (partner[k] < 0) sum += method_find(m, p->module[k].fn) ? FAR_LEFT_OUT : FAR_MODULE;
     return sum + (m->count - paired) * FAR_MODULE;
@@ -80,7 +81,7 @@ static const char *where(const struct module *m) {
     return m->write == TAP_NONE ? target_name(m->target) : tap_name(m->write);
 }
 
-/* Whether the text is among those of a list with commas. */
+/* Returns whether the text is in a comma-separated list. */
 static bool is_said(const struct buf *list, const char *text) {
     size_t n = strlen(text);
     for (const char *at = buf_text(list); (at = strstr(at, text)); at += n)
@@ -88,14 +89,14 @@ static bool is_said(const struct buf *list, const char *text) {
     return false;
 }
 
-/* Adds "a between c", once: of two modules alike it is said of both. */
+/* Adds "a between c" once, also if it applies to several modules. */
 static void phrase(struct buf *b, const char *between, const char *a, const char *c) {
     char *text = xprintf("%s%s%s", a, between, c);
     if (!is_said(b, text)) buf_printf(b, "%s%s", b->size ? ", " : "", text);
     free(text);
 }
 
-/* Where `x` is alone; the presets are everywhere. */
+/* Adds the restriction of `x` to a stack, site or layers; presets are unrestricted. */
 static void narrowed(struct buf *b, const struct module *x, const struct module *y) {
     static const char *const sites[] = { "self-attention", "cross-attention", "the ffn",
                                         "outside of the blocks" };
@@ -105,11 +106,11 @@ static void narrowed(struct buf *b, const struct module *x, const struct module 
         phrase(b, " only in the ", where(x), stack_name(x->stack));
 }
 
-/* The value of a field. */
+/* Appends the value of a field. */
 static void add_field(struct buf *b, const struct key *k, const struct module *x) {
     char value[KEY_TEXT], *pair;
     if (k->said) snprintf(value, sizeof value, "%s", k->said[key_number(k, x)]);
-    else if (k->words == source_names) strcpy(value, source_name(x->source)); /* without its width */
+    else if (k->words == source_names) strcpy(value, source_name(x->source)); /* without the width */
     else key_print(k, x, value);
     pair = xprintf("%s=%s", k->name, value);
     if (!k->differs) phrase(b, " at ", pair, where(x));
@@ -117,7 +118,7 @@ static void add_field(struct buf *b, const struct key *k, const struct module *x
     free(pair);
 }
 
-/* What `x` does otherwise than the preset's module `y`. */
+/* Adds the differences of `x` from the preset's module `y`. */
 static void differences(struct buf *b, const struct module *x, const struct module *y) {
     const struct key *k;
     if (x->fn != y->fn) phrase(b, " instead of ", fn_name(x->fn), fn_name(y->fn));
@@ -164,7 +165,7 @@ static void other_networks(struct buf *b, const struct method *m, const struct m
 
 char *method_nearest(const struct method *m) { return method_nearest_except(m, NULL); }
 
-/* The nearest of the presets but one, and which modules of m (normalized) stand for its own. */
+/* Returns the nearest preset except `but`, and which modules of m (normalized) correspond to its modules. */
 static const struct preset *of_presets(const struct method *m, const struct preset *but,
                                        int with[METHOD_MODULES]) {
     const struct preset *best = NULL;

@@ -38,7 +38,7 @@ bool method_has_generator(const struct method *m) { return m->hyper[0].on || m->
 static const void *network_in(const struct network *n,
                               const struct method *m) { return (const char *)m + n->offset; }
 
-/* ---- one ---- */
+/* ---- one network ---- */
 
 bool network_is_on(const struct network *n, const struct method *m) {
     return *(const bool *)network_in(n, m);
@@ -102,7 +102,7 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
     return key_suggest(key, name, n->keys, e);
 }
 
-/* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */
+/* Writes the keys that differ from `base`; `full`: all, except newer keys with default values. */
 static void add_text(const struct network *n, const struct method *m, const void *base, bool full,
                      struct buf *out) {
     char value[KEY_TEXT];
@@ -148,7 +148,7 @@ static int from_json(const struct network *n, const json_t *o, struct method *m,
     return 0;
 }
 
-/* ---- all of a method ---- */
+/* ---- all networks of a method ---- */
 
 bool networks_on(const struct method *m) {
     const struct network *n;

@@ -1,5 +1,5 @@
-/* The text form, read.  item { '+' item }; an item is a function or a preset with its
- * keys in brackets (docs/methods.md has the grammar). */
+/* Parses the text form: item { '+' item }; an item is a function or a preset with its keys in parentheses
+ * (grammar in docs/methods.md). */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +25,14 @@ struct method_item {
     struct arg arg[ARGS];
 };
 
-/* ---- cutting the text into items and arguments ---- */
+/* ---- splitting the text into items and arguments ---- */
 
 static const char *skip(const char *s) {
     while (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r') s++;
     return s;
 }
 
-/* Copies [from, to) without blanks at its ends; false when it does not fit. */
+/* Copies [from, to) without surrounding blanks; returns false if it does not fit. */
 static bool copy_part(char *out, size_t room, const char *from, const char *to) {
     from = skip(from);
     while (to > from && isspace((unsigned char)to[-1])) to--;
@@ -43,7 +43,7 @@ static bool copy_part(char *out, size_t room, const char *from, const char *to) 
     return true;
 }
 
-/* The end of the argument at s: the next ',' ';' or ')' outside inner brackets. */
+/* Returns the end of the argument at s: the next ',' ';' or ')' outside inner parentheses. */
 static const char *argument_end(const char *s) {
     int depth = 0;
     for (; *s; s++) {
@@ -77,7 +77,7 @@ static int add_argument(struct method_item *item, const char *from, const char *
                              copy_part(a->value, sizeof a->value, equals + 1, text + strlen(text))
                        : copy_part(a->key, sizeof a->key, text, text + strlen(text));
     if (!fits) return err_set(e, ERR_USAGE, "%s: '%s' is too long", item->name, text);
-    if (!strcmp(a->key, "m")) strcpy(a->key, "r"); /* Meta-Adapters' letter for an adapter's width */
+    if (!strcmp(a->key, "m")) strcpy(a->key, "r"); /* name of an adapter's width in Meta-Adapters */
     if (equals && (!*a->key || !*a->value))
         return err_set(e, ERR_USAGE, "%s: '%s': must be key=value", item->name, text);
     for (int i = 0; i < item->count; i++)
@@ -87,7 +87,7 @@ static int add_argument(struct method_item *item, const char *from, const char *
     return 0;
 }
 
-/* Reads one item at *s and moves *s behind it. */
+/* Reads one item at *s and moves *s past it. */
 static int read_item(const char **s, struct method_item *item, struct err *e) {
     *item = (struct method_item){ .count = 0 };
     const char *p = skip(*s), *start = p;
@@ -116,8 +116,8 @@ static int read_item(const char **s, struct method_item *item, struct err *e) {
 
 /* ---- keys ---- */
 
-/* "linear: unknown setting 'l'; did you mean …? (known: r, s, …)" for keys that none of the modules
- * take; `more` are further words allowed here. */
+/* "linear: unknown setting 'l'; did you mean …? (known: r, s, …)" for a key that none of the modules takes;
+ * `more`: additional words allowed here. */
 static int no_such_key(const char *name, const char *key, const struct module *m, int count,
                        const char *const *more, struct err *e) {
     const char *known[48];
@@ -139,8 +139,8 @@ static const struct arg *argument(const struct method_item *item, const char *ke
     return NULL;
 }
 
-/* Keys are applied in turns: places before the modules of a backbone join, what decides a source before init,
- * alpha after r, a site after the tap. */
+/* Keys are applied in phases: places before the modules of a backbone are added, those that determine a
+ * source before init, alpha after r, a site after the tap. */
 enum { TURN_PLACE, TURN_BACKBONE, TURN_SOURCE, TURN_REST, TURN_LAST, TURNS };
 static int parse_turn(const char *key) {
     if (!strcmp(key, "source") || !strcmp(key, "mlp")) return TURN_SOURCE;
@@ -169,7 +169,7 @@ static enum tap usual_read(const struct module *m) {
     return m->write >= TAP_F_RES && m->write <= TAP_F_END ? TAP_F_IN : TAP_A_IN;
 }
 
-/* What is written when nothing is said. */
+/* Returns the default written tap. */
 static enum tap usual_write(const struct module *m) {
     const struct function *f = function_of(m);
     if (f->say_write) return TAP_NONE;
@@ -217,7 +217,7 @@ static bool takes_at(const struct method *m) {
     return m->count > 0;
 }
 
-/* at=: a linear map by its matrix, a scaled tap by the last part of its name. */
+/* at=: a linear map by the name of its matrix, a scaled tap by the last part of its name. */
 static int parse_place_at(const struct function *f, const char *word, struct err *e) {
     const char *words[32];
     int n = 0;
@@ -228,7 +228,7 @@ static int parse_place_at(const struct function *f, const char *word, struct err
     return key_word_of("at", word, words, n, e);
 }
 
-/* Puts copies of the first module at the places of "q+v". */
+/* Creates copies of the first module at the places of "q+v". */
 static int retarget(struct method *m, const char *value, struct err *e) {
     const struct module first = m->module[0];
     const struct function *f = function_of(&first);
@@ -252,7 +252,7 @@ static int retarget(struct method *m, const char *value, struct err *e) {
     }
 }
 
-/* backbone=frozen|norms|full; norms=yes|no is short for two of them. */
+/* backbone=frozen|norms|full; norms=yes|no is shorthand for two of them. */
 static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
     int b;
     bool norms = !strcmp(a->key, "norms");
@@ -270,7 +270,7 @@ static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
                    a->value);
 }
 
-/* `site` of a preset goes to its modules at the attentions, where it has some. */
+/* Returns whether `site` of a preset applies to this module: to its modules at attentions, if it has any. */
 static bool takes_at_attention(const struct module *m) {
     return module_takes_site(m) && m->write != TAP_NONE;
 }
@@ -299,7 +299,7 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
     return 0;
 }
 
-/* A preset whose alpha is over the root of r has it so without a word. */
+/* Divides alpha by the root of r by default, for presets that define it so. */
 static void take_root_alpha(struct method_item *item, const struct preset *p) {
     struct arg own = { "rsalpha", "" };
     bool said = argument(item, own.key);
@@ -352,7 +352,7 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the complete text ---- */
 
 static int parse_unknown(const char *name, struct err *e) {
     const char *known[FN_COUNT + 64];
@@ -375,7 +375,7 @@ static int parse_head(const struct method_item *item, struct method *out, struct
     return 0;
 }
 
-/* `said`: networks that items of their own have said, a bit each.  One that a preset brought is changed. */
+/* `said`: one bit per network specified by a separate item. A network of a preset is modified. */
 static int parse_network(const struct method_item *item, const struct network *n, unsigned *said,
                          struct method *out, struct err *e) {
     int at = 0;

@@ -36,8 +36,8 @@ static bool is_at(const struct module *m, const struct arch *a, const struct spa
     return false;
 }
 
-/* "enc.3.self/linear.q", "dec.all.ffn/bottleneck.out.2", "enc.embed/scale.embed".  The
- * number tells modules of one function at one tap apart, in their order. */
+/* "enc.3.self/linear.q", "dec.all.ffn/bottleneck.out.2", "enc.embed/scale.embed". The number distinguishes
+ * modules of one function at one tap, in their order. */
 void build_place(struct build *b, int module, const struct span *s, int layer) {
     const struct module *m = &b->p->method.module[module];
     char layer_text[16] = "all", twin[16] = "";
@@ -58,10 +58,10 @@ void build_place(struct build *b, int module, const struct span *s, int layer) {
 
 /* ---- tensors ---- */
 
-/* Counts stay so far below 2^63 that a few of them can be added. */
+/* Limit of counts, so that sums of several do not overflow. */
 static const size_t COUNTED = INT64_MAX / 8;
 
-/* The values of a tensor, added to *sum; sets b->overflow where they are too many. */
+/* Returns the number of values of a tensor and adds it to *sum; sets b->overflow if it is too large. */
 static size_t build_count(struct build *b, int64_t rows, int64_t cols, size_t *sum) {
     size_t n;
     if (__builtin_mul_overflow((size_t)rows, (size_t)cols, &n) || n > COUNTED - *sum) b->overflow = true;
@@ -101,7 +101,7 @@ bool function_slot_shape(const struct function_slot *s, const struct module *m, 
     return !s->fit || s->fit(m, a, out);
 }
 
-/* Of slots that are no function's. */
+/* Names of slots that belong to no function. */
 static const char *network_slot_name(enum slot slot) {
     static const char *const names[SLOT_COUNT] = {
         [SLOT_SCALE] = "s",         [SLOT_CHANNEL] = "s",         [SLOT_GATE_W] = "w_g",
@@ -249,7 +249,7 @@ static void add_module(struct build *b, int module, const struct tensor_info *li
     for (int k = 0; k < spans; k++) source_row(m->source)->plan(b, module, &span[k]);
 }
 
-/* A frozen head stays in the block, where it gets no gradient and no decay. */
+/* Adds the head of a task. A frozen head is in the block too, without gradient and weight decay. */
 static void add_head(struct build *b, int task, const struct tensor_info *list, int n) {
     const struct arch *a = b->a;
     bool moves = b->p->method.head == METHOD_HEAD_TRAINED, several = b->p->tasks > 1;
@@ -257,7 +257,7 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
     if (!b->p->outputs[task] && !generated) return;
     const struct classifier *own = classifier_of(&b->p->method, a);
     bool dense = own ? own->layers == 2 : a->pooler_absent || (a->family == FAMILY_ROBERTA && !generated);
-    bool pooler = a->pooler && !own; /* that the folder lacks */
+    bool pooler = a->pooler && !own; /* a pooler missing from the folder */
     int width = classifier_width(own, a);
     const struct {
         const char *name;
@@ -286,12 +286,11 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
     }
 }
 
-/* ---- what cannot move ---- */
+/* ---- tensors without a gradient ---- */
 
-/* Whether the values of the keys matter beyond differences between keys: a constant
- * added to all keys of a layer changes no softmax over them alone.  It does matter when
- * a prefix shares the softmax, or when a module after `from` reads the keys otherwise
- * than linearly onto themselves. */
+/* Returns whether a constant added to all keys of a layer has an effect. It has none on a softmax over these
+ * keys only; it has one if a prefix shares the softmax, or if a module after `from` reads the keys, unless
+ * linearly onto themselves. */
 static bool key_shift_matters(const struct plan *p, const struct arch *a, int stack, int site,
                               int layer, int from) {
     for (int i = 0; i < p->method.count; i++) {
@@ -321,14 +320,15 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
     if (t->kind == PLAN_HEAD || t->kind == PLAN_NETWORK) return t->no_gradient;
     const struct module *m = &p->method.module[t->module];
     const struct classifier *c = classifier_of(&p->method, a);
-    if (t->kind == PLAN_MODEL && t->pooler && c && !c->pooler) return true; /* nothing goes through it */
+    /* the output does not depend on it */
+    if (t->kind == PLAN_MODEL && t->pooler && c && !c->pooler) return true;
     if (t->tensor >= 0)
         return list[t->tensor].role == ROLE_K_B &&
                !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);
     const struct function *f = function_of(m);
     if (f->still && f->still(m, t->role, m->write != TAP_A_K || shift_matters_somewhere(p, a, t)))
         return true;
-    /* s = 0 and W_u = 0: every product in the gradient holds a zero, for ever. */
+    /* s = 0 and W_u = 0: every product in the gradient remains 0. */
     return m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA;
 }
 
@@ -337,7 +337,7 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
 static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n,
                      const struct plan_tensor *t);
 
-/* Of values that may be in any tensor that the module selects. */
+/* Returns the first use of masked changes, which can be in any tensor that the module selects. */
 static int masked_first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n,
                             int module) {
     int lowest = a->encoder_layers + a->decoder_layers + 1;
@@ -352,7 +352,7 @@ static int masked_first_use(const struct plan *p, const struct arch *a, const st
     return lowest;
 }
 
-/* Where the tensor first takes part in the forward pass, counted as lowest_layer is. */
+/* Returns the first layer of the forward pass that uses the tensor, numbered as lowest_layer. */
 static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n,
                      const struct plan_tensor *t) {
     struct span span[SPANS];
@@ -485,28 +485,28 @@ void plan_free(struct plan *p) {
     free(p);
 }
 
-/* ---- one of several tasks ---- */
+/* ---- one task of several ---- */
 
 bool build_same_place(const struct plan_tensor *x, const struct plan_tensor *y) {
     return x->stack == y->stack && x->site == y->site && x->layer == y->layer && x->tensor == y->tensor &&
            x->generator == y->generator && x->place == y->place && x->of_slot == y->of_slot;
 }
 
-/* What was one a task is the task's alone. */
+/* Converts weights per task to free ones. */
 static void narrow(struct method *m) {
     const struct method together = *m;
     carry_method(&together, m);
     for (int g = 0; g < GENERATORS; g++)
         if (&together.hyper[g] != hyper_of_rows(&together))
-            m->hyper[g] = (struct hyper){ 0 }; /* what it made is the task's own */
+            m->hyper[g] = (struct hyper){ 0 }; /* its generated weights become free */
     for (int i = 0; i < m->count; i++) {
-        if (hyper_makes_rows(&together, i)) continue; /* its generator goes on */
+        if (hyper_makes_rows(&together, i)) continue; /* its generator is still used */
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
         module_normalize(&m->module[i]);
     }
 }
 
-/* The tensor of p that holds the values of one of the narrowed plan. */
+/* Returns the tensor of p with the values of a tensor of the narrowed plan. */
 static const struct plan_tensor *origin(const struct plan *p, int task, const struct plan_tensor *of) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
@@ -527,14 +527,14 @@ static const struct plan_generated *generated_origin(const struct plan *p, int m
     return NULL;
 }
 
-/* The task's block of `count` values. */
+/* Returns the task's block of `count` values. */
 static const real *block_of(const real *values, size_t offset, int blocks, size_t all, int task,
                             size_t count) {
     BUG_IF(all / (size_t)blocks != count);
     return values + offset + (blocks > 1 ? (size_t)task : 0) * count;
 }
 
-/* The plan of a narrowed method for one task, with that task's values. */
+/* Creates the plan of a narrowed method for one task, with the values of that task. */
 static struct plan *narrowed_plan(const struct plan *p, const struct method *m, const struct arch *a,
                                   int task, const real *params, const real *generated, real **own_params,
                                   real **own_generated, struct err *e) {
@@ -582,6 +582,6 @@ struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *
     narrow(&m);
     struct plan *own = narrowed_plan(p, &m, a, 0, params, generated, own_params, &none, e);
     if (!own) return NULL;
-    free(none); /* what Kronecker products make is made again */
+    free(none); /* Kronecker products are recomputed */
     return own;
 }

@@ -1,5 +1,4 @@
-/* The published methods: the files of assets/presets, put into the program when it is
- * built (so that it runs from anywhere) and read at first use. */
+/* Published methods: the files of assets/presets, embedded at build time and read on first use. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/method/space.h"
 
-/* The bytes of one file between two symbols. */
+/* Embeds the bytes of one file between two symbols. */
 #define EMBED(symbol, file)                                                                        \
     __asm__(".section .rodata\n"                                                                   \
             "preset_" #symbol ":\n"                                                                \
@@ -120,7 +119,7 @@ enum { PRESETS = COUNT_OF(files) };
 static struct preset presets[PRESETS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The files are part of the program: a fault in one is a programmer's. */
+/* The files are part of the program, so that an error in one is a bug. */
 static const char *text_member(const json_t *o, const char *file, const char *key) {
     struct err e = ERR_INIT;
     const char *s = NULL;

@@ -61,7 +61,7 @@ void projection_plan(struct build *b) {
     }
 }
 
-/* U(-√(6/columns), √(6/columns)), A's numbers before B's. */
+/* U(-√(6/columns), √(6/columns)); the numbers of A are drawn before those of B. */
 void projection_start(const struct plan *p, const struct plan_tensor *t, real *out) {
     struct twister state;
     float bound = (float)(sqrt(3.0) * (sqrt(2.0) / sqrt(t->cols))), range = bound + bound;

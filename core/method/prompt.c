@@ -41,7 +41,7 @@ node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, 
     int tasks = p->tasks, rows = tape_rows_of(t, prompt) / tasks;
     if (tape_cols_of(t, prompt) != tape_cols_of(t, down))
         BUG("a prompt of %d columns", tape_cols_of(t, prompt));
-    if (tape_rows_of(t, down) == tape_cols_of(t, up)) /* one for all tasks */
+    if (tape_rows_of(t, down) == tape_cols_of(t, up)) /* shared by all tasks */
         return op_linear(t, op_linear_act(t, prompt, down, NODE_NONE, ACT_RELU), up, NODE_NONE);
     int *start = xcalloc((size_t)tasks + 1, sizeof *start), *block = xcalloc((size_t)tasks, sizeof *block);
     for (int i = 0; i <= tasks; i++) start[i] = i * rows;

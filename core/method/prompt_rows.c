@@ -7,7 +7,7 @@
 #include "core/engine/ops.h"
 #include "core/method/sources.h"
 
-enum { GATES = 4, LSTM_TENSORS = 4 }; /* W_ih, W_hh, b_ih, b_hh of each layer and way */
+enum { GATES = 4, LSTM_TENSORS = 4 }; /* W_ih, W_hh, b_ih, b_hh of each layer and direction */
 
 int prompt_rows_kept(const struct module *m, const struct arch *a) {
     return m->size * (m->rows == ROWS_PEFT && a->decoder_layers ? 2 : 1);
@@ -68,14 +68,14 @@ void prompt_rows_plan(struct build *b, int module, const struct span *s) {
 
 /* ---- forward ---- */
 
-/* [a | b] Wᵀ + bias, without the two being put side by side. */
+/* Returns [a | b] Wᵀ + bias without concatenating a and b. */
 static node linear_of_two(struct tape *t, node a, node b, node w, node bias) {
     int half = tape_cols_of(t, a), all = tape_cols_of(t, w);
     node left = op_linear(t, a, op_cols(t, w, 0, half), bias);
     return op_linear_add(t, left, b, op_cols(t, w, half, all), NODE_NONE, 1, NODE_NONE);
 }
 
-/* One row further: gates of z are i, f, g, o.  *c and the result are the cell's state and output. */
+/* One step of the LSTM: the gates in z are i, f, g, o; updates *c, the cell state, and returns the output. */
 static node cell(struct tape *t, node z, node *c) {
     int h = tape_cols_of(t, z) / GATES;
     node i = op_act(t, op_cols(t, z, 0, h), ACT_SIGMOID), f = op_act(t, op_cols(t, z, h, 2 * h), ACT_SIGMOID);
@@ -86,7 +86,7 @@ static node cell(struct tape *t, node z, node *c) {
     return op_mul(t, o, op_act(t, *c, ACT_TANH));
 }
 
-/* One way over all rows; `from` their x W_ihᵀ + b_ih. */
+/* Runs one direction over all rows; `from`: x W_ihᵀ + b_ih of each row. */
 static node lstm_way(const struct prologue *x, node from, int layer, int way) {
     struct tape *t = x->t;
     node w = prologue_leaf(x, lstm_slot(layer, way, 1)), b = prologue_leaf(x, lstm_slot(layer, way, 3));
@@ -128,7 +128,7 @@ static node mlp(const struct prologue *x, node e) {
     return op_linear(x->t, h, prologue_leaf(x, SLOT_MLP_W3), prologue_leaf(x, SLOT_MLP_B3));
 }
 
-/* Each task's P ⊙ (u v), one above another. */
+/* Returns P ⊙ (u v) of each task, concatenated. */
 static node prompt_rows_product(const struct prologue *x) {
     struct tape *t = x->t;
     node p = prologue_leaf(x, SLOT_PRODUCT), u = prologue_leaf(x, SLOT_PRODUCT_U),

@@ -1,4 +1,4 @@
-/* Rows of a prompt that start from the model's own words. */
+/* Initializes the rows of a prompt from the model's word embeddings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 
 enum { FREQUENT = 5000 };
 
-/* Where rows are taken from. */
+/* Source of the rows. */
 struct words_of {
     const struct model *m;
     const real *table;
-    double factor; /* rows join behind it */
+    double factor; /* of the scale applied where the rows are inserted */
     int d;
     struct rng_key key;
-    uint64_t drawn; /* numbers of the key that were used */
-    int32_t *id;    /* that are drawn from, the ones taken at the front */
+    uint64_t drawn; /* number of random values used so far */
+    int32_t *id;    /* ids to draw from; those already drawn come first */
     int ids, taken;
 };
 
@@ -26,9 +26,9 @@ static void take_id(const struct words_of *w, int32_t id, real *out) {
     for (int j = 0; j < w->d; j++) out[j] = (real)(w->factor * (double)row[j]);
 }
 
-/* ---- which ids are drawn ---- */
+/* ---- ids to draw from ---- */
 
-/* Special tokens, places kept free, and single letters are no words. */
+/* Excludes special tokens, reserved tokens and single letters. */
 static bool is_word(const char *token) {
     static const char *const marks[] = { "##", "\u2581", "\u0120" };
     size_t n = strlen(token);
@@ -49,7 +49,7 @@ static void list_ids(struct words_of *w, bool all) {
     for (int32_t i = 0; i < vocabulary && !w->ids; i++) w->id[w->ids++] = i;
 }
 
-/* The next id that was not drawn yet; when all were, from the beginning. */
+/* Returns the next id not drawn yet; after the last one, starts over. */
 static int32_t draw_id(struct words_of *w) {
     if (w->taken == w->ids) w->taken = 0;
     int at = w->taken + (int)rng_below(w->key, w->drawn++, (uint64_t)(w->ids - w->taken));
@@ -65,7 +65,7 @@ static void draw_rows(struct words_of *w, int rows, real *out) {
 
 /* ---- texts ---- */
 
-/* The mean of a name's tokens; false when it has none. */
+/* Computes the mean of a name's token embeddings; returns false if it has no tokens. */
 static bool take_name(const struct words_of *w, const char *name, real *out) {
     int32_t *ids = NULL;
     size_t room = 0,
@@ -84,7 +84,7 @@ static bool take_name(const struct words_of *w, const char *name, real *out) {
     return used > 0;
 }
 
-/* How many rows the names filled. */
+/* Fills rows from the class names; returns the number of rows filled. */
 static int take_labels(const struct words_of *w, const struct plan_words *words, int task, int rows,
                        real *out) {
     int n = 0;
@@ -93,7 +93,7 @@ static int take_labels(const struct words_of *w, const struct plan_words *words,
     return n;
 }
 
-/* As the libraries have it: the text with its special tokens, again and again. */
+/* Repeats the text with its special tokens, as the libraries do. */
 static int take_text(const struct words_of *w, const char *text, int rows, real *out) {
     struct encoded x = { 0 };
     struct err ignored = ERR_INIT;

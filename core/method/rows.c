@@ -6,14 +6,14 @@
 #include "core/base/mem.h"
 #include "core/model/cache.h"
 
-/* Numbers in memory that is used again. */
+/* An integer array in reused memory. */
 struct numbers {
     int *at;
     size_t room;
 };
 
-/* What a cache of texts goes on with, whatever other passes made in between: a copy of one matrix, and where
- * a value's blocks lie in it. */
+/* Values that a cache of texts continues to use after other passes: a copy of one matrix, and the range of a
+ * value's blocks in it. */
 struct kept_rows {
     real *value;
     size_t room;
@@ -25,16 +25,16 @@ enum { SEQUENCES_ALL, SEQUENCES_SELF, SEQUENCES_CROSS, SEQUENCES };
 
 struct rows {
     const struct plan *p;
-    int count;               /* rows of the pass that the values were made in */
-    int kept_count;          /* and of the one that is kept */
+    int count;               /* rows of the pass that generated the values */
+    int kept_count;          /* rows of the pass whose values are cached */
     bool generated;          /* on the tape of this step */
     struct row_value *value; /* p->by_row */
-    struct kept_rows *kept;       /* p->by_row; those that share a matrix have it at the first */
-    int *same;               /* p->by_row: the first that shares the matrix */
+    struct kept_rows *kept;       /* p->by_row; values that share a matrix have it at the first */
+    int *same;               /* p->by_row: the first value that shares the matrix */
     struct row_groups groups;
     struct numbers start, block;
     struct numbers sequence[SEQUENCES];
-    struct numbers *key_start;  /* one a module */
+    struct numbers *key_start;  /* one per module */
     struct tape_rows *key_rows;
 };
 
@@ -70,7 +70,7 @@ void rows_begin(struct rows *r) {
     if (r) r->generated = false;
 }
 
-/* Of what is made on this tape, else of what is kept. */
+/* First block, number of blocks: of the values generated on this tape, or else the cached ones. */
 static int first_of(const struct rows *r, int i) {
     return r->generated ? r->value[i].first : r->kept[i].first;
 }
@@ -87,7 +87,7 @@ static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
     memcpy(k->value, tape_value(t, n), size * sizeof *k->value);
 }
 
-/* The tape of the first token is gone when the second is made. */
+/* Caches the values, because the tape of the first token is reset before the second. */
 static void keep(struct rows *r, const struct tape *t, int stack) {
     for (int i = 0; i < r->p->by_row; i++) {
         if (r->p->row_tensor[i].stack != stack) continue;
@@ -127,7 +127,7 @@ static int *room_for(struct numbers *x, int n) {
     return x->at;
 }
 
-/* Whether the tokens are those of live rows of a cache, one each. */
+/* Returns whether the tokens are those of the live rows of a cache, one each. */
 static bool is_cached(const struct forward *f, const struct tape_rows *rows) {
     return f->cache && rows != &f->rows;
 }

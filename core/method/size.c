@@ -5,7 +5,7 @@
 
 #include "core/base/mem.h"
 
-/* What is kept grows evenly with the size, or nearly so: few sizes around the one that this gives are
+/* The number of stored parameters is about linear in the size: the sizes near the linear solution are
  * tried. */
 enum { AROUND = 8, LARGEST = 1 << 20, NAMES = 64 };
 
@@ -42,7 +42,7 @@ static struct method at_size(const struct method *m, int size) {
     return out;
 }
 
-/* How much a size more keeps; 0: not known. */
+/* Returns the stored parameters per unit of size; 0: unknown. */
 static double growth(const struct method *m, const struct arch *a, int tasks, size_t kept) {
     int size = first_size(m);
     const int other[] = { 2 * size, size + 1, (size + 1) / 2 };
@@ -68,7 +68,7 @@ int method_match_size(struct method *m, const struct method *like, const struct 
     for (int s = middle - AROUND; s <= middle + AROUND; s++) {
         if (s < 1) continue;
         struct method x = at_size(m, s);
-        struct err ignored = ERR_INIT; /* a size that the method cannot have */
+        struct err ignored = ERR_INIT; /* a size that is invalid for the method */
         size_t n;
         if (kept_of(&x, a, tasks, &n, &ignored)) continue;
         double far = fabs((double)n - (double)out->target),

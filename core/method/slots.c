@@ -130,14 +130,15 @@ static bool is_embedding(enum tensor_role role) {
 }
 
 bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t) {
-    bool whole = m->first == 1 && m->last == 0; /* no range was given: outside the blocks too */
+    /* no range of layers: tensors outside the layers are included */
+    bool whole = m->first == 1 && m->last == 0;
     int end = m->last ? m->last : 1 << 30;
     if (!module_in_weight(m)) return false;
     if (m->stack != STACK_ALL && t->stack != m->stack) return false;
     if (function_of(m)->vectors_only && !t->bias) return false;
     if (t->layer < 0 ? !whole : t->layer < m->first - 1 || t->layer >= end) return false;
     bool pooler = tensor_is_pooler(t);
-    if (pooler && a->pooler_absent) return false; /* the head has it */
+    if (pooler && a->pooler_absent) return false; /* the head contains it */
     bool site = m->site == SITE_ALL || t->sublayer == m->site;
     switch (m->target) {
     case TARGET_ALL: return site;

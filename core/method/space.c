@@ -116,8 +116,7 @@ struct module module_default(enum fn fn) {
 static enum init usual_init(const struct module *m) {
     const struct function *f = function_of(m);
     bool drawn = source_width(m->source) && m->source != SOURCE_PRODUCT;
-    /* From an embedding that starts N(0, 1) the network behind a prefix has not begun to learn after hundreds
-     * of steps. */
+    /* With N(0, 1) embeddings the MLP of a prefix learns nothing in the first hundreds of steps. */
     if (m->source == SOURCE_MLP && f->form == FORM_KEYS) drawn = false;
     return drawn && f->init_if_generated ? f->init_if_generated : f->usual.init;
 }
@@ -133,7 +132,7 @@ bool module_is_at(const struct module *m, int stack, int site) {
     return m->site == SITE_ALL && (site == SUB_SELF || site == SUB_CROSS);
 }
 
-/* What the tap leaves open of `site`. */
+/* Returns the site that follows from the tap, or else `site`. */
 static int site_of(const struct module *m) {
     if (tap_is_ffn(m->write)) return SUB_FFN;
     if (m->write == TAP_EMBED || m->write == TAP_EMBED_WORDS) return SUB_EMBED;
@@ -142,13 +141,13 @@ static int site_of(const struct module *m) {
     return tap_is_attention(m->write) && !attention ? SITE_ALL : m->site;
 }
 
-/* a.head and a.ctx are one matrix: the first name for what works head by head. */
+/* a.head and a.ctx are one matrix: a.head for functions that work per head. */
 static enum tap head_or_context(enum tap tap, bool per_head) {
     if (tap != TAP_A_HEAD && tap != TAP_A_CTX) return tap;
     return per_head ? TAP_A_HEAD : TAP_A_CTX;
 }
 
-/* What the function takes no key for is as in its usual module. */
+/* Resets fields without a key of the function to the defaults. */
 static void leave_out(struct module *m) {
     const struct module *usual = &function_of(m)->usual;
     const struct key *k;
@@ -158,17 +157,17 @@ static void leave_out(struct module *m) {
     if (module_takes(m, TAKES_TARGET) && m->target == TARGET_NONE) m->target = TARGET_ALL;
 }
 
-/* What is read where the function leaves no choice. */
+/* Returns the read tap if the function determines it. */
 static enum tap fixed_read(const struct module *m) {
     switch (function_of(m)->form) {
-    case FORM_CHANGE: return function_of(m)->of_words ? TAP_NONE : m->write; /* the tokens themselves */
+    case FORM_CHANGE: return function_of(m)->of_words ? TAP_NONE : m->write; /* the token ids */
     case FORM_KEYS: return TAP_A_Q;
     case FORM_IN_WEIGHT: case FORM_ROWS: break;
     }
     return TAP_NONE;
 }
 
-/* Rows join one stack, at one place; behind the first token that one is still the first. */
+/* Rows are added to one stack at one place; after the first token, the first row remains that token. */
 static void normalize_rows(struct module *m) {
     if (m->stack == STACK_ALL) m->stack = STACK_ENCODER;
     if (m->source == SOURCE_SHARED) m->source = SOURCE_FREE;
@@ -180,7 +179,7 @@ void module_normalize(struct module *m) {
     if (function_of(m)->form == FORM_ROWS) normalize_rows(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (m->source != SOURCE_KRONECKER) m->factor = m->own_rule = 0;
-    else m->init = usual_init(m); /* of other tensors than the factors, which have none */
+    else m->init = usual_init(m); /* of biases and norms only: the factors have no init */
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
     if (m->from_run || m->init == INIT_DEFAULT) m->init = usual_init(m);
@@ -238,8 +237,7 @@ bool module_equal(const struct module *a, const struct module *b) {
     return a->fn == b->fn && a->scale == b->scale && a->mid == b->mid && a->mid_act == b->mid_act;
 }
 
-/* Place in the forward pass.  What is folded into a linear map comes before what works
- * on its output. */
+/* Returns the position in the forward pass. Changes merged into a linear map precede those of its output. */
 static int space_place(const struct module *m) {
     bool folded = function_of(m)->linear && m->read == tap_map_input(m->write);
     int tap = m->write == TAP_A_HEAD ? TAP_A_CTX : (int)m->write;
@@ -247,22 +245,22 @@ static int space_place(const struct module *m) {
     return where * 2 + !folded;
 }
 
-/* Whether some tap of some model sees both modules, so that their order matters. */
+/* Returns whether both modules affect a common tap of some model, so that their order matters. */
 static bool meet(const struct module *a, const struct module *b) {
     bool stacks = a->stack == STACK_ALL || b->stack == STACK_ALL || a->stack == b->stack;
     bool sites = a->site == SITE_ALL || b->site == SITE_ALL || a->site == b->site;
     return space_place(a) == space_place(b) && stacks && sites;
 }
 
-/* Of two modules that do not meet, which is written first. */
+/* Returns the order in the text of two modules that do not meet. */
 static bool before(const struct module *a, const struct module *b) {
     if (space_place(a) != space_place(b)) return space_place(a) < space_place(b);
-    int stack_a = (a->stack + 1) % 3, stack_b = (b->stack + 1) % 3; /* all before the single */
+    int stack_a = (a->stack + 1) % 3, stack_b = (b->stack + 1) % 3; /* all stacks before a single one */
     if (stack_a != stack_b) return stack_a < stack_b;
     return (a->site + 1) % 5 < (b->site + 1) % 5;
 }
 
-/* Each turn takes the first in order among those that meet nothing before them. */
+/* Repeatedly selects the first module among those that meet no remaining earlier module. */
 void method_order(const struct method *m, int order[METHOD_MODULES]) {
     struct module x[METHOD_MODULES];
     int left[METHOD_MODULES];

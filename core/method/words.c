@@ -28,7 +28,7 @@ void words_plan(struct build *b) {
     }
 }
 
-/* What the model's own head has of this tensor's, or NULL. */
+/* Returns the values of the model's own head for this tensor, or NULL. */
 static const real *words_of_model(const struct model *m, int role) {
     const struct words_head *h = &m->words;
     switch (role) {
