@@ -206,8 +206,8 @@ static struct choice *compose_choose_add(struct choice_list *l, const char *name
 static void list_functions(struct choice_list *l, const struct module *m) {
     for (int f = 0; f < FN_COUNT; f++) {
         struct module n = with_function(m, (enum fn)f);
-        compose_choose_add(l, function_at((enum fn)f)->title, function_at((enum fn)f)->says,
-                           &n)->current = m->fn == (enum fn)f;
+        compose_choose_add(l, function_at((enum fn)f)->title, function_at((enum fn)f)->description, &n)
+            ->current = m->fn == (enum fn)f;
     }
 }
 
@@ -339,7 +339,7 @@ static void list_words(struct choice_list *l, const struct key *k, const struct 
         struct module n = *m;
         key_choose(k, &n, value);
         if ((k->each && !k->each[value]) || !settle(m, &n, k, value)) continue;
-        compose_choose_add(l, key_shown(k, value), k->each ? k->each[value] : k->says, &n)->current =
+        compose_choose_add(l, key_shown(k, value), k->each ? k->each[value] : k->description, &n)->current =
             !other && key_number(k, m) == value;
     }
 }

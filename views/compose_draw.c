@@ -249,7 +249,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         const struct key *k = net ? compose_network_key(v)
                                   : axis_key(&v->config.method.module[v->part], v->axis);
         int y = net ? 2 : 3; /* of a module behind what it trains */
-        canvas_wrap(c, rect_in(r, 3, y), INK_DIM, k->says);
+        canvas_wrap(c, rect_in(r, 3, y), INK_DIM, k->description);
         return;
     }
     int rows = choices(v, c, in, true);

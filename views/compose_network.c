@@ -176,7 +176,7 @@ void network_list(struct compose_view *v) {
     for (int i = 0; i < words && v->choice_count < COMPOSE_CHOICES; i++) {
         struct choice *c = &v->choices[v->choice_count];
         struct err e = ERR_INIT;
-        *c = (struct choice){ .says = k->says };
+        *c = (struct choice){ .says = k->description };
         snprintf(c->name, sizeof c->name, "%s", k->kind == KEY_FLAG ? flags[i] : k->words[i]);
         c->current = !strcmp(c->name, value);
         struct method m = v->config.method;

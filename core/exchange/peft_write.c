@@ -79,7 +79,7 @@ static bool norms_alone(const struct plan *p) {
 
 static int check_written_prompt(struct out *o, int module, struct err *e) {
     const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch);
-    if (!why && !classifier_is_usual(&o->plan->method, &o->m->arch))
+    if (!why && !classifier_is_standard(&o->plan->method, &o->m->arch))
         why = "the classifier differs from that of the model's class";
     if (why) return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", module + 1,
                             function_of(&o->plan->method.module[module])->name, why);
@@ -106,7 +106,7 @@ static int peft_write_check(struct out *o, struct err *e) {
     }
     if (o->plan->by_row)
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: weights are generated per example");
-    if (!classifier_is_usual(&o->plan->method, &o->m->arch))
+    if (!classifier_is_standard(&o->plan->method, &o->m->arch))
         return err_set(
             e, ERR_USAGE,
             "cannot be written for PEFT: the classifier differs from that of the model's class");

@@ -11,22 +11,22 @@
 #include "core/method/slots.h"
 
 static const char *const norms[] = { "trained", "frozen" };
-static const struct attempt usual = { .on = true, .hidden = 100 };
+static const struct attempt defaults = { .on = true, .hidden = 100 };
 
 #define AT(member) .offset = offsetof(struct attempt, member)
 static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
-      .says = "Inner width of the network that computes the attention query from the input." },
+      .description = "Inner width of the network that computes the attention query from the input." },
     { "temperature", AT(temperature), .kind = KEY_WEIGHT,
-      .says = "Temperature of the attention scores; 0: e times the model width." },
+      .description = "Temperature of the attention scores; 0: e times the model width." },
     { "norm", AT(norm), KEY_WORDS(norms),
-      .says = "Whether the LayerNorm of the query network is trained; the released code freezes it." },
+      .description = "Whether the LayerNorm of the query network is trained; the released code freezes it." },
 };
 const struct network attempt_network = { "attempt",
                                          "attempt",
                                          offsetof(struct method, attempt),
-                                         sizeof usual,
-                                         &usual,
+                                         sizeof defaults,
+                                         &defaults,
                                          keys,
                                          COUNT_OF(keys) };
 

@@ -9,30 +9,30 @@
 #include "core/engine/kernel.h"
 #include "core/method/slots.h"
 
-static const struct budget usual = {
+static const struct budget defaults = {
     .on = true, .target = 8, .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5
 };
 
 #define AT(member) .offset = offsetof(struct budget, member)
 static const struct key keys[] = {
     { "target", AT(target), .kind = KEY_WHOLE, .least = 1,
-      .says = "Average number of singular values per SVD after pruning." },
-    { "begin", AT(begin), .kind = KEY_WHOLE, .says = "Steps before the first pruning." },
-    { "end", AT(end), .kind = KEY_WHOLE, .says = "Steps after the last pruning." },
+      .description = "Average number of singular values per SVD after pruning." },
+    { "begin", AT(begin), .kind = KEY_WHOLE, .description = "Steps before the first pruning." },
+    { "end", AT(end), .kind = KEY_WHOLE, .description = "Steps after the last pruning." },
     { "every", AT(every), .kind = KEY_WHOLE, .least = 1,
-      .says = "Steps between prunings." },
+      .description = "Steps between prunings." },
     { "beta1", AT(beta1), .kind = KEY_NUMBER,
-      .says = "Decay rate of the moving average of importance." },
+      .description = "Decay rate of the moving average of importance." },
     { "beta2", AT(beta2), .kind = KEY_NUMBER,
-      .says = "Decay rate of the moving average of uncertainty." },
+      .description = "Decay rate of the moving average of uncertainty." },
     { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER,
-      .says = "Weight in the loss of the deviation of W_d and W_u from orthogonality." },
+      .description = "Weight in the loss of the deviation of W_d and W_u from orthogonality." },
 };
 const struct network budget_network = { "budget",
                                         "budget",
                                         offsetof(struct method, budget),
-                                        sizeof usual,
-                                        &usual,
+                                        sizeof defaults,
+                                        &defaults,
                                         keys,
                                         COUNT_OF(keys) };
 

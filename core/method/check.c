@@ -176,7 +176,7 @@ static bool check_form(struct check *c, const struct module *m) {
               m->comp == COMP_MULTIPLY    ? "multiply"
               : m->comp == COMP_IN_WEIGHT ? "in-weight"
                                           : comp_name(m->comp),
-              f->comps & COMPS_ADDING ? "add, scaled or learned" : comp_name(f->usual.comp),
+              f->comps & COMPS_ADDING ? "add, scaled or learned" : comp_name(f->defaults.comp),
               f->comps & COMPS_GATED ? ", or gated" : "");
     return takes;
 }

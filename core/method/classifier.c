@@ -2,25 +2,25 @@
 
 #include "core/base/mem.h"
 
-static const struct classifier usual = { .on = true, .layers = 2, .act = ACT_TANH };
+static const struct classifier defaults = { .on = true, .layers = 2, .act = ACT_TANH };
 
 #define AT(member) .offset = offsetof(struct classifier, member)
 static const struct key keys[] = {
     { "layers", AT(layers), .kind = KEY_WHOLE, .least = 1,
-      .says =
+      .description =
           "Number of linear layers between the first token and the outputs: one, or two with an activation "
           "between." },
-    { "act", AT(act), KEY_WORDS(method_act_names), .says = "Activation between two layers." },
+    { "act", AT(act), KEY_WORDS(method_act_names), .description = "Activation between two layers." },
     { "pooler", AT(pooler), .kind = KEY_FLAG,
-      .says = "Whether the input is the model's pooler output or the first token." },
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
-      .says = "Width of the first of two layers; 0: the model width." },
+      .description = "Whether the input is the model's pooler output or the first token." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
+      .description = "Width of the first of two layers; 0: the model width." },
 };
 const struct network classifier_network = { "classifier",
                                             "classifier",
                                             offsetof(struct method, classifier),
-                                            sizeof usual,
-                                            &usual,
+                                            sizeof defaults,
+                                            &defaults,
                                             keys,
                                             COUNT_OF(keys) };
 
@@ -38,7 +38,7 @@ const struct classifier *classifier_of(const struct method *m, const struct arch
     return c->on && !family ? c : NULL;
 }
 
-bool classifier_is_usual(const struct method *m, const struct arch *a) {
+bool classifier_is_standard(const struct method *m, const struct arch *a) {
     const struct classifier *c = classifier_of(m, a);
     return !c || (a->pooler && is_two(c, a));
 }

@@ -20,7 +20,7 @@ const struct classifier *classifier_of(const struct method *m, const struct arch
 int classifier_width(const struct classifier *c, const struct arch *a);
 /* Returns whether a head of the family computes the same, whatever its layers are called: BERT's pooler and
  * output layer are two layers with tanh. */
-bool classifier_is_usual(const struct method *m, const struct arch *a);
+bool classifier_is_standard(const struct method *m, const struct arch *a);
 /* Returns why the model cannot have the method's classifier, or NULL. */
 const char *classifier_fault(const struct method *m, const struct arch *a);
 

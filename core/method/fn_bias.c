@@ -11,11 +11,11 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 const struct function function_bias = {
     .name = "bias",
     .title = "bias",
-    .says = "Trains the bias vectors of the model and adds nothing (BitFit).",
+    .description = "Trains the bias vectors of the model and adds nothing (BitFit).",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
-    .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
+    .defaults = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
     .vectors_only = true,
     .formula = formula,
 };

@@ -160,14 +160,15 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_decomposed = {
     .name = "decomposed",
     .title = "decomposed",
-    .says = "Decomposes a weight into magnitude and direction: two matrices of rank r change the direction, "
-            "and the magnitude of each output is trained (DoRA). It can be merged into the weight.",
+    .description =
+        "Decomposes a weight into magnitude and direction: two matrices of rank r change the direction, "
+        "and the magnitude of each output is trained (DoRA). It can be merged into the weight.",
     .sign = "W",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT |
             TAKES_DROPOUT | TAKES_LENGTH,
     .comps = COMPS_ADDING,
-    .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
+    .defaults = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
     .places = function_maps,
     .slots = slots,

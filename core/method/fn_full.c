@@ -16,10 +16,10 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 const struct function function_full = {
     .name = "full",
     .title = "full",
-    .says = "Trains existing tensors of the model: full fine-tuning, or the LayerNorms only.",
+    .description = "Trains existing tensors of the model: full fine-tuning, or the LayerNorms only.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
-    .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
+    .defaults = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
     .advise = advise, .formula = formula,
 };

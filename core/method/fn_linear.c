@@ -78,13 +78,14 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_linear = {
     .name = "linear",
     .title = "linear",
-    .says = "Two matrices of rank r without a nonlinearity: x W_d W_u. The function of LoRA; after a linear "
-            "map it can be merged into the weight.",
+    .description =
+        "Two matrices of rank r without a nonlinearity: x W_d W_u. The function of LoRA; after a linear "
+        "map it can be merged into the weight.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS |
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING | COMPS_CHANNEL | COMPS_GATE,
-    .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
+    .defaults = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
     .places = function_maps,
     .slots = slots,

@@ -79,12 +79,13 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_lookup = {
     .name = "lookup",
     .title = "word rows",
-    .says = "A row of r values per token of the vocabulary, times a matrix: W_d[token] W_u. LoRA on the word "
-            "embeddings; on an encoder it can be merged into them.",
+    .description =
+        "A row of r values per token of the vocabulary, times a matrix: W_d[token] W_u. LoRA on the word "
+        "embeddings; on an encoder it can be merged into them.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_COMP | TAKES_INIT,
     .comps = COMPS_ADDING,
-    .usual = { .size = 8, .write = TAP_EMBED_WORDS, .init = INIT_NORMAL },
+    .defaults = { .size = 8, .write = TAP_EMBED_WORDS, .init = INIT_NORMAL },
     .of_words = true,
     .slots = slots,
     .apply = apply,

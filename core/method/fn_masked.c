@@ -18,12 +18,13 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 const struct function function_masked = {
     .name = "masked",
     .title = "masked",
-    .says = "A change of existing tensors that a mask makes sparse: z is learned as gates, or fixed to the "
-            "largest learned changes (diff pruning). It can be merged into the weights.",
+    .description =
+        "A change of existing tensors that a mask makes sparse: z is learned as gates, or fixed to the "
+        "largest learned changes (diff pruning). It can be merged into the weights.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
-    .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
+    .defaults = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
     .advise = advise,
     .formula = formula,
 };

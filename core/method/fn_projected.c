@@ -77,13 +77,13 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_projected = {
     .name = "projected",
     .title = "random projection",
-    .says =
+    .description =
         "Two trainable vectors around a random, frozen projection that all places share: ((x A) ⊙ d) B ⊙ b "
         "(VeRA). After a linear map it can be merged into the weight.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_SEED | TAKES_READ | TAKES_SOURCE | TAKES_DROPOUT,
     .comps = 1 << COMP_ADD,
-    .usual = { .size = 256, .read = TAP_A_IN, .write = TAP_A_Q },
+    .defaults = { .size = 256, .read = TAP_A_IN, .write = TAP_A_Q },
     .linear = true,
     .places = function_maps,
     .slots = slots,

@@ -56,7 +56,7 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 const struct function function_svd = {
     .name = "svd",
     .title = "SVD",
-    .says =
+    .description =
         "Two matrices of rank r with a singular value for each rank between them: (x W_d ⊙ e) W_u (AdaLoRA). "
         "With a budget, the least important values are pruned during training. It can be merged into the "
         "weight.",
@@ -64,7 +64,7 @@ const struct function function_svd = {
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_SOURCE |
             TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING,
-    .usual = { .size = 12, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_BERT },
+    .defaults = { .size = 12, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_BERT },
     .linear = true,
     .places = function_maps,
     .slots = slots,

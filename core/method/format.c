@@ -21,15 +21,15 @@ void format_comp(const struct module *m, char out[64]) {
 }
 
 void format_mlp(const struct module *m, char out[64]) {
-    struct module usual = *m;
-    usual.mid_act = ACT_NONE;
-    module_normalize(&usual);
-    if (m->mid_act == usual.mid_act) snprintf(out, 64, "%d", m->mid);
+    struct module defaults = *m;
+    defaults.mid_act = ACT_NONE;
+    module_normalize(&defaults);
+    if (m->mid_act == defaults.mid_act) snprintf(out, 64, "%d", m->mid);
     else snprintf(out, 64, "%d,%s", m->mid, method_act_name(m->mid_act));
 }
 
 /* Returns whether the text contains the field; `full`: also with the function's default value. */
-static bool has(const struct key *k, const struct module *m, const struct module *usual, bool full) {
+static bool has(const struct key *k, const struct module *m, const struct module *defaults, bool full) {
     const struct function *f = function_of(m);
     int v = key_number(k, m), text = k->text;
     if (!text || !key_takes(k, m)) return false;
@@ -40,23 +40,23 @@ static bool has(const struct key *k, const struct module *m, const struct module
     if (k->bit == TAKES_PLACE && k->words == tap_names && f->form != FORM_KEYS && f->form != FORM_ROWS)
         return true;
     return text & KEY_ALWAYS || (text & KEY_IN_FULL && full) ||
-           (text & KEY_UNUSUAL && !key_same(k, m, usual)) || (text & KEY_SET && v != k->neutral);
+           (text & KEY_NOT_DEFAULT && !key_same(k, m, defaults)) || (text & KEY_SET && v != k->neutral);
 }
 
 static void add_module(struct buf *b, const struct module *m, bool full) {
-    struct module usual = module_default(m->fn);
+    struct module defaults = module_default(m->fn);
     const struct key *k;
     if (source_width(m->source)) {
-        usual.source = m->source;
-        usual.init = INIT_DEFAULT;
-        module_normalize(&usual);
+        defaults.source = m->source;
+        defaults.init = INIT_DEFAULT;
+        module_normalize(&defaults);
     }
     buf_printf(b, "%s(", fn_name(m->fn));
     size_t open = b->size;
     if (module_is_sized(m)) buf_printf(b, "%c=%d; ", module_takes(m, TAKES_L) ? 'l' : 'r', m->size);
     for (int i = 0; (k = key_at(i)); i++) {
         char value[KEY_TEXT];
-        if (!has(k, m, &usual, full)) continue;
+        if (!has(k, m, &defaults, full)) continue;
         key_print(k, m, value);
         char last = b->size ? b->data[b->size - 1] : 0;
         buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", k->name, value);

@@ -14,8 +14,8 @@ enum function_form {
     FORM_ROWS,      /* rows inserted into the encoder's sequences, the values of its first slot */
 };
 
-/* The keys of the text form (keys.c). A field whose key a function does not take keeps the value of the
- * usual module. */
+/* The keys of the text form (keys.c). A field whose key a function does not take has the value of the
+ * default module. */
 enum {
     TAKES_R = 1 << 0,
     TAKES_L = 1 << 1,
@@ -90,21 +90,21 @@ struct model; /* core/model/model.h */
 struct function {
     const char *name;     /* the name in the text and JSON forms, and in tensor names */
     const char *title;    /* on the screens */
-    const char *says;     /* a description for users: one to three sentences */
+    const char *description; /* a description for users: one to three sentences */
     const char *sign;     /* the symbol of its result in formulas; NULL: Δh */
     const char
         *composed; /* the formula of the tap, if it does not follow from the composition; NULL */
     enum function_form form;
     unsigned keys;        /* TAKES_… */
     unsigned comps;       /* COMPS_… that it supports */
-    struct module usual;  /* a module with default values (module_default), in all layers and places */
+    struct module defaults; /* a module with default values (module_default), in all layers and places */
     enum init init_if_generated; /* default initialization if a network generates the values; 0: no separate
                            * default */
     bool of_words; /* changes only the word embeddings, at embed.words */
     bool linear;          /* linear in its input: over one map it is a change of the weight */
     bool vectors_only;    /* FORM_IN_WEIGHT: only bias vectors of the existing tensors */
     bool per_head;        /* supports separate heads */
-    const char *say_write; /* "the tap to scale": write= is required; NULL: it has a default */
+    const char *write_help; /* "the tap to scale": write= is required; NULL: it has a default */
     const struct function_place *places; /* the places of at=; NULL: at= is not supported */
 
     /* The tensors of a module at one layer, in the order of the flat block; ends with a row without name.
@@ -114,7 +114,7 @@ struct function {
     void (*start)(const struct module *m, const struct model *of, const struct plan_tensor *t, real *out);
     /* Returns whether the gradient of the tensor is zero in exact arithmetic; `shift`: a constant added to
      * all keys of the module's layers has an effect. NULL: never. */
-    bool (*still)(const struct module *m, int slot, bool shift);
+    bool (*no_gradient)(const struct module *m, int slot, bool shift);
     /* FORM_CHANGE: returns the value of the tap with the change. */
     node (*apply)(struct tape *t, const struct use *u);
     /* FORM_KEYS: sets key and value. */

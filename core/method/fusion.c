@@ -17,32 +17,32 @@
 static const char *const of_words[] = { "read", "written" },
                          *const fusion_residuals[] = { "after", "inside" },
                          *const fusion_starts[] = { "identity", "drawn" };
-static const struct fusion usual = {
+static const struct fusion defaults = {
     .on = true, .query = true, .key = true, .value = true, .weight = 0.01
 };
 
 #define AT(member) .offset = offsetof(struct fusion, member)
 static const struct key keys[] = {
     { "query", AT(query), .kind = KEY_FLAG,
-      .says = "Whether the query is mapped by Q; no: the query input itself." },
+      .description = "Whether the query is mapped by Q; no: the query input itself." },
     { "key", AT(key), .kind = KEY_FLAG,
-      .says = "Whether each adapter's output is mapped by K to a key; no: the output itself." },
+      .description = "Whether each adapter's output is mapped by K to a key; no: the output itself." },
     { "value", AT(value), .kind = KEY_FLAG,
-      .says = "Whether the adapters' outputs are mapped by V to values; no: the outputs themselves." },
+      .description = "Whether the adapters' outputs are mapped by V to values; no: the outputs themselves." },
     { "of", AT(of), KEY_WORDS(of_words),
-      .says = "The input of the query: what the adapters read, or the tap that they write." },
+      .description = "The input of the query: what the adapters read, or the tap that they write." },
     { "residual", AT(residual), KEY_WORDS(fusion_residuals),
-      .says = "Where the written tap is added: after V, or before it, to the input of V." },
+      .description = "Where the written tap is added: after V, or before it, to the input of V." },
     { "start", AT(start), KEY_WORDS(fusion_starts),
-      .says = "Whether V is initialized to the identity or at random like Q and K." },
+      .description = "Whether V is initialized to the identity or at random like Q and K." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
-      .says = "Weight in the loss of ‖I − V‖², summed over all places; 0: off." },
+      .description = "Weight in the loss of ‖I − V‖², summed over all places; 0: off." },
 };
 const struct network fusion_network = { "fusion",
                                         "fusion",
                                         offsetof(struct method, fusion),
-                                        sizeof usual,
-                                        &usual,
+                                        sizeof defaults,
+                                        &defaults,
                                         keys,
                                         COUNT_OF(keys) };
 

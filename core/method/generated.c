@@ -6,7 +6,7 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct generated_head usual = {
+static const struct generated_head defaults = {
     .on = true, .hidden = 384, .width = 256, .learn = LEARN_OUTER, .rates = RATES_MOVING
 };
 static const char *const learns[LEARN_COUNT] = { "both", "inner", "outer" };
@@ -14,22 +14,22 @@ static const char *const rates[] = { "moving", "all" };
 
 #define AT(member) .offset = offsetof(struct generated_head, member)
 static const struct key keys[] = {
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .says = "Inner width of each network." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .description = "Inner width of each network." },
     { "width", AT(width), .kind = KEY_WHOLE, .least = 1,
-      .says = "Width of the vectors of examples and labels." },
+      .description = "Width of the vectors of examples and labels." },
     { "learn", AT(learn), KEY_WORDS(learns),
-      .says = "Whether the inner loop adapts the networks too, or only the outer loop trains them." },
+      .description = "Whether the inner loop adapts the networks too, or only the outer loop trains them." },
     { "rates", AT(rates), KEY_WORDS(rates),
-      .says = "Inner-loop learning rates: for adapted tensors only, or for all tensors (the count of "
+      .description = "Inner-loop learning rates: for adapted tensors only, or for all tensors (the count of "
               "Meta-Adapters)." },
 };
 const struct network generated_network = {
     "generated-head",        "generated head", offsetof(struct method, generated),
-    sizeof usual,  &usual, keys,
+    sizeof defaults,  &defaults, keys,
     COUNT_OF(keys)
 };
 
-void method_take_generated(struct method *m) { m->generated = usual; }
+void method_take_generated(struct method *m) { m->generated = defaults; }
 
 void generated_plan(struct build *b) {
     const struct generated_head *g = &b->p->method.generated;

@@ -8,17 +8,17 @@
 #include "core/method/prompt.h"
 #include "core/method/retriever.h"
 
-static const struct hyper usual = { .on = true,
-                                    .task = 64,
-                                    .layer = 64,
-                                    .place = 64,
-                                    .hidden = 128,
-                                    .inner = 64,
-                                    .norm = true,
-                                    .net = HYPER_STACK,
-                                    .start = HYPER_NORMAL,
-                                    .biases = true,
-                                    .passes = 1 };
+static const struct hyper defaults = { .on = true,
+                                       .task = 64,
+                                       .layer = 64,
+                                       .place = 64,
+                                       .hidden = 128,
+                                       .inner = 64,
+                                       .norm = true,
+                                       .net = HYPER_STACK,
+                                       .start = HYPER_NORMAL,
+                                       .biases = true,
+                                       .passes = 1 };
 static const char *const nets[] = { "stack", "layer", "site" };
 static const char *const starts[] = { "normal", "fan", "hyperfan" };
 static const char *const instances[ROW_COUNT] = { "none", "pooled", "mlp", "retriever" };
@@ -26,33 +26,36 @@ static const char *const instances[ROW_COUNT] = { "none", "pooled", "mlp", "retr
 #define AT(member) .offset = offsetof(struct hyper, member)
 static const struct key keys[] = {
     { "task", AT(task), .kind = KEY_WHOLE,
-      .says = "Width of the task embeddings z; 0: no condition on the task." },
-    { "prototype", AT(prototype), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
-      .says = "Width of the task prototypes k, used by the losses of the retriever; 0: none." },
+      .description = "Width of the task embeddings z; 0: no condition on the task." },
+    { "prototype", AT(prototype), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
+      .description = "Width of the task prototypes k, used by the losses of the retriever; 0: none." },
     { "layer", AT(layer), .kind = KEY_WHOLE,
-      .says = "Width of the layer embeddings; 0: no condition on the layer." },
+      .description = "Width of the layer embeddings; 0: no condition on the layer." },
     { "place", AT(place), .kind = KEY_WHOLE,
-      .says = "Width of the place embeddings; 0: no condition on the place." },
-    { "instance", AT(instance), KEY_WORDS(instances), .text = KEY_UNUSUAL,
-      .says = "Condition on the example: the mean over its tokens, the mean mapped by two layers, or the "
-              "retriever's vector." },
-    { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
-      .says = "Encoder layer whose output gives the example's condition; 0: the last." },
-    { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1, .text = KEY_UNUSUAL,
-      .says = "2: run the encoder an extra time first, only for the examples' conditions." },
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .says = "Inner width of the projection." },
-    { "inner", AT(inner), .kind = KEY_WHOLE, .says = "Width of the heads' input; 0: no second map." },
-    { "norm", AT(norm), .kind = KEY_FLAG, .says = "Whether a LayerNorm follows the projection." },
+      .description = "Width of the place embeddings; 0: no condition on the place." },
+    { "instance", AT(instance), KEY_WORDS(instances), .text = KEY_NOT_DEFAULT,
+      .description =
+          "Condition on the example: the mean over its tokens, the mean mapped by two layers, or the "
+          "retriever's vector." },
+    { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
+      .description = "Encoder layer whose output gives the example's condition; 0: the last." },
+    { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1, .text = KEY_NOT_DEFAULT,
+      .description = "2: run the encoder an extra time first, only for the examples' conditions." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .description = "Inner width of the projection." },
+    { "inner", AT(inner), .kind = KEY_WHOLE, .description = "Width of the heads' input; 0: no second map." },
+    { "norm", AT(norm), .kind = KEY_FLAG, .description = "Whether a LayerNorm follows the projection." },
     { "net", AT(net), KEY_WORDS(nets),
-      .says = "Number of output heads: one per stack, one per place in it, or one per layer and place." },
+      .description =
+          "Number of output heads: one per stack, one per place in it, or one per layer and place." },
     { "start", AT(start), KEY_WORDS(starts),
-      .says = "Initialization: normal with standard deviation 0.01, or as in the released code." },
-    { "biases", AT(biases), .kind = KEY_FLAG, .text = KEY_UNUSUAL, .says = "Whether the maps have biases." },
+      .description = "Initialization: normal with standard deviation 0.01, or as in the released code." },
+    { "biases", AT(biases), .kind = KEY_FLAG, .text = KEY_NOT_DEFAULT,
+      .description = "Whether the maps have biases." },
 };
 #define GENERATOR(name, noun, at)                                                                            \
     {                                                                                                        \
-        name, noun, offsetof(struct method, hyper) + (at) * sizeof usual, sizeof usual,          \
-            &usual, keys, COUNT_OF(keys)                                                   \
+        name, noun, offsetof(struct method, hyper) + (at) * sizeof defaults, sizeof defaults,          \
+            &defaults, keys, COUNT_OF(keys)                                                   \
     }
 const struct network hyper_network = GENERATOR("hyper", "generator", 0),
                      hyper2_network = GENERATOR("hyper2", "second generator", 1);

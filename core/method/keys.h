@@ -27,7 +27,7 @@ enum { /* when a written form contains the field, in addition to key_takes() */
     KEY_ALWAYS = 1,
     KEY_TAKEN = 2,     /* JSON: always */
     KEY_SET = 4,       /* if it differs from `neutral` */
-    KEY_UNUSUAL = 8,   /* text: if it differs from the function's default */
+    KEY_NOT_DEFAULT = 8, /* text: if it differs from the function's default */
     KEY_IN_FULL = 16,  /* and in the canonical text */
     KEY_OF_CHANGE = 32 /* JSON: of modules that do not replace weights */
 };
@@ -43,14 +43,14 @@ struct key {
     bool one_point;     /* in a preset: only if all modules that take it have the same value */
     int text, json;     /* KEY_… */
     const char *label;  /* label on the screens; NULL: not shown there */
-    const char *says;   /* description of the field, one sentence */
+    const char *description; /* description of the field, one sentence */
     /* For words and flags a sentence per value; NULL there: not offered. NULL: the description. */
     const char *const *each;
     const char *const *shown; /* words as shown on the screens; NULL: `words` */
     /* For comparison with a published method: the text between the value (or its word) and the place; "":
      * only the value. NULL: "name=value at". */
     const char *differs;
-    const char *const *said;
+    const char *const *phrases;
     /* Returns whether it has an effect on this model (NULL: none is selected). NULL: it has. */
     bool (*acts)(const struct module *m, const struct arch *a);
     /* NULL: by the kind. */

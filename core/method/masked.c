@@ -14,29 +14,31 @@
 #include "core/method/sources.h"
 
 static const char *const pruning_masks[] = { "learned", "fixed" };
-static const struct pruning pruning_usual = {
+static const struct pruning pruning_defaults = {
     .on = true, .keep = 0.005, .weight = 1.25e-7, .rate = 0.1, .start = 5, .groups = true
 };
 
 #define AT(member) .offset = offsetof(struct pruning, member)
 static const struct key pruning_keys[] = {
     { "mask", AT(mask), KEY_WORDS(pruning_masks),
-      .says = "learned: a trainable gate per parameter; fixed: the share `keep` of the parameters, selected "
-              "after a learned stage." },
-    { "keep", AT(keep), .kind = KEY_NUMBER, .says = "Share of the parameters that a fixed mask keeps." },
+      .description =
+          "learned: a trainable gate per parameter; fixed: the share `keep` of the parameters, selected "
+          "after a learned stage." },
+    { "keep", AT(keep), .kind = KEY_NUMBER,
+      .description = "Share of the parameters that a fixed mask keeps." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
-      .says = "Weight in the loss of the expected number of open gates." },
-    { "rate", AT(rate), .kind = KEY_NUMBER, .says = "Learning rate of the gates." },
+      .description = "Weight in the loss of the expected number of open gates." },
+    { "rate", AT(rate), .kind = KEY_NUMBER, .description = "Learning rate of the gates." },
     { "start", AT(start), .kind = KEY_NUMBER,
-      .says = "Initial value of the gates; far above 0 they are open." },
+      .description = "Initial value of the gates; far above 0 they are open." },
     { "groups", AT(groups), .kind = KEY_FLAG,
-      .says = "Whether each tensor has a gate too, which multiplies the gates of its parameters." },
+      .description = "Whether each tensor has a gate too, which multiplies the gates of its parameters." },
 };
 const struct network pruning_network = { "pruning",
                                          "pruning",
                                          offsetof(struct method, pruning),
-                                         sizeof pruning_usual,
-                                         &pruning_usual,
+                                         sizeof pruning_defaults,
+                                         &pruning_defaults,
                                          pruning_keys,
                                          COUNT_OF(pruning_keys) };
 

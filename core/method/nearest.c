@@ -109,7 +109,7 @@ static void narrowed(struct buf *b, const struct module *x, const struct module 
 /* Appends the value of a field. */
 static void add_field(struct buf *b, const struct key *k, const struct module *x) {
     char value[KEY_TEXT], *pair;
-    if (k->said) snprintf(value, sizeof value, "%s", k->said[key_number(k, x)]);
+    if (k->phrases) snprintf(value, sizeof value, "%s", k->phrases[key_number(k, x)]);
     else if (k->words == source_names) strcpy(value, source_name(x->source)); /* without the width */
     else key_print(k, x, value);
     pair = xprintf("%s=%s", k->name, value);

@@ -44,8 +44,8 @@ bool network_is_on(const struct network *n, const struct method *m) {
     return *(const bool *)network_in(n, m);
 }
 
-void network_take_usual(const struct network *n, struct method *m) {
-    memcpy((char *)m + n->offset, n->usual, n->size);
+void network_take_defaults(const struct network *n, struct method *m) {
+    memcpy((char *)m + n->offset, n->defaults, n->size);
 }
 
 void network_take(const struct network *n, struct method *m, const struct method *from) {
@@ -78,7 +78,7 @@ void network_settle(struct method *m) {
     for (size_t k = 0; k < COUNT_OF(settled); k++) {
         bool needed = false;
         for (int i = 0; i < m->count; i++) needed |= needs(&m->module[i], settled[k]);
-        if (needed && !network_is_on(settled[k], m)) network_take_usual(settled[k], m);
+        if (needed && !network_is_on(settled[k], m)) network_take_defaults(settled[k], m);
         else if (!needed && network_is_on(settled[k], m)) network_drop(settled[k], m);
     }
 }
@@ -109,7 +109,7 @@ static void add_text(const struct network *n, const struct method *m, const void
     int written = 0;
     buf_printf(out, "%s%s", out->size ? " + " : "", n->name);
     for (const struct key *k = n->key; k < n->key + n->keys; k++) {
-        if ((!full || k->text & KEY_UNUSUAL) && key_same(k, network_in(n, m), base)) continue;
+        if ((!full || k->text & KEY_NOT_DEFAULT) && key_same(k, network_in(n, m), base)) continue;
         key_print(k, network_in(n, m), value);
         buf_printf(out, "%s%s=%s", written++ ? ", " : "(", k->name, value);
     }
@@ -120,7 +120,7 @@ static void add_json(const struct network *n, const struct method *m, struct buf
     char value[KEY_TEXT];
     buf_printf(out, ",\"%s\":{", n->name);
     for (const struct key *k = n->key; k < n->key + n->keys; k++) {
-        if (k->text & KEY_UNUSUAL && key_same(k, network_in(n, m), n->usual)) continue;
+        if (k->text & KEY_NOT_DEFAULT && key_same(k, network_in(n, m), n->defaults)) continue;
         key_print(k, network_in(n, m), value);
         buf_printf(out, key_is_number(k) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name,
                    value);
@@ -132,7 +132,7 @@ static int from_json(const struct network *n, const json_t *o, struct method *m,
     const char *key;
     json_t *v;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: \"%s\" must be an object", n->name);
-    network_take_usual(n, m);
+    network_take_defaults(n, m);
     json_object_foreach((json_t *)o, key, v) {
         char number[KEY_TEXT];
         const char *text = json_string_value(v);
@@ -167,7 +167,7 @@ bool networks_equal(const struct method *a, const struct method *b) {
 void networks_text(const struct method *m, bool full, struct buf *out) {
     const struct network *n;
     for (int i = 0; (n = network_at(i)); i++)
-        if (network_is_on(n, m)) add_text(n, m, n->usual, full, out);
+        if (network_is_on(n, m)) add_text(n, m, n->defaults, full, out);
 }
 
 bool networks_extend(const struct method *m, const struct method *base) {
@@ -182,7 +182,7 @@ void networks_changes(const struct method *m, const struct method *base, struct 
     for (int i = 0; (n = network_at(i)); i++) {
         bool own = !network_is_on(n, base);
         if (network_is_on(n, m) && !network_equal(n, m, base))
-            add_text(n, m, own ? n->usual : network_in(n, base), false, out);
+            add_text(n, m, own ? n->defaults : network_in(n, base), false, out);
     }
 }
 

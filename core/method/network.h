@@ -1,6 +1,6 @@
 /* The text and JSON forms of a method's networks, such as the generator, the retriever, the generated head
  * and the classifier: each has a table of fields (keys.h). The canonical text and the JSON form contain
- * default values too, unless the `text` of the field is KEY_UNUSUAL. */
+ * default values too, unless the `text` of the field is KEY_NOT_DEFAULT. */
 #ifndef CORE_METHOD_NETWORK_H
 #define CORE_METHOD_NETWORK_H
 
@@ -15,7 +15,7 @@ struct network {
     const char *name, *noun; /* "hyper", "generator" */
     size_t offset;           /* in struct method, of a struct whose first member is `bool on` */
     size_t size;
-    const void *usual;       /* the network with default settings */
+    const void *defaults;    /* the network with default settings */
     const struct key *key;
     int keys;
 };
@@ -28,7 +28,7 @@ const struct network *network_find(const char *name);
 int network_generator(const struct network *n);
 
 bool network_is_on(const struct network *n, const struct method *m);
-void network_take_usual(const struct network *n, struct method *m);
+void network_take_defaults(const struct network *n, struct method *m);
 /* Copies the network from *from. */
 void network_take(const struct network *n, struct method *m, const struct method *from);
 bool network_equal(const struct network *n, const struct method *a, const struct method *b);

@@ -162,7 +162,7 @@ static int one_scale(const struct method_item *item, struct err *e) {
 
 /* ---- a function ---- */
 
-static enum tap usual_read(const struct module *m) {
+static enum tap default_read(const struct module *m) {
     if (m->heads == HEADS_FACTORIZED) return TAP_A_Q;
     if (function_of(m)->linear && tap_map_input(m->write) != TAP_NONE) return tap_map_input(m->write);
     if (m->write == TAP_EMBED) return TAP_EMBED;
@@ -170,10 +170,10 @@ static enum tap usual_read(const struct module *m) {
 }
 
 /* Returns the default written tap. */
-static enum tap usual_write(const struct module *m) {
+static enum tap default_write(const struct module *m) {
     const struct function *f = function_of(m);
-    if (f->say_write) return TAP_NONE;
-    return m->heads != HEADS_SHARED ? TAP_A_HEAD : f->usual.write;
+    if (f->write_help) return TAP_NONE;
+    return m->heads != HEADS_SHARED ? TAP_A_HEAD : f->defaults.write;
 }
 
 static int parse_module(const struct method_item *item, enum fn fn, struct module *out, struct err *e) {
@@ -184,7 +184,7 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
     m.read = TAP_NONE;
     if (f->form != FORM_KEYS && f->form != FORM_ROWS) m.write = TAP_NONE;
     for (int now = TURN_SOURCE; now < TURNS; now++) {
-        if (now == TURN_LAST && m.write == TAP_NONE) m.write = usual_write(&m);
+        if (now == TURN_LAST && m.write == TAP_NONE) m.write = default_write(&m);
         for (int i = 0; i < item->count; i++) {
             const struct arg *a = &item->arg[i];
             const struct key *k = key_find(a->key);
@@ -198,12 +198,12 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
             if (key_set(k, &m, a->value, e)) return err_prefix(e, "%s", item->name);
         }
     }
-    if (m.write == TAP_NONE && f->say_write)
-        return err_set(e, ERR_USAGE, "%s: missing write=: %s, for example write=%s", f->name, f->say_write,
-                       tap_name(f->usual.write));
+    if (m.write == TAP_NONE && f->write_help)
+        return err_set(e, ERR_USAGE, "%s: missing write=: %s, for example write=%s", f->name, f->write_help,
+                       tap_name(f->defaults.write));
     if (m.target == TARGET_TAP && m.write == TAP_NONE)
         return err_set(e, ERR_USAGE, "%s: missing write=: the output of the map", item->name);
-    if (m.read == TAP_NONE) m.read = usual_read(&m);
+    if (m.read == TAP_NONE) m.read = default_read(&m);
     module_normalize(&m);
     *out = m;
     return 0;
@@ -315,7 +315,7 @@ static void take_root_alpha(struct method_item *item, const struct preset *p) {
 
 static int parse_preset(const struct method_item *given, const struct preset *p, struct method *out,
                         struct err *e) {
-    static const char *const usual[] = { "backbone", "norms", NULL },
+    static const char *const with_backbone_only[] = { "backbone", "norms", NULL },
                              *const with_at[] = { "at", "backbone", "norms", NULL },
                              *const with_peft[] = { "at", "peft", "backbone", "norms", NULL };
     bool ia3 = !strcmp(p->name, "ia3");
@@ -323,14 +323,14 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
     struct method_item call = *given;
     const struct method_item *item = &call;
     take_root_alpha(&call, p);
-    const char *const *more = ia3 ? with_peft : takes_at(&m) ? with_at : usual;
+    const char *const *more = ia3 ? with_peft : takes_at(&m) ? with_at : with_backbone_only;
     if (one_scale(item, e)) return e->code;
     for (int now = TURN_PLACE; now < TURNS; now++)
         for (int i = 0; i < item->count; i++) {
             const struct arg *a = &item->arg[i];
             bool peft = ia3 && !strcmp(a->key, "peft"),
                  backbone = !strcmp(a->key, "norms") || !strcmp(a->key, "backbone");
-            bool at = !strcmp(a->key, "at") && more != usual;
+            bool at = !strcmp(a->key, "at") && more != with_backbone_only;
             int when = at || peft ? TURN_PLACE : backbone ? TURN_BACKBONE : parse_turn(a->key);
             if (when != now) continue;
             if (!peft && !*a->value && (at || backbone || key_find(a->key)))
@@ -382,7 +382,7 @@ static int parse_network(const struct method_item *item, const struct network *n
     while (network_at(at) != n) at++;
     if (*said >> at & 1) return err_set(e, ERR_USAGE, "a method can have only one %s", n->noun);
     *said |= 1u << at;
-    if (!network_is_on(n, out)) network_take_usual(n, out);
+    if (!network_is_on(n, out)) network_take_defaults(n, out);
     for (int i = 0; i < item->count; i++)
         if (network_set(n, out, item->arg[i].key, item->arg[i].value, e)) return e->code;
     return 0;

@@ -326,7 +326,7 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
         return list[t->tensor].role == ROLE_K_B &&
                !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);
     const struct function *f = function_of(m);
-    if (f->still && f->still(m, t->role, m->write != TAP_A_K || shift_matters_somewhere(p, a, t)))
+    if (f->no_gradient && f->no_gradient(m, t->role, m->write != TAP_A_K || shift_matters_somewhere(p, a, t)))
         return true;
     /* s = 0 and W_u = 0: every product in the gradient remains 0. */
     return m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA;

@@ -5,32 +5,31 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct retriever usual = { .on = true, .hidden = 128, .width = 64,
-                                       .instance = INSTANCE_SUPCON,
-                                       .weight = 0.1, .temperature = 0.1 };
+static const struct retriever defaults = {
+    .on = true, .hidden = 128, .width = 64, .instance = INSTANCE_SUPCON, .weight = 0.1, .temperature = 0.1
+};
 static const char *const instances[INSTANCE_COUNT] = { "none", "supcon", "negatives" };
 static const char *const prototypes[PROTOTYPE_COUNT] = { "none", "decoupled", "softmax" };
 
 #define AT(member) .offset = offsetof(struct retriever, member)
 static const struct key keys[] = {
-    { "hidden", AT(hidden), .kind = KEY_WHOLE,
-      .says = "Inner width of its two maps; 0: one map." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .description = "Inner width of its two maps; 0: one map." },
     { "width", AT(width), .kind = KEY_WHOLE,
-      .says = "Width of an example's vector z; 0: the pooled vector itself." },
+      .description = "Width of an example's vector z; 0: the pooled vector itself." },
     { "instance", AT(instance), KEY_WORDS(instances),
-      .says = "Contrastive loss that pulls examples of the same task together." },
+      .description = "Contrastive loss that pulls examples of the same task together." },
     { "prototype", AT(prototype), KEY_WORDS(prototypes),
-      .says = "Loss that pulls examples toward the prototype of their task." },
+      .description = "Loss that pulls examples toward the prototype of their task." },
     { "weight", AT(weight), .kind = KEY_NUMBER,
-      .says = "Weight λ of its losses relative to the tasks' losses." },
+      .description = "Weight λ of its losses relative to the tasks' losses." },
     { "temperature", AT(temperature), .kind = KEY_NUMBER,
-      .says = "Temperature τ of the cosine similarities." },
-    { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
-      .says = "Encoder layer that it reads; 0: the output." },
+      .description = "Temperature τ of the cosine similarities." },
+    { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
+      .description = "Encoder layer that it reads; 0: the output." },
 };
 const struct network retriever_network = { "retriever", "retriever", offsetof(struct method, retriever),
-                                          sizeof usual,
-                                          &usual, keys, COUNT_OF(keys) };
+                                          sizeof defaults,
+                                          &defaults, keys, COUNT_OF(keys) };
 
 int retriever_width(const struct retriever *r, const struct arch *a) {
     return r->width ? r->width : a->width;

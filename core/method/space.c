@@ -103,7 +103,7 @@ const char *module_insertion(const struct module *m) {
 }
 
 struct module module_default(enum fn fn) {
-    struct module m = function_at(fn)->usual;
+    struct module m = function_at(fn)->defaults;
     m.fn = fn;
     m.scale = 1;
     m.first = 1;
@@ -113,12 +113,12 @@ struct module module_default(enum fn fn) {
     return m;
 }
 
-static enum init usual_init(const struct module *m) {
+static enum init default_init(const struct module *m) {
     const struct function *f = function_of(m);
     bool drawn = source_width(m->source) && m->source != SOURCE_PRODUCT;
     /* With N(0, 1) embeddings the MLP of a prefix learns nothing in the first hundreds of steps. */
     if (m->source == SOURCE_MLP && f->form == FORM_KEYS) drawn = false;
-    return drawn && f->init_if_generated ? f->init_if_generated : f->usual.init;
+    return drawn && f->init_if_generated ? f->init_if_generated : f->defaults.init;
 }
 
 bool module_takes_site(const struct module *m) {
@@ -149,10 +149,10 @@ static enum tap head_or_context(enum tap tap, bool per_head) {
 
 /* Resets fields without a key of the function to the defaults. */
 static void leave_out(struct module *m) {
-    const struct module *usual = &function_of(m)->usual;
+    const struct module *defaults = &function_of(m)->defaults;
     const struct key *k;
     for (int i = 0; (k = key_at(i)); i++)
-        if (!module_takes(m, k->bit & TAKES_SIZE ? TAKES_SIZE : k->bit)) key_copy(k, m, usual);
+        if (!module_takes(m, k->bit & TAKES_SIZE ? TAKES_SIZE : k->bit)) key_copy(k, m, defaults);
     if (!module_takes(m, TAKES_INIT)) m->from_run = 0;
     if (module_takes(m, TAKES_TARGET) && m->target == TARGET_NONE) m->target = TARGET_ALL;
 }
@@ -179,10 +179,10 @@ void module_normalize(struct module *m) {
     if (function_of(m)->form == FORM_ROWS) normalize_rows(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (m->source != SOURCE_KRONECKER) m->factor = m->own_rule = 0;
-    else m->init = usual_init(m); /* of biases and norms only: the factors have no init */
+    else m->init = default_init(m); /* of biases and norms only: the factors have no init */
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
-    if (m->from_run || m->init == INIT_DEFAULT) m->init = usual_init(m);
+    if (m->from_run || m->init == INIT_DEFAULT) m->init = default_init(m);
     if (m->dropout == 0) m->dropout = 0; /* no negative zero */
     if (!comp_has_scale(m->comp)) m->scale = 1;
     if (m->scale == 0) m->scale = 0;

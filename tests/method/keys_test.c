@@ -21,8 +21,8 @@ static struct buf file_text(const char *name) {
 }
 
 static void is_said(const struct key *k) {
-    assert_non_null(k->says);
-    assert_true(k->says[strlen(k->says) - 1] == '.' || k->says[strlen(k->says) - 1] == ')');
+    assert_non_null(k->description);
+    assert_true(k->description[strlen(k->description) - 1] == '.' || k->description[strlen(k->description) - 1] == ')');
     int offered = 0, values = k->kind == KEY_FLAG ? 2 : k->count;
     for (int i = k->first; k->each && i < values; i++) offered += k->each[i] != NULL;
     if (k->each) assert_true(offered > 1);

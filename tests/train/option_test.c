@@ -23,7 +23,7 @@ static void move_all(struct run_config *c, bool epochs) {
     config_init(c);
     for (size_t i = 0; i < option_count(); i++) /* of several tasks: in tests of those */
         if (option_at(i)->scope != OPTION_OF_TASKS) options_move_away(c, option_at(i));
-    network_take_usual(&retriever_network, &c->method); /* options of a join have a say */
+    network_take_defaults(&retriever_network, &c->method); /* options of a join have a say */
     if (epochs) c->steps = 0;
     else c->epochs = 0;
 }

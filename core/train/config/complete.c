@@ -106,7 +106,7 @@ int run_outputs(const struct task *t) {
 double config_default_lr(const struct method *m, const char **why) {
     struct method usual = *m;
     /* The pruning schedule of ranks depends on the number of steps; it does not make another method. */
-    if (usual.budget.on) network_take_usual(network_find("budget"), &usual);
+    if (usual.budget.on) network_take_defaults(network_find("budget"), &usual);
     const struct preset *p = method_preset(&usual);
     const char *reason = p ? p->name : "no published method";
     double lr = p ? p->lr : 1e-3;

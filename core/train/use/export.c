@@ -257,7 +257,7 @@ int predictor_export(struct predictor *p, const char *folder, bool half, const s
     if (predictor_needs_head(p, e)) return e->code;
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot export a plain model: %s", why);
-    if (!classifier_is_usual(&p->plan->method, &p->m->arch))
+    if (!classifier_is_standard(&p->plan->method, &p->m->arch))
         return err_set(
             e, ERR_USAGE,
             "cannot export a plain model: the classifier differs from that of the model family");

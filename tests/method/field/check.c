@@ -63,7 +63,7 @@ static void it_is_explained(void **state) {
     struct method m;
     struct err e = ERR_INIT;
     test_refused(method_parse("linear(spinn=1)", &m, &e), ERR_USAGE, &e, "did you mean spin?");
-    assert_string_equal(key_find("spin")->says, "Turns of the change.");
+    assert_string_equal(key_find("spin")->description, "Turns of the change.");
 }
 
 int main(void) {

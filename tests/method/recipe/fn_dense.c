@@ -37,12 +37,12 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 const struct function function_dense = {
     .name = "dense",
     .title = "dense",
-    .says = "A whole matrix with an activation: φ(x M).",
+    .description = "A whole matrix with an activation: φ(x M).",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_S | TAKES_ACT | TAKES_READ | TAKES_COMP | TAKES_SOURCE | TAKES_INIT |
             TAKES_DROPOUT,
     .comps = COMPS_ADDING,
-    .usual = {.act = ACT_TANH, .read = TAP_F_IN, .write = TAP_F_OUT, .init = INIT_BERT},
+    .defaults = {.act = ACT_TANH, .read = TAP_F_IN, .write = TAP_F_OUT, .init = INIT_BERT},
     .slots = slots,
     .apply = apply,
     .check = check,
