@@ -9,21 +9,57 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
+/* Returns the rank, beyond all others without one. */
+static double rank_of(const struct compare_group *g) { return isnan(g->rank) ? INFINITY : g->rank; }
+
 int compare_shown(const struct compare_view *v, int **shown) {
     int n = 0, *out = *shown = xcalloc((size_t)v->data.groups + 1, sizeof *out);
-    for (int k = -1; k < v->data.kinds; k++) {
-        int kind = k + 1 == v->data.kinds ? -1 : k + 1; /* those without a value come last */
+    const struct compare_group *group = v->data.group;
+    for (int kind = 0; kind < v->data.kinds; kind++) {
         if (v->kind >= 0 && kind != v->kind) continue;
         for (int i = 0; i < v->data.groups; i++) {
-            if (v->data.group[i].kind != kind) continue;
+            if (group[i].kind != kind) continue;
             int at = n++;
-            double rank = v->data.group[i].rank;
-            for (; at && v->data.group[out[at - 1]].kind == kind && v->data.group[out[at - 1]].rank > rank;
+            for (; at && group[out[at - 1]].kind == kind && rank_of(&group[out[at - 1]]) > rank_of(&group[i]);
                  at--)
                 out[at] = out[at - 1];
             out[at] = i;
         }
     }
+    return n;
+}
+
+int compare_tab_groups(const struct compare_view *v, int tab) {
+    int n = 0;
+    for (int i = 0; i < v->data.groups; i++) n += tab < 0 || v->data.group[i].kind == tab;
+    return n;
+}
+
+/* Returns the tab with the most groups; that of all if no two groups can be compared. */
+static int first_tab(const struct compare_view *v) {
+    int best = 0;
+    for (int i = 1; i < v->data.kinds; i++)
+        if (compare_tab_groups(v, i) > compare_tab_groups(v, best)) best = i;
+    return v->data.kinds > 1 && compare_tab_groups(v, best) < 2 ? COMPARE_ALL : best;
+}
+
+int compare_differing(const struct compare_view *v, int **out, int *partial) {
+    int *shown, groups = compare_shown(v, &shown), n = 0;
+    int *at = *out = xcalloc((size_t)v->data.differences + 1, sizeof *at);
+    *partial = 0;
+    for (int i = 0; i < v->data.differences; i++) {
+        const char *const *value = v->data.difference[i].value;
+        bool differ = false, all = true;
+        for (int k = 0; k < groups; k++) {
+            const char *own = value[shown[k]], *first = value[shown[0]];
+            all &= own != NULL;
+            differ |= !own != !first || (own && strcmp(own, first));
+        }
+        if (!differ) continue;
+        if (all || v->partial) at[n++] = i;
+        else ++*partial;
+    }
+    free(shown);
     return n;
 }
 
@@ -39,20 +75,35 @@ const struct compare_group *compare_at_cursor(const struct compare_view *v) {
     return group < 0 ? NULL : &v->data.group[group];
 }
 
-/* How many rows of a list are in sight: as drawn. */
+const struct compare_kind *compare_kind_of(const struct compare_view *v) {
+    const struct compare_group *g = compare_at_cursor(v);
+    return g ? &v->data.kind[g->kind] : NULL;
+}
+
+/* Returns the rows that shown groups `from` to `to` take with the headings of their sections. */
+static int rows_between(const struct compare_view *v, const int *shown, int from, int to) {
+    int rows = to - from + 1;
+    for (int i = from; i <= to && v->kind < 0; i++)
+        rows += i == from || v->data.group[shown[i]].kind != v->data.group[shown[i - 1]].kind;
+    return rows;
+}
+
+/* Keeps the tab, the cursors and the first shown rows within the data, as drawn. */
 static void compare_settle(struct ui *ui) {
     struct compare_view *v = &ui->compare;
+    int *shown, *differing, partial;
+    if (v->data.groups && !v->busy && (v->kind == COMPARE_CHOOSE || v->kind >= v->data.kinds))
+        v->kind = first_tab(v);
     struct panes p = ui_panes(ui, SCREEN_COMPARE);
-    int *shown;
-    if (v->kind >= v->data.kinds) v->kind = -1;
-    int n = compare_shown(v, &shown), rows = p.at[PANE_GROUPS].h - 2, keys = p.at[PANE_DIFFERS].h - 1;
-    free(shown);
-    if (v->data.mixed) rows--;
+    int n = compare_shown(v, &shown), keys = compare_differing(v, &differing, &partial);
+    int rows = p.at[PANE_GROUPS].h - 2 - (v->data.kinds > 1);
     v->cursor = ui_into(v->cursor, n - 1);
-    v->key = ui_into(v->key, v->data.differences - 1);
+    v->key = ui_into(v->key, keys - 1);
     ui_in_sight(&v->top, v->cursor, rows);
-    ui_in_sight(&v->key_top, v->key, keys);
+    while (n && v->top < v->cursor && rows_between(v, shown, v->top, v->cursor) > rows) v->top++;
+    ui_in_sight(&v->key_top, v->key, p.at[PANE_DIFFERS].h - 1);
     if (v->metric > v->data.metrics) v->metric = 0;
+    free(shown), free(differing);
 }
 
 /* Asks for the runs anew. */
@@ -79,10 +130,10 @@ void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *ou
     memcpy(v->run, run, (size_t)v->runs * sizeof *run);
     qsort(v->run, (size_t)v->runs, sizeof *v->run,
           by_number); /* groups in the order in which they were made */
-    v->kind = -1;
+    v->kind = COMPARE_CHOOSE;
     v->cursor = v->top = v->key = v->key_top = v->part = v->metric = 0;
+    compare_ask(v, out); /* the tab is chosen when the data arrive */
     ui_show(ui, SCREEN_COMPARE);
-    compare_ask(v, out);
 }
 
 /* What is marked where one comes from, or on Runs; else what passes the filter there. */
@@ -119,9 +170,20 @@ static void to_runs(struct ui *ui, struct effect *out) {
     if (g) runs_show_only(ui, g->run, g->runs, g->name, out);
 }
 
-/* A group's curve is clicked: the cursor goes to the group; where it is, to its runs. */
+static void show_tab(struct compare_view *v, int tab) {
+    v->kind = tab;
+    v->cursor = v->top = v->key = v->key_top = 0;
+}
+
+/* Handles a click on a tab, or on the curve of a group: moves the cursor to the group; if it is there, shows
+ * its runs. */
 static void compare_pick(struct ui *ui, int pick, struct effect *out) {
     struct compare_view *v = &ui->compare;
+    if (pick >= PICK_TAB) {
+        show_tab(v, pick - PICK_TAB < v->data.kinds ? pick - PICK_TAB : COMPARE_ALL);
+        compare_settle(ui);
+        return;
+    }
     int *shown, n = compare_shown(v, &shown);
     bool here = !v->part && at_cursor(v) == pick - PICK_GROUP;
     v->part = 0;
@@ -138,7 +200,10 @@ static bool compare_request(struct ui *ui, enum request r, struct effect *out) {
     switch (r) {
     case REQ_NEXT_PART:
     case REQ_PREV_PART: v->part = !v->part; break;
-    case REQ_TASKS: v->kind = v->kind + 1 < v->data.kinds ? v->kind + 1 : -1, v->cursor = v->top = 0; break;
+    case REQ_TASKS:
+        if (v->data.kinds > 1) show_tab(v, v->kind + 1 < v->data.kinds ? v->kind + 1 : COMPARE_ALL);
+        break;
+    case REQ_SWITCH: v->partial = !v->partial; break;
     case REQ_TERMS: v->losses = !v->losses; break;
     case REQ_SMOOTH_MORE: v->smooth += v->smooth < PLOT_SMOOTH_MAX; break;
     case REQ_SMOOTH_LESS: v->smooth -= v->smooth > 0; break;
@@ -182,7 +247,7 @@ static int64_t compare_run(const struct ui *ui) {
 }
 
 static void compare_init(struct ui *ui) {
-    ui->compare.kind = -1;
+    ui->compare.kind = COMPARE_CHOOSE;
     ui->compare.smooth = 3;
 }
 static void compare_release(struct ui *ui) { free(ui->compare.run); }
@@ -193,8 +258,14 @@ static const char *compare_hint(const struct ui *ui, const struct key_entry *k) 
     switch (k->request) {
     case REQ_OPEN: return "runs";
     case REQ_NEXT: return v->data.metrics ? "metric" : NULL;
-    case REQ_BESIDE: return v->mixed ? "same data" : v->data.mixed ? "other data" : NULL;
-    case REQ_TASKS: return v->data.kinds > 1 ? "next task" : NULL;
+    case REQ_BESIDE: return v->mixed ? "same data" : v->data.kinds > 1 ? "other data" : NULL;
+    case REQ_TASKS: return v->data.kinds > 1 ? "next tab" : NULL;
+    case REQ_SWITCH: {
+        int *out, partial, n = compare_differing(v, &out, &partial);
+        (void)n;
+        free(out);
+        return partial || v->partial ? v->partial ? "fewer settings" : "more settings" : NULL;
+    }
     case REQ_TERMS: return v->losses ? "metric" : "losses";
     case REQ_DOWN: return "group";
     default: return k->hint;
@@ -217,16 +288,22 @@ static const enum request compare_keys[] = { REQ_OPEN,    REQ_NEXT_PART,   REQ_P
                                              REQ_UP,      REQ_FIRST,       REQ_LAST,        REQ_PAGE_DOWN,
                                              REQ_PAGE_UP, REQ_NEXT,        REQ_PREV,        REQ_TASKS,
                                              REQ_TERMS,   REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG,
-                                             REQ_BESIDE,  REQ_NONE };
+                                             REQ_BESIDE,  REQ_SWITCH,      REQ_NONE };
+
+/* Appends the runs on the tab, each after `first` or `next`. */
+static void compare_ids(const struct compare_view *v, const char *first, const char *next, struct buf *out) {
+    for (int i = 0, n = 0; i < v->data.groups; i++)
+        for (int k = 0; k < v->data.group[i].runs && (v->kind < 0 || v->data.group[i].kind == v->kind); k++)
+            buf_printf(out, "%s%lld", n++ ? next : first, (long long)v->data.group[i].run[k]);
+}
 
 static void compare_printed(const struct ui *ui, struct buf *out) {
     buf_puts(out, "compare");
-    for (int i = 0; i < ui->compare.runs; i++) buf_printf(out, " %lld", (long long)ui->compare.run[i]);
+    compare_ids(&ui->compare, " ", " ", out);
 }
 
 static void compare_rendered(const struct ui *ui, struct buf *out) {
-    for (int i = 0; i < ui->compare.runs; i++)
-        buf_printf(out, "%s%lld", i ? "," : " --filter id=", (long long)ui->compare.run[i]);
+    compare_ids(&ui->compare, " --filter id=", ",", out);
 }
 
 static enum pane_id compare_focus(const struct ui *ui) {
@@ -239,7 +316,7 @@ const struct screen screen_compare = {
         "Compare shows the marked runs, or those that match the filter of Runs, side by side. Runs that "
         "differ only in the seed form a group with mean, standard deviation and n; below are the settings "
         "that differ between groups, and the curves. Ranks and differences are computed only within the same "
-        "metric, task and examples.",
+        "metric, task and examples, each on a tab (b: the next one).",
     .keys = compare_keys,
     .tab = "4 Compare",
     .to = REQ_TO_COMPARE,

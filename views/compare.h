@@ -14,13 +14,15 @@ enum { COMPARE_RUNS = 500 /* compared at most */, COMPARE_CURVES = 24 };
 
 /* The metric, task and examples of values; groups of one kind can be averaged, subtracted and ranked. */
 struct compare_kind {
-    const char *metric, *task, *rows;
+    const char *name;    /* on its tab: "reviews accuracy" */
+    const char *metric;  /* NULL: a task without evaluations */
+    const char *task, *rows;
     bool points;         /* shown ×100 */
 };
 struct compare_group {
     /* claim: a sentence on the comparison with the best of its kind; NULL */
     const char *name, *state, *seeds, *claim;
-    int kind;            /* -1: no value */
+    int kind;            /* without a value, that of other runs of its task */
     bool other_rows;     /* evaluated on other examples of the task */
     int n;               /* runs that count */
     double mean, sd, low, high, rank, seconds; /* NaN: none */
@@ -28,6 +30,7 @@ struct compare_group {
     const int64_t *run;
     int runs;
     const char *repeats; /* the runs that repeat others and are not counted; NULL: none */
+    int repeated;        /* how many these are */
 };
 struct compare_difference {
     const char *key;
@@ -44,11 +47,12 @@ struct compare_data {
     const struct compare_difference *difference;
     const struct compare_curve *curve;
     int kinds, groups, differences, curves, runs, curves_left; /* curves_left: omitted curves */
-    const char *mixed;              /* a line with the reason why they are not comparable; NULL */
     const char *const *metric;      /* names of the metrics of all evaluated runs */
     int metrics;
-    int repeats;                    /* runs that repeat another and are not counted */
 };
+
+/* All kinds, in sections; chosen when the data arrive. */
+enum compare_tab { COMPARE_ALL = -1, COMPARE_CHOOSE = -2 };
 
 struct compare_view {
     struct compare_data data;
@@ -61,17 +65,26 @@ struct compare_view {
     int metric;          /* 0: the primary metric of each run; else one of data.metric */
     /* the view's own */
     int part;            /* 0 groups, 1 differences */
-    int kind;            /* shown alone; -1: all */
+    int kind;            /* the tab: a kind, or one of enum compare_tab */
     int cursor, top;     /* among the groups shown */
-    int key, key_top;    /* among the differences */
+    int key, key_top;    /* among the differences shown */
+    bool partial;        /* also differences in settings that some of the groups do not have */
     bool losses;         /* the chart shows losses, not the metric */
     int smooth;
     bool log;
 };
 /* Returns the group under the cursor, or NULL. */
 const struct compare_group *compare_at_cursor(const struct compare_view *v);
-/* Writes the shown groups, best first within a kind, to *out, which the caller frees; returns their
+/* Writes the groups on the tab, best first within a kind, to *out, which the caller frees; returns their
  * number. */
 int compare_shown(const struct compare_view *v, int **out);
+/* Writes the settings in which the groups on the tab differ to *out, which the caller frees; returns their
+ * number.  *partial: how many more only some of the groups have (counted, unless they are shown). */
+int compare_differing(const struct compare_view *v, int **out, int *partial);
+/* Returns the kind that the table's heads describe: of the tab, or of the group under the cursor; NULL without
+ * groups. */
+const struct compare_kind *compare_kind_of(const struct compare_view *v);
+/* Returns how many groups a tab has. */
+int compare_tab_groups(const struct compare_view *v, int tab);
 
 #endif

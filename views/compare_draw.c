@@ -11,24 +11,28 @@
 #include "views/table.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
-enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, NAME_LEAST = 14 };
+enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, NAME_LEAST = 14, NAME_MOST = 34 };
 
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     const struct compare_view *v = &ui->compare;
     (void)f;
-    int *shown;
-    need->groups = compare_shown(v, &shown) + (v->data.mixed != NULL);
-    need->differences = v->data.differences;
-    free(shown);
+    int *differing, partial;
+    need->groups = compare_tab_groups(v, v->kind);
+    if (v->data.kinds > 1) need->groups += 1 + (v->kind < 0 ? v->data.kinds : 0); /* tabs, and headings */
+    need->differences = compare_differing(v, &differing, &partial);
+    if (partial && !need->differences) need->differences = 1;
+    free(differing);
 }
 
 /* ---- groups ---- */
 
 enum { NAME, MEAN, SD, COUNT, SEEDS, BAND, TRAINED, RANK, COLUMNS };
 
-/* Those that there is no room for beside the names give way. */
-static void place(int w, struct table_column k[COLUMNS]) {
+/* Places the columns; those for which there is no room next to names of this width are left out, seeds
+ * first. */
+static void place(int w, int names, struct table_column k[COLUMNS]) {
     static const struct table_column all[COLUMNS] = {
         { "group", 0, 1, false },      { "", VALUE_WIDTH, 0, true }, { "sd", VALUE_WIDTH, 0, true },
         { "n", COUNT_WIDTH, 1, true }, { "seeds", 0, 1, false },     { "95% CI", 16, 1, false },
@@ -36,24 +40,25 @@ static void place(int w, struct table_column k[COLUMNS]) {
     };
     int rest = w - PANE_EDGE - 2 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
     memcpy(k, all, sizeof all);
-    for (int i = BAND; i < COLUMNS; i++) {
-        int wide = k[i].w + k[i].gap;
-        if (rest - wide >= NAME_LEAST) rest -= wide;
-        else k[i].w = 0;
+    static const int optional[] = { RANK, BAND, TRAINED };
+    for (size_t i = 0; i < COUNT_OF(optional); i++) {
+        struct table_column *own = &k[optional[i]];
+        if (rest - own->w - own->gap >= names) rest -= own->w + own->gap;
+        else own->w = 0;
     }
-    k[SEEDS].w = rest >= NAME_LEAST + 30 ? 14 : rest >= NAME_LEAST + 8 ? 7 : 0;
+    k[SEEDS].w = rest >= names + 15 ? 14 : rest >= names + 8 ? 7 : 0;
     k[NAME].w = rest - 1 - (k[SEEDS].w ? k[SEEDS].w + 1 : 0);
 }
 
 static void draw_group(const struct compare_view *v, struct table t, int group, bool here) {
     const struct compare_group *g = &v->data.group[group];
-    bool points = g->kind >= 0 && v->data.kind[g->kind].points;
+    bool points = v->data.kind[g->kind].points;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, group), plot_mark(group));
     int w = canvas_fit(t.c, t.x, t.y, t.next->w - (g->other_rows ? 2 : 0), ink, g->name);
     if (g->other_rows) canvas_text(t.c, t.x + w + 1, t.y, INK_WARN, "\u2260");
     table_cell(&t, ink, "%s", "");
-    bool over = g->kind >= 0 || !*g->state || !strcmp(g->state, "finished");
+    bool over = isfinite(g->mean) || !*g->state || !strcmp(g->state, "finished");
     table_cell(&t, ink, "%s", over ? show_points(g->mean, points).text : g->state);
     table_cell(&t, INK_TEXT, "%s%s", isnan(g->sd) ? "" : "\u00B1", show_points(g->sd, points).text);
     table_cell(&t, INK_TEXT, "%d", g->n);
@@ -68,37 +73,75 @@ static void draw_group(const struct compare_view *v, struct table t, int group, 
 }
 
 static void draw_heads(const struct compare_view *v, struct table t) {
-    const struct compare_group *g = compare_at_cursor(v);
-    const struct compare_kind *k = g && g->kind >= 0 ? &v->data.kind[g->kind]
-                                   : v->data.kinds   ? &v->data.kind[0]
-                                                     : NULL;
-    struct phrase mean = phrase("%.24s%s", k ? k->metric : "", k && k->points ? " \u00D7100" : "");
+    const struct compare_kind *k = compare_kind_of(v);
+    struct phrase mean = phrase("%.24s%s", k && k->metric ? k->metric : "",
+                                k && k->points ? " \u00D7100" : "");
     table_heads(t, COLUMNS);
     canvas_text(t.c, t.x + t.next->w + 1 + VALUE_WIDTH - canvas_width(t.c, mean.text), t.y, INK_DIM,
                 mean.text); /* also over the names */
 }
 
+/* Draws the name of a tab with the number of its groups; the current one has the cursor sign.  Returns the
+ * columns used. */
+static int draw_tab(const struct compare_view *v, struct canvas *c, int x, int y, int tab) {
+    bool here = tab == (v->kind < 0 ? v->data.kinds : v->kind);
+    struct phrase text = phrase("%.60s %d", tab < v->data.kinds ? v->data.kind[tab].name : "all",
+                                compare_tab_groups(v, tab < v->data.kinds ? tab : COMPARE_ALL));
+    canvas_cursor(c, x, y, here);
+    int w = 2 + canvas_text(c, x + 2, y, here ? INK_TITLE : INK_DIM, text.text);
+    zone_pick(c, x, y, w, PICK_TAB + tab);
+    return w + 2;
+}
+
+/* Draws one tab per kind and one for all, from the first one with which the current one is visible. */
+static void draw_tabs(const struct compare_view *v, struct canvas *c, struct rect r) {
+    int here = v->kind < 0 ? v->data.kinds : v->kind, from = here, room = r.w - PANE_EDGE - 2;
+    struct canvas none = { .glyphs = c->glyphs };
+    room -= draw_tab(v, &none, 0, 0, here);
+    while (from > 0 && (room -= draw_tab(v, &none, 0, 0, from - 1)) >= 0) from--;
+    int x = r.x + PANE_EDGE - 2;
+    if (from) x += canvas_text(c, r.x + PANE_EDGE, r.y, INK_DIM, "\u2026") + 1;
+    for (int i = from; i <= v->data.kinds && x < r.x + r.w; i++) x += draw_tab(v, c, x, r.y, i);
+}
+
+/* Draws the heading of the groups of one kind: ranks before and after it are of different things. */
+static void draw_section(const struct compare_view *v, struct canvas *c, struct rect r, int y, int kind) {
+    const struct compare_kind *k = &v->data.kind[kind];
+    int x = r.x + PANE_EDGE, end = r.x + r.w - 1;
+    x += canvas_fit(c, x, y, end - x, INK_DIM, k->name) + 1;
+    for (; x < end; x++) canvas_text(c, x, y, INK_DIM, "\u2500");
+}
+
 static void draw_groups(const struct compare_view *v, struct canvas *c, struct rect r) {
-    char title[64], right[200];
+    char title[64];
     int *shown, n = compare_shown(v, &shown);
-    const struct compare_group *g = compare_at_cursor(v);
-    int at = snprintf(title, sizeof title, "%d group%s \u00B7 %d run%s", n, n == 1 ? "" : "s", v->data.runs,
-                      v->data.runs == 1 ? "" : "s");
-    if (v->data.repeats) snprintf(title + at, sizeof title - (size_t)at, ", %d repeated", v->data.repeats);
-    snprintf(right, sizeof right, "%.180s",
-             g && g->kind >= 0 ? v->data.kind[g->kind].rows : "without evaluations");
-    int room = r.w - canvas_width(c, title) - 8;
-    if (canvas_width(c, right) > room)
-        snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
+    const struct compare_kind *kind = compare_kind_of(v);
+    int runs = 0, repeated = 0;
+    for (int i = 0; i < n; i++) {
+        runs += v->data.group[shown[i]].runs;
+        repeated += v->data.group[shown[i]].repeated;
+    }
+    int at = snprintf(title, sizeof title, "%d group%s \u00B7 %d run%s", n, n == 1 ? "" : "s", runs,
+                      runs == 1 ? "" : "s");
+    if (repeated) snprintf(title + at, sizeof title - (size_t)at, ", %d repeated", repeated);
+    const char *right = kind ? kind->rows : "";
+    if (canvas_width(c, right) > r.w - canvas_width(c, title) - 8) right = kind->task;
     canvas_title(c, r, title, right);
-    struct table_column column[COLUMNS];
-    place(r.w, column);
-    draw_heads(v, (struct table){ c, column, r.x + PANE_EDGE + 2, r.y + 1 });
-    int y = r.y + 2, end = r.y + r.h;
-    if (v->data.mixed && y < end)
-        canvas_fit(c, r.x + PANE_EDGE, y++, r.w - PANE_EDGE - 1, INK_WARN, v->data.mixed);
     canvas_push_clip(c, r);
+    int y = r.y + 1, end = r.y + r.h;
+    if (v->data.kinds > 1) draw_tabs(v, c, (struct rect){ r.x, y++, r.w, 1 });
+    struct table_column column[COLUMNS];
+    int names = NAME_LEAST;
+    for (int i = 0; i < n; i++) {
+        int w = canvas_width(c, v->data.group[shown[i]].name) + 1;
+        names = w > NAME_MOST ? NAME_MOST : w > names ? w : names;
+    }
+    place(r.w, r.w >= 72 ? names : NAME_LEAST, column);
+    draw_heads(v, (struct table){ c, column, r.x + PANE_EDGE + 2, y++ });
     for (int i = v->top; i < n && y < end; i++, y++) {
+        int of = v->data.group[shown[i]].kind;
+        if (v->kind < 0 && (i == v->top || v->data.group[shown[i - 1]].kind != of))
+            draw_section(v, c, r, y++, of);
         bool here = ui_part_row(c, r, y, -v->part, i - v->cursor, PRESS_ENTER);
         draw_group(v, (struct table){ c, column, r.x + PANE_EDGE + 2, y }, shown[i], here);
     }
@@ -108,34 +151,52 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
 
 /* ---- what differs ---- */
 
+/* Returns the width of a group's column: its longest shown value with the mark. */
+static int values_width(const struct compare_view *v, const struct canvas *c, const int *differing, int n,
+                        int group) {
+    int most = 6;
+    for (int i = 0; i < n; i++) {
+        const char *value = v->data.difference[differing[i]].value[group];
+        int w = value ? canvas_width(c, value) + 4 : 0;
+        if (w > most) most = w;
+    }
+    return most < 34 ? most : 34;
+}
+
 static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
-    int *shown, n = compare_shown(v, &shown);
-    int all = v->data.differences;
-    canvas_title(c, r, phrase("%d difference%s in config and axes", all, all == 1 ? "" : "s").text, NULL);
-    int key = r.w / 4 < 12 ? 12 : r.w / 4 > 24 ? 24 : r.w / 4, room = r.w - key - 3;
-    int fit = room / 12 < 1   ? 1
-              : room / 12 < n ? room / 12
-                              : n,
-        left = v->cursor >= fit ? v->cursor - fit + 1 : 0;
-    int w = fit ? room / fit : room;
-    if (w > 32) w = 32;
+    int *shown, n = compare_shown(v, &shown), *differing, partial;
+    int all = compare_differing(v, &differing, &partial);
+    struct phrase more = phrase("O: %d more that only some groups have", partial);
+    canvas_title(c, r, phrase("%d setting%s", all, all == 1 ? " differs" : "s differ").text,
+                 partial ? more.text : NULL);
+    int key = 0, left = v->cursor;
+    for (int i = 0; i < all; i++) {
+        int w = canvas_width(c, v->data.difference[differing[i]].key) + 2;
+        key = w > key ? w : key;
+    }
+    if (key > r.w / 3) key = r.w / 3;
+    int room = r.w - key - 3 - (n ? values_width(v, c, differing, all, shown[left]) : 0);
+    while (left > 0 && (room -= values_width(v, c, differing, all, shown[left - 1])) >= 0) left--;
     for (int i = 0; i < r.h - 1 && v->key_top + i < all; i++) {
-        const struct compare_difference *d = &v->data.difference[v->key_top + i];
+        const struct compare_difference *d = &v->data.difference[differing[v->key_top + i]];
         int y = r.y + 1 + i;
         bool here = ui_part_row(c, r, y, !v->part, v->key_top + i - v->key, 0);
         canvas_fit(c, r.x + 3, y, key - 1, here ? INK_TITLE : INK_DIM, d->key);
-        for (int k = 0; k < fit && left + k < n; k++) {
-            int group = shown[left + k], x = r.x + 3 + key + k * w;
+        int x = r.x + 3 + key;
+        for (int k = left; k < n && x < r.x + r.w - 5; k++) {
+            int group = shown[k], w = values_width(v, c, differing, all, group);
+            if (x + w > r.x + r.w) w = r.x + r.w - x;
             canvas_put(c, x, y, scatter_style(c, group), plot_mark(group));
             canvas_fit(c, x + 2, y, w - 3, INK_TEXT, d->value[group] ? d->value[group] : "\u2013");
+            x += w;
         }
     }
-    free(shown);
+    free(shown), free(differing);
 }
 
 /* ---- curves ---- */
 
-/* Metrics of the kind of g, the group under the cursor, alone: others are on another scale. */
+/* Returns whether the chart has the curve: metrics only of the kind of g, the group under the cursor. */
 static bool has_curve(const struct compare_view *v, const struct compare_group *g,
                       const struct compare_curve *k, bool losses) {
     int kind = v->data.group[k->group].kind;
@@ -146,7 +207,7 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
     struct plot_line *line = xcalloc((size_t)v->data.curves + 1, sizeof *line);
     struct plot_look look = { .smooth = losses ? v->smooth : 0, .log = losses && v->log };
     const struct compare_group *g = compare_at_cursor(v);
-    const char *metric = g && g->kind >= 0 ? v->data.kind[g->kind].metric : "metric";
+    const char *metric = g && v->data.kind[g->kind].metric ? v->data.kind[g->kind].metric : "metric";
     char right[120];
     int n = 0;
     for (int i = 0; i < v->data.curves; i++) {
@@ -192,12 +253,13 @@ void compare_readout(const struct ui *ui, struct buf *out) {
     const struct compare_view *v = &ui->compare;
     const struct compare_group *g = compare_at_cursor(v);
     if (!g) return;
-    if (v->part && v->key < v->data.differences) {
-        buf_printf(out, "%s: %s", v->data.difference[v->key].key,
-                   v->data.difference[v->key].value[g - v->data.group]
-                       ? v->data.difference[v->key].value[g - v->data.group]
-                       : "\u2013");
-        return;
+    if (v->part) {
+        int *differing, partial, n = compare_differing(v, &differing, &partial);
+        const struct compare_difference *d = v->key < n ? &v->data.difference[differing[v->key]] : NULL;
+        const char *value = d ? d->value[g - v->data.group] : NULL;
+        if (d) buf_printf(out, "%s: %s", d->key, value ? value : "\u2013");
+        free(differing);
+        if (d) return;
     }
     if (g->claim) buf_puts(out, g->claim);
     else

@@ -131,7 +131,7 @@ static const struct key_entry keys[] = {
     { REQ_TEXTS, 't', false, KEYS_CHARTS, 3, "texts",
       .help = "show generated texts with references, or the chart of the metric" },
     { REQ_TASKS, 'b', false, KEYS_RUNS, 3, "by task",
-      .help = "multi-task runs: the next task, all tasks; in Runs, a column each" },
+      .help = "multi-task runs: the next task, all tasks; in Runs, a column each; in Compare, the next tab" },
     { REQ_TERMS, 'o', false, KEYS_CHARTS, 4, "components",
       .help = "total loss or its components; in Compare, losses or metric; in Runs, overlay marked runs" },
     { REQ_FOLLOW, 'a', false, KEYS_CHARTS, 7, "follow", .help = "follow the last step" },
@@ -165,7 +165,7 @@ static const struct key_entry keys[] = {
     { REQ_SWEEP, 'A', false, KEYS_COMPOSE, 7, "sweep",
       .help = "sweep over the marked choices; the command line is edited first" },
     { REQ_SWITCH, 'O', false, KEYS_COMPOSE, 9, "off",
-      .help = "switch a module off or on; fold a group of options" },
+      .help = "switch a module off or on; fold a group of options; in Compare, settings of some groups only" },
     { REQ_EXPLAIN, 'E', false, KEYS_COMPOSE, .help = "explain the method on a page, or leave the page" },
 
     { REQ_HELP, '?', true, KEYS_EVERYWHERE, 10, "help", .alias = { PRESS_F1 }, .help = "show this help" },

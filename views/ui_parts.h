@@ -259,9 +259,9 @@ enum {
     PICK_AXES = 64
 };
 void compose_pick(struct ui *ui, int pick, struct effect *out);
-/* Clicks on the jobs or overlaid runs of Train, on the curves of groups of Compare, on the lines of cells of
- * Sweep. */
-enum { PICK_RUN = 1, PICK_GROUP = 1, PICK_TILE = 1 };
+/* Clicks on the jobs or overlaid runs of Train, on the curves of groups and the tabs of Compare, on the lines
+ * of cells of Sweep. */
+enum { PICK_RUN = 1, PICK_GROUP = 1, PICK_TAB = 10000, PICK_TILE = 1 };
 void train_pick(struct ui *ui, int pick, struct effect *out);
 bool train_point(struct ui *ui, int x, int y, struct effect *out);
 /* The arguments of a command of the screens. */

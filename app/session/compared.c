@@ -30,6 +30,38 @@ static char *claim_of(const struct side_by_side *c, int group) {
     return claim;
 }
 
+/* Returns the kind of a group: without a value, the first one of its task, added if there is none. */
+static int tab_of(struct compared_page *p, int group) {
+    const char *task = p->groups.task[group];
+    if (p->groups.of.group[group].kind >= 0) return p->groups.of.group[group].kind;
+    for (int i = 0; i < p->data.kinds; i++)
+        if (!strcmp(p->kind[i].task, task)) return i;
+    p->kind = xrealloc(p->kind, (size_t)p->data.kinds + 1, sizeof *p->kind);
+    p->kind[p->data.kinds] = (struct compare_kind){ .name = task, .task = task, .rows = "not evaluated" };
+    return p->data.kinds++;
+}
+
+/* Fills the kinds of values.  Of several of a task and metric, the tab also names the examples. */
+static void fill_kinds(struct compared_page *p) {
+    const struct side_by_side *c = &p->groups.of;
+    p->kind = xcalloc((size_t)c->kinds + 1, sizeof *p->kind);
+    p->data.kinds = c->kinds;
+    for (int i = 0; i < c->kinds; i++) {
+        const struct compared_kind *k = &c->kind[i];
+        bool several = false;
+        for (int j = 0; j < c->kinds; j++)
+            several |= i != j && !strcmp(k->task, c->kind[j].task) && !strcmp(k->metric, c->kind[j].metric);
+        const char *examples = several ? strrchr(k->rows, ',') : NULL;
+        p->kind[i] = (struct compare_kind){
+            .name = compared_keep(p, xprintf("%s %s%s", k->task, k->metric, examples ? examples : "")),
+            .metric = k->metric,
+            .task = k->task,
+            .rows = k->rows,
+            .points = comparison_in_points(c, i),
+        };
+    }
+}
+
 static void fill_group(struct compared_page *p, int i) {
     const struct side_by_side *c = &p->groups.of;
     const struct compared_group *g = &c->group[i];
@@ -38,6 +70,9 @@ static void fill_group(struct compared_page *p, int i) {
     comparison_seeds(c, g, seeds, sizeof seeds);
     p->run[i] = comparison_run_ids(g);
     char *repeats = comparison_repeats(g);
+    int repeated = 0;
+    for (int k = 0; k < g->runs; k++) repeated += comparison_repeated(&g->run[k]);
+    p->repeated += repeated;
     char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
     p->group[i] = (struct compare_group){
         .name = g->name,
@@ -45,7 +80,7 @@ static void fill_group(struct compared_page *p, int i) {
         .seeds = compared_keep(p, xstrdup(seeds)),
         .repeats = repeats ? compared_keep(p, repeats) : NULL,
         .claim = claim ? compared_keep(p, claim) : NULL,
-        .kind = g->kind,
+        .kind = tab_of(p, i),
         .other_rows = g->other_rows,
         .n = (int)g->value.n,
         .mean = g->value.mean,
@@ -57,6 +92,7 @@ static void fill_group(struct compared_page *p, int i) {
         .trained = g->trained,
         .run = p->run[i],
         .runs = g->runs,
+        .repeated = repeated,
     };
 }
 
@@ -109,32 +145,25 @@ static void compared_fill(struct compared_page *p) {
     const struct side_by_side *c = &p->groups.of;
     struct compare_data *d = &p->data;
     size_t groups = (size_t)c->groups;
-    p->kind = xcalloc((size_t)c->kinds + 1, sizeof *p->kind);
     p->group = xcalloc(groups + 1, sizeof *p->group);
     p->run = xcalloc(groups + 1, sizeof *p->run);
-    for (int i = 0; i < c->kinds; i++)
-        p->kind[i] = (struct compare_kind){ c->kind[i].metric, c->kind[i].task, c->kind[i].rows,
-                                            comparison_in_points(c, i) };
+    fill_kinds(p);
     for (int i = 0; i < c->groups; i++) fill_group(p, i);
     d->differences = (int)grouping_differences(&p->groups, &p->differs);
     p->difference = xcalloc((size_t)d->differences + 1, sizeof *p->difference);
     for (int i = 0; i < d->differences; i++)
-        p->difference[i] = (struct compare_difference){ p->differs[i].key, p->differs[i].value };
+        p->difference[i] = (struct compare_difference){ p->differs[i].name, p->differs[i].value };
     p->metric = xcalloc(json_object_size(p->groups.metrics) + 1, sizeof *p->metric);
     const char *name;
     json_t *v;
     json_object_foreach(p->groups.metrics, name, v) p->metric[d->metrics++] = name;
-    d->kind = p->kind, d->kinds = c->kinds;
+    d->kind = p->kind;
     d->group = p->group, d->groups = c->groups;
     d->difference = p->difference;
     d->curve = p->curve;
     d->metric = p->metric;
-    d->mixed = c->mixed;
     d->runs = p->groups.runs;
-    for (int i = 0; i < c->groups; i++)
-        for (int k = 0; k < c->group[i].runs; k++)
-            d->repeats += comparison_repeated(&c->group[i].run[k]);
-    d->curves_left = d->runs - d->repeats - d->curves;
+    d->curves_left = d->runs - p->repeated - d->curves;
 }
 
 int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,
@@ -147,6 +176,7 @@ int compared_page_read(struct store *s, const int64_t *run, int runs, const char
     if (*metric) p->groups.of.asked = xstrdup(metric);
     for (int i = 0; i < runs && !rc; i++) rc = grouping_add(&p->groups, s, run[i], e);
     if (!rc && !runs) rc = err_set(e, ERR_NOT_FOUND, "no run is selected or listed; 3 lists the runs");
+    if (!rc) grouping_name(&p->groups);
     if (!rc) rc = fill_curves(p, s, e);
     if (!rc) {
         compared_fill(p);

@@ -19,6 +19,7 @@ struct compared_page {
     char **text;                /* owned: seeds, claims */
     int texts;
     int64_t **run;              /* of each group */
+    int repeated;               /* runs that are not counted */
 };
 /* Reads these runs; metric "": the primary metric of each; other_rows: compare runs of a task that were
  * evaluated on different examples.  Release with compared_page_free. */

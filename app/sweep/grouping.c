@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/train/config/config.h"
 #include "core/train/config/evidence.h"
+#include "core/train/config/option.h"
 
 static const char *const run_columns[] = { "method", "task", "model", "preset", "regime", "tags" };
 static const char *const module_columns[] = { "fn",     "act",         "read",   "write", "insertion",
@@ -122,10 +123,10 @@ int grouping_begin(struct grouping *g, const char *by, struct err *e) {
 
 void grouping_release(struct grouping *g) {
     for (int i = 0; i < g->of.groups; i++) {
-        free(g->key[i]);
+        free(g->key[i]), free(g->task[i]);
         json_decref(g->options[i]);
     }
-    free(g->key), free(g->options), free(g->called);
+    free(g->key), free(g->task), free(g->options), free(g->called);
     json_decref(g->metrics);
     comparison_release(&g->of);
 }
@@ -241,7 +242,9 @@ static int new_group(struct grouping *g, char *key, const struct store_run *r) {
     g->options = xrealloc(g->options, (size_t)g->of.groups, sizeof *g->options);
     g->called = xrealloc(g->called, (size_t)g->of.groups, sizeof *g->called);
     g->called[at] = g->asked || r->name;
+    g->task = xrealloc(g->task, (size_t)g->of.groups, sizeof *g->task);
     g->key[at] = key;
+    g->task[at] = xstrdup(r->task);
     g->options[at] = json_object();
     return at;
 }
@@ -299,8 +302,61 @@ static bool differs(const struct grouping *g, const char *key) {
     return false;
 }
 
-static int grouping_by_key(const void *a, const void *b) {
-    return strcmp(((const struct grouping_difference *)a)->key, ((const struct grouping_difference *)b)->key);
+enum { NO_OPTION = 1000, NO_AXIS = 2000 };
+
+/* Returns the place of a setting in the list: the option's number, NO_OPTION and above for axes, NO_AXIS for
+ * the rest.  *name: its name on the command line, else its key. */
+static int setting_place(const char *key, const char **name) {
+    *name = key;
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        if (strcmp(o->key, key) || !o->name) continue;
+        *name = o->name;
+        return (int)i;
+    }
+    if (!text_starts(key, "axis ")) return NO_AXIS;
+    return NO_OPTION + place_in(module_columns, COUNT_OF(module_columns), key + strlen("axis "));
+}
+
+static int by_place(const void *pa, const void *pb) {
+    const struct grouping_difference *a = pa, *b = pb;
+    const char *name;
+    int x = setting_place(a->key, &name), y = setting_place(b->key, &name);
+    return x != y ? x - y : strcmp(a->key, b->key);
+}
+
+/* Returns whether the value belongs in the group's name: the option can change what is learned, and groups of
+ * its task have other values. */
+static bool names_group(const struct grouping *g, int group, const struct grouping_difference *d) {
+    const struct option *o = option_find(d->name);
+    const char *own = d->value[group];
+    bool differ = false;
+    if (!o || !(o->is & (OPTION_DECIDES | OPTION_MODEL))) return false;
+    if (o->kind == OPTION_METHOD || o->group == GROUP_EVALUATION) return false;
+    if (!own || !strcmp(own, "several") || !strcmp(own, "\u2013")) return false;
+    for (int i = 0; i < g->of.groups; i++)
+        differ |= !strcmp(g->task[i], g->task[group]) && d->value[i] && strcmp(d->value[i], own);
+    return differ;
+}
+
+void grouping_name(struct grouping *g) {
+    enum { NAMED = 3 };
+    struct grouping_difference *d;
+    size_t n = g->asked ? 0 : grouping_differences(g, &d);
+    for (int i = 0; i < g->of.groups && n; i++) {
+        struct compared_group *x = &g->of.group[i];
+        char *number = strrchr(x->name, '#');
+        struct buf b = BUF_INIT;
+        int named = 0;
+        buf_printf(&b, "%.*s", (int)(number - x->name), x->name);
+        for (size_t k = 0; k < n && named < NAMED; k++)
+            if (names_group(g, i, &d[k])) buf_printf(&b, "%s=%s ", d[k].name, d[k].value[i]), named++;
+        buf_puts(&b, number);
+        xreplace(&x->name, buf_text(&b));
+        buf_release(&b);
+    }
+    for (size_t k = 0; k < n; k++) free(d[k].value);
+    if (n) free(d);
 }
 
 size_t grouping_differences(const struct grouping *g, struct grouping_difference **out) {
@@ -315,13 +371,15 @@ size_t grouping_differences(const struct grouping *g, struct grouping_difference
             json_object_set_new(seen, key, json_true());
             if (!differs(g, key)) continue;
             GROW(*out, room, n + 1);
-            (*out)[n] = (struct grouping_difference){ key,
-                                                      xcalloc((size_t)g->of.groups, sizeof *(*out)->value) };
-            for (int k = 0; k < g->of.groups; k++) (*out)[n].value[k] = option_of(g, k, key);
+            struct grouping_difference *d = &(*out)[n];
+            *d = (struct grouping_difference){ .key = key };
+            setting_place(key, &d->name);
+            d->value = xcalloc((size_t)g->of.groups, sizeof *d->value);
+            for (int k = 0; k < g->of.groups; k++) d->value[k] = option_of(g, k, key);
             n++;
         }
     }
     json_decref(seen);
-    if (n) qsort(*out, n, sizeof **out, grouping_by_key);
+    if (n) qsort(*out, n, sizeof **out, by_place);
     return n;
 }

@@ -12,6 +12,7 @@ struct grouping {
     int runs;
     bool *called;     /* of each group, whether a name that somebody gave is in its own */
     char **key;       /* of each group, what makes a run one of it */
+    char **task;      /* of each group, the task of its first run */
     json_t *metrics; /* names of those that all evaluated runs have on their deciding split; NULL: none is
                         evaluated */
     json_t **options; /* of each group what its runs were made with, an object of texts; "several" where they
@@ -28,13 +29,18 @@ int grouping_add(struct grouping *g, struct store *s, int64_t run, struct err *e
 int grouping_filter(struct grouping *g, struct store *s, const char *filter, int64_t most, int64_t *left,
                     struct err *e);
 
-/* What the groups were made with and differ in. */
+/* A setting in which the groups differ. */
 struct grouping_difference {
-    const char *key;   /* an option, or an axis of the method; the grouping's */
+    const char *key;   /* an option in JSON, or an axis of the method; the grouping's */
+    const char *name;  /* of the option on the command line; else the key */
     const char **value; /* of each group, the grouping's; NULL: it has none */
 };
-/* By name; caller frees each value and the array. */
+/* Lists them: options in the order of help, then axes, then the rest by name.  The caller frees each value and
+ * the array. */
 size_t grouping_differences(const struct grouping *g, struct grouping_difference **out);
+/* Adds to the name of each group the options in which the groups of its task differ, at most three:
+ * "lora lr=0.01 #3".  Call it once, after all runs have been added; no effect on groups by columns. */
+void grouping_name(struct grouping *g);
 
 /* The axes of a comparison (a sweep's) replaced by such columns of its groups' runs. */
 int comparison_by(struct side_by_side *c, struct store *s, const char *by, struct err *e);

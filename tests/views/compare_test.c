@@ -32,29 +32,100 @@ static void marked_runs_or_the_filtered(void **state) {
     ui_release(&ui);
 }
 
-/* Best first within a kind, those without a value last; a kind alone; a group's runs. */
-static void kinds_keep_apart(void **state) {
+static void shows_groups(struct ui *ui, const int *group, int n) {
+    int *shown;
+    assert_int_equal(compare_shown(&ui->compare, &shown), n);
+    for (int i = 0; i < n; i++) assert_int_equal(shown[i], group[i]);
+    free(shown);
+}
+
+/* One kind at a time, best first: that with most groups, the others on tabs, the last of which has all in sections;
+ * a group's runs; the same by mouse. */
+static void kinds_are_on_tabs(void **state) {
+    (void)state;
+    static const int size[][2] = {{80, 24}, {200, 60}};
+    for (int s = 0; s < 2; s++) {
+        struct ui ui;
+        begin(&ui, size[s][0], size[s][1]);
+        ui_show(&ui, SCREEN_COMPARE);
+        shows_groups(&ui, (const int[]){1, 0}, 2);
+        assert_true(scene_shows(&ui, "\u25B8 reviews accuracy 2"));
+        assert_true(scene_shows(&ui, "2 groups \u00B7 4 runs"));
+        assert_true(scene_shows(&ui, "83.81"));
+        assert_false(scene_shows(&ui, "41.27"));
+        scene_press(&ui, 'b');
+        shows_groups(&ui, (const int[]){2}, 1);
+        assert_true(scene_shows(&ui, "matthews \u00D7100"));
+        scene_press(&ui, 'b');
+        scene_press(&ui, 'b');
+        shows_groups(&ui, (const int[]){1, 0, 2, 3}, 4);
+        assert_true(scene_shows(&ui, "\u25B8 all 4"));
+        assert_true(scene_shows(&ui, "cola matthews \u2500"));
+        scene_click(&ui, "reviews accuracy");
+        shows_groups(&ui, (const int[]){1, 0}, 2);
+        scene_press(&ui, 'j');
+        struct effect x = scene_press(&ui, PRESS_ENTER);
+        assert_int_equal(x.kind, EFFECT_FILTER);
+        assert_only(&ui, "id=3,4,9");
+        assert_int_equal(ui.screen, SCREEN_RUNS);
+        ui_release(&ui);
+    }
+}
+
+/* Without two groups that can be compared, all are shown; a later answer does not change the tab. */
+static void the_first_tab_has_something_to_compare(void **state) {
     (void)state;
     struct ui ui;
-    int *shown;
+    static const int64_t run[] = {3, 5};
+    struct effect x;
     begin(&ui, 80, 24);
-    ui_show(&ui, SCREEN_COMPARE);
-    assert_int_equal(compare_shown(&ui.compare, &shown), 4);
-    assert_int_equal(shown[0], 1);
-    assert_int_equal(shown[1], 0);
-    assert_int_equal(shown[3], 3);
-    free(shown);
-    assert_true(scene_shows(&ui, "83.81"));
-    assert_true(scene_shows(&ui, "no rank, difference or mean"));
-    scene_press(&ui, 'b');
-    assert_int_equal(compare_shown(&ui.compare, &shown), 2);
-    free(shown);
-    scene_press(&ui, 'j');
-    struct effect x = scene_press(&ui, PRESS_ENTER);
-    assert_int_equal(x.kind, EFFECT_FILTER);
-    assert_only(&ui, "id=3,4,9");
-    assert_int_equal(ui.screen, SCREEN_RUNS);
+    struct compare_group group[4];
+    memcpy(group, ui.compare.data.group, sizeof group);
+    ui.compare.data.group = group;
+    group[1].kind = 2;
+    compare_runs(&ui, run, 2, &x);
+    assert_int_equal(ui.compare.kind, COMPARE_CHOOSE); /* the data are still those of other runs */
+    ui.compare.busy = false;
+    ui_changed(&ui);
+    assert_int_equal(ui.compare.kind, 2);
+    group[3].kind = 0;
+    ui_changed(&ui);
+    assert_int_equal(ui.compare.kind, 2);
+    group[3].kind = 1, group[2].kind = 0, group[0].kind = 1;
+    compare_runs(&ui, run, 2, &x);
+    ui.compare.busy = false;
+    ui_changed(&ui);
+    assert_int_equal(ui.compare.kind, 1);
+    ui.compare.data.groups = 2;
+    compare_runs(&ui, run, 2, &x);
+    ui.compare.busy = false;
+    ui_changed(&ui);
+    assert_int_equal(ui.compare.kind, COMPARE_ALL);
     ui_release(&ui);
+}
+
+/* Settings that differ on the tab and that all its groups have; O adds those of some groups. */
+static void settings_of_all_groups_differ(void **state) {
+    (void)state;
+    static const int size[][2] = {{80, 24}, {200, 60}};
+    for (int s = 0; s < 2; s++) {
+        struct ui ui;
+        begin(&ui, size[s][0], size[s][1]);
+        ui_show(&ui, SCREEN_COMPARE);
+        assert_true(scene_shows(&ui, "2 settings differ"));
+        assert_true(scene_shows(&ui, "softmax+bottleneck"));
+        assert_false(scene_shows(&ui, "   task "));
+        assert_false(scene_shows(&ui, "axis init"));
+        assert_true(scene_shows(&ui, "O: 1 more that only some groups have"));
+        scene_press(&ui, 'O');
+        assert_true(scene_shows(&ui, "3 settings differ"));
+        assert_true(scene_shows(&ui, "axis init"));
+        scene_press(&ui, 'O');
+        for (int i = 0; i < 3; i++) scene_press(&ui, 'b');
+        assert_true(scene_shows(&ui, "   task "));
+        assert_true(scene_shows(&ui, "O: 2 more that only some groups have")); /* lr, axis init */
+        ui_release(&ui);
+    }
 }
 
 /* The curves are smoothed, so that two spikes of the raw loss do not set their range. */
@@ -77,10 +148,10 @@ static void repeated_runs_are_told(void **state) {
     struct compare_group group[4];
     memcpy(group, ui.compare.data.group, sizeof group);
     group[1].repeats = "run 9 repeats run 7";
+    group[1].repeated = 1;
     ui.compare.data.group = group;
-    ui.compare.data.repeats = 1;
     ui_show(&ui, SCREEN_COMPARE);
-    assert_true(scene_shows(&ui, "7 runs, 1 repeated"));
+    assert_true(scene_shows(&ui, "4 runs, 1 repeated"));
     assert_true(scene_shows(&ui, "run 9 repeats run 7"));
     ui_release(&ui);
 }
@@ -393,7 +464,9 @@ static void the_best_again_with_another_seed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_keep_apart),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_are_on_tabs),
+                                       cmocka_unit_test(the_first_tab_has_something_to_compare),
+                                       cmocka_unit_test(settings_of_all_groups_differ),
                                        cmocka_unit_test(spikes_do_not_flatten_the_curves), cmocka_unit_test(more_is_asked_for),
                                        cmocka_unit_test(repeated_runs_are_told),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),

@@ -547,10 +547,10 @@ static void what_is_drawn_is_clicked(void **state) {
     scatter_cell(pane, &ui.map.look[0], &x, &y);
     assert_true(x == 7 && y == 4 && ui.map.chosen >= 0);
     ui_show(&ui, SCREEN_COMPARE);
-    for (row = 0; !line_has(&ui, row, "\u25B8"); row++) continue;
+    for (row = 0; !line_has(&ui, row, "\u25B8 2 mam"); row++) continue;
     point(&ui, MOUSE_CLICK, 10, row + 1);
     assert_int_equal(ui.compare.cursor, 1);
-    for (row = 0; !line_has(&ui, row, "differences in config"); row++) continue;
+    for (row = 0; !line_has(&ui, row, "settings differ"); row++) continue;
     point(&ui, MOUSE_CLICK, 5, row + 2);
     assert_int_equal(ui.compare.part, 1);
     assert_int_equal(ui.compare.key, 1);

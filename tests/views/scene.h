@@ -233,19 +233,22 @@ static inline void scene_retriever(struct ui *ui) {
 
 /* Compare: two methods on one task, one on another, and an import. */
 static inline void scene_compare(struct ui *ui) {
-    static const struct compare_kind kinds[] = {{"accuracy", "reviews", "dev.accuracy of reviews (sha256 01234567\u2026), 2538 rows", true},
-                                                {"matthews", "cola", "dev.matthews of cola (sha256 89abcdef\u2026), 1043 rows", true}};
+    static const struct compare_kind kinds[] = {
+        {"reviews accuracy", "accuracy", "reviews", "dev.accuracy of reviews (sha256 01234567\u2026), 2538 examples", true},
+        {"cola matthews", "matthews", "cola", "dev.matthews of cola (sha256 89abcdef\u2026), 1043 examples", true},
+        {"b\x1b[2J.tsv", NULL, "b\x1b[2J.tsv", "not evaluated", false}};
     static const int64_t lora[] = {3, 4, 9}, mam[] = {7}, other[] = {5, 6}, import[] = {8};
     static const struct compare_group groups[] = {
         {"lora(r=8) #3", "finished", "1, 2, 3",
          "mam #7 and lora(r=8) #3: no difference shown, 1 shared seed; no test, as there is one difference", 0, false, 3, 0.8381, 0.0042,
-         0.8277, 0.8485, 2, 72, 73728, lora, 3, NULL},
-        {"mam(l=16,r=16) #7", "finished", "1", NULL, 0, true, 1, 0.851, NAN, NAN, NAN, 1, 102, 149856, mam, 1, NULL},
-        {"bitfit\x1b[2J #5", "running", "1, 2", NULL, 1, false, 2, 0.4127, 0.0311, 0.1333, 0.6921, 1, 30, 26112, other, 2, NULL},
-        {"lora(r=4) \u597D #8", "finished", "", NULL, -1, false, 0, NAN, NAN, NAN, NAN, NAN, NAN, 36864, import, 1, NULL},
+         0.8277, 0.8485, 2, 72, 73728, lora, 3, NULL, 0},
+        {"mam(l=16,r=16) #7", "finished", "1", NULL, 0, true, 1, 0.851, NAN, NAN, NAN, 1, 102, 149856, mam, 1, NULL, 0},
+        {"bitfit\x1b[2J #5", "running", "1, 2", NULL, 1, false, 2, 0.4127, 0.0311, 0.1333, 0.6921, 1, 30, 26112, other, 2, NULL, 0},
+        {"lora(r=4) \u597D #8", "finished", "", NULL, 2, false, 0, NAN, NAN, NAN, NAN, NAN, NAN, 36864, import, 1, NULL, 0},
     };
-    static const char *const lr[] = {"0.003", "0.001", "0.003", NULL}, *const fn[] = {"linear", "softmax+bottleneck", "bias", "linear"};
-    static const struct compare_difference differences[] = {{"axis fn", fn}, {"lr", lr}};
+    static const char *const lr[] = {"0.003", "0.001", "0.003", NULL}, *const fn[] = {"linear", "softmax+bottleneck", "bias", "linear"},
+        *const task[] = {"reviews", "reviews", "cola", "b\x1b[2J.tsv"}, *const init[] = {"lora", NULL, NULL, "lora"};
+    static const struct compare_difference differences[] = {{"task", task}, {"lr", lr}, {"axis fn", fn}, {"axis init", init}};
     static const char *const metrics[] = {"loss", "accuracy"};
     static double second[SCENE_POINTS];
     for (int i = 0; i < SCENE_POINTS; i++) second[i] = scene_loss[i] - 0.05;
@@ -254,9 +257,8 @@ static inline void scene_compare(struct ui *ui) {
         {1, 1, {scene_step, second, 160}, {scene_eval_step, scene_eval + 1, 4}},
     };
     ui->compare.data = (struct compare_data){
-        .kind = kinds, .group = groups, .difference = differences, .curve = curves, .kinds = 2, .groups = 4, .differences = 2,
-        .curves = 2, .runs = 7, .curves_left = 5, .metric = metrics, .metrics = 2,
-        .mixed = "no rank, difference or mean over these: run 5 is measured by dev.matthews of cola, run 3 by dev.accuracy of reviews"};
+        .kind = kinds, .group = groups, .difference = differences, .curve = curves, .kinds = 3, .groups = 4, .differences = 4,
+        .curves = 2, .runs = 7, .curves_left = 5, .metric = metrics, .metrics = 2};
 }
 
 /* Sweep: methods by rates, some cells without a value, one that is no run. */

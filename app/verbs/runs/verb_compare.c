@@ -100,6 +100,7 @@ int verb_compare(const struct args *a, struct err *e) {
         if (!rc) rc = grouping_add(&g, s, id, e);
     }
     if (!rc && !numbers) rc = add_filtered(&g, s, a, e);
+    if (!rc) grouping_name(&g);
     if (!rc) verb_compare_print(a, &g);
     grouping_release(&g);
     return verb_close(s, rc, e);

@@ -75,13 +75,14 @@ static void a_group_has_its_runs_name(void **state) {
     free(stage_out(0, "name %lld '' --db '%s'", last, stage.db));
 }
 
-/* What differs in configs and axes is named, and nothing else. */
+/* Lists the settings in which groups differ, and no others; options among them are in their names. */
 static void what_differs_is_named(void **state) {
     (void)state;
     json_t *v = compare("method=bitfit task=toys steps=8 rows!=4"), *d = stage_at(v, "differs");
     assert_int_equal(count(v, "cells"), 2);
     assert_int_equal(json_object_size(d), 1);
     assert_string_equal(json_string_value(json_array_get(json_object_get(d, "lr"), 1)), "0.001");
+    assert_int_equal(strncmp(stage_text(cell(v, 1), "name"), "bitfit lr=0.001 #", 17), 0);
     json_decref(v);
     v = compare("sweep=1"), d = stage_at(v, "differs");
     assert_string_equal(json_string_value(json_array_get(json_object_get(d, "axis fn"), 0)), "linear");
