@@ -41,6 +41,13 @@ endif
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 TEST_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)
+# bfloat16 products; its version 2 has no pkg-config file.  `make DNNL=0` builds without it.
+ifneq ($(DNNL),0)
+ifeq ($(shell echo '\#include <oneapi/dnnl/dnnl.h>' | $(CC) -E - >/dev/null 2>&1 && echo yes),yes)
+PKG_CFLAGS += -DPETRI_DNNL
+PKG_LIBS += -ldnnl -lgomp
+endif
+endif
 endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wnull-dereference \

@@ -100,6 +100,24 @@ double kernel_exp_sum(size_t n, real top, real *x, double *above) {
 
 void kernel_scale_shift(size_t n, real s, real shift, real *x) { use->scale_shift(n, s, shift, x); }
 
+void kernel_bf16(size_t n, real s, const real *x, uint16_t *y) { use->bf16(n, s, x, y); }
+
+void kernel_round_bf16(size_t n, real s, const real *x, real *y) {
+    enum { FEW = 256 };
+    uint16_t few[FEW];
+    for (size_t from = 0; from < n; from += FEW) {
+        size_t count = n - from < FEW ? n - from : FEW;
+        kernel_bf16(count, s, x + from, few);
+        for (size_t i = 0; i < count; i++) {
+            union {
+                uint32_t bits;
+                float value;
+            } u = { (uint32_t)few[i] << 16 };
+            y[from + i] = (real)u.value;
+        }
+    }
+}
+
 void kernel_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v) {
     use->adam(k, n, p, g, m, v);
 }

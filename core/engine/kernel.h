@@ -63,6 +63,11 @@ double kernel_exp_sum(size_t n, real top, real *x, double *above);
 /* x = s·x + shift. */
 void kernel_scale_shift(size_t n, real s, real shift, real *x);
 
+/* y = s·x rounded to bfloat16 (to nearest, ties to even; NaN stays NaN): the upper half of a float32. */
+void kernel_bf16(size_t n, real s, const real *x, uint16_t *y);
+/* The same, as numbers. */
+void kernel_round_bf16(size_t n, real s, const real *x, real *y);
+
 /* m = keep1·m + take1·g, v = keep2·v + take2·g², p = decay·p - step·m/(root·√v + eps). */
 struct kernel_adam {
     real keep1, take1, keep2, take2, decay, step, root, eps;

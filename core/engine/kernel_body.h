@@ -418,6 +418,18 @@ static void body_scale_shift(size_t n, real s, real shift, real *x) {
     for (size_t i = 0; i < n; i += LANES) put(x + i, n - i, fused(ALL(s), take(x + i, n - i), ALL(shift)));
 }
 
+/* Written for the compiler's own vectors. */
+static void body_bf16(size_t n, real s, const real *x, uint16_t *y) {
+    for (size_t i = 0; i < n; i++) {
+        union {
+            float value;
+            uint32_t bits;
+        } u = { (float)(s * x[i]) };
+        uint32_t rounded = (u.bits + 0x7fffu + ((u.bits >> 16) & 1)) >> 16, quiet = u.bits >> 16 | 0x40;
+        y[i] = (uint16_t)((u.bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+    }
+}
+
 /* ---- optimizer, dropout ---- */
 
 static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m,
@@ -482,6 +494,6 @@ static void body_normal(size_t n, const real *x, real *y) {
 const struct kernels KERNELS = {
     body_add,  body_add_scaled, body_mul,       body_mul_to,  body_scale,        body_dot,
     body_col_sum, body_act,     body_act_back,  body_norm,    body_norm_back,    body_softmax,
-    body_softmax_back, body_few_rows, body_largest, body_log_sum, body_exp_sum, body_scale_shift, body_adam,
-    body_dropout, body_exp, body_tanh, body_normal,
+    body_softmax_back, body_few_rows, body_largest, body_log_sum, body_exp_sum, body_scale_shift, body_bf16,
+    body_adam, body_dropout, body_exp, body_tanh, body_normal,
 };

@@ -29,6 +29,7 @@ struct kernels {
     real (*log_sum)(size_t n, real top, const real *x);
     double (*exp_sum)(size_t n, real top, real *x, double *above);
     void (*scale_shift)(size_t n, real s, real shift, real *x);
+    void (*bf16)(size_t n, real s, const real *x, uint16_t *y);
     void (*adam)(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v);
     void (*dropout)(uint64_t key, uint32_t drop, real keep, size_t n, const real *x, real *y);
     /* One function on an array, for tests of its accuracy. */

@@ -1,12 +1,9 @@
 #include "core/base/mem.h"
-#include "core/engine/blas.h"
 #include "core/engine/groups.h"
 #include "core/engine/kernel.h"
 #include "core/engine/ops.h"
+#include "core/engine/product.h"
 #include "core/engine/record.h"
-
-enum { FEW = 48 }; /* with more rows, packing a weight is worthwhile */
-
 
 /* What backward of y = x·w reads. */
 static void product_reads(struct tape *t, const struct record *r, node x, node w) {
@@ -54,16 +51,17 @@ node op_linear_act(struct tape *t, node x, node w, node b, enum act act) {
 
 node op_linear(struct tape *t, node x, node w, node b) { return op_linear_act(t, x, w, b, ACT_NONE); }
 
+/* The block of w that a run of rows uses. */
+static struct product_weight block_of(node w, int rows, struct row_run at) {
+    return (struct product_weight){ w, at.block * rows, rows };
+}
+
 /* y = s·(x Wᵀ) for a run of rows, added to what y holds when `add`; y is the whole result. */
 static void times_transposed(struct tape *t, node x, node w, int out, struct row_run at, real s, bool add,
                              real *y) {
     int in = tape_cols_of(t, x);
-    const real *from = tape_value(t, x) + (size_t)at.first * (size_t)in;
-    const real *weight = tape_value(t, w) + (size_t)at.block * (size_t)out * (size_t)in;
-    real *to = y + (size_t)at.first * (size_t)out;
-    if (at.rows <= FEW && tape_has_few_rows(t))
-        kernel_few_rows(at.rows, out, in, s, from, in, weight, in, add, to, out);
-    else blas_gemm(false, true, at.rows, out, in, s, from, in, weight, in, add, to, out);
+    product_forward(t, block_of(w, out, at), at.rows, s, tape_value(t, x) + (size_t)at.first * (size_t)in, in,
+                    add, y + (size_t)at.first * (size_t)out, out);
 }
 
 void linear_forward(struct tape *t, struct record *r) {
@@ -89,20 +87,18 @@ void linear_forward(struct tape *t, struct record *r) {
 /* Contributions of y = x Wᵀ: s·dy W to x, s·dyᵀ x to W, run by run. */
 static void product_back(struct tape *t, node x, node w, real s, const real *dy, const struct row_groups *g) {
     int in = tape_cols_of(t, x), out = groups_block_rows(t, w, g);
-    size_t block = (size_t)out * (size_t)in;
     real beta, *dx = grad_slot(t, x, &beta);
     for (int i = 0; dx && i < g->count; i++) {
         struct row_run at = groups_run(g, i);
-        blas_gemm(false, false, at.rows, in, out, s, dy + (size_t)at.first * (size_t)out, out,
-                  tape_value(t, w) + (size_t)at.block * block, in, beta, dx + (size_t)at.first * (size_t)in,
-                  in);
+        product_to_input(t, block_of(w, out, at), at.rows, s, dy + (size_t)at.first * (size_t)out, out,
+                         beta != 0, dx + (size_t)at.first * (size_t)in, in);
     }
     real *dw = groups_slot(t, w, g, &beta);
     for (int i = 0; dw && i < g->count; i++) {
         struct row_run at = groups_run(g, i);
-        blas_gemm(true, false, out, in, at.rows, s, dy + (size_t)at.first * (size_t)out, out,
-                  tape_value(t, x) + (size_t)at.first * (size_t)in, in, beta, dw + (size_t)at.block * block,
-                  in);
+        product_to_weight(t, block_of(w, out, at), at.rows, s, dy + (size_t)at.first * (size_t)out, out,
+                          tape_value(t, x) + (size_t)at.first * (size_t)in, in, beta != 0,
+                          dw + (size_t)at.block * (size_t)out * (size_t)in);
     }
 }
 
@@ -181,8 +177,7 @@ static double scale_back(struct tape *t, const struct record *r, struct row_run 
     node x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B];
     int in = tape_cols_of(t, x), out = tape_cols_of(t, r->out);
     dy += (size_t)at.first * (size_t)out;
-    blas_gemm(false, false, at.rows, in, out, 1, dy, out,
-              tape_value(t, w) + (size_t)at.block * (size_t)out * (size_t)in, in, 0, back, in);
+    product_to_input(t, block_of(w, out, at), at.rows, 1, dy, out, false, back, in);
     double dot = kernel_dot((size_t)at.rows * (size_t)in, back,
                             tape_value(t, x) + (size_t)at.first * (size_t)in);
     if (b == NODE_NONE) return dot;
@@ -258,8 +253,8 @@ void matmul_forward(struct tape *t, struct record *r) {
     node x = r->in[0], w = r->in[1];
     int n = tape_rows_of(t, x), k = tape_cols_of(t, x), m = tape_cols_of(t, w);
     product_reads(t, r, x, w);
-    blas_gemm(false, false, n, m, k, 1, tape_value(t, x), k, tape_value(t, w), m, 0,
-              record_result(t, r), m);
+    product_to_input(t, (struct product_weight){ w, 0, k }, n, 1, tape_value(t, x), k, false,
+                     record_result(t, r), m);
 }
 
 void matmul_backward(struct tape *t, const struct record *r) {
@@ -267,9 +262,10 @@ void matmul_backward(struct tape *t, const struct record *r) {
     int n = tape_rows_of(t, x), k = tape_cols_of(t, x), m = tape_cols_of(t, w);
     const real *dy = grad_out(t, r);
     real beta, *dx = grad_slot(t, x, &beta);
-    if (dx) blas_gemm(false, true, n, k, m, 1, dy, m, tape_value(t, w), m, beta, dx, k);
+    const struct product_weight all = { w, 0, k };
+    if (dx) product_forward(t, all, n, 1, dy, m, beta != 0, dx, k);
     real *dw = grad_slot(t, w, &beta);
-    if (dw) blas_gemm(true, false, k, m, n, 1, tape_value(t, x), k, dy, m, beta, dw, m);
+    if (dw) product_to_weight(t, all, n, 1, tape_value(t, x), k, dy, m, beta != 0, dw);
 }
 
 /* ---- each head's columns through its own block of w ---- */
@@ -287,8 +283,8 @@ void head_linear_forward(struct tape *t, struct record *r) {
     int out = tape_rows_of(t, w), a = in / heads, b = out / heads;
     product_reads(t, r, x, w);
     for (int h = 0; h < heads; h++)
-        blas_gemm(false, true, n, b, a, 1, tape_value(t, x) + h * a, in,
-                  tape_value(t, w) + (size_t)h * b * a, a, 0, record_result(t, r) + h * b, out);
+        product_forward(t, (struct product_weight){ w, h * b, b }, n, 1, tape_value(t, x) + h * a, in, false,
+                        record_result(t, r) + h * b, out);
 }
 
 void head_linear_backward(struct tape *t, const struct record *r) {
@@ -298,10 +294,10 @@ void head_linear_backward(struct tape *t, const struct record *r) {
     const real *dy = grad_out(t, r);
     real beta, *dx = grad_slot(t, x, &beta);
     for (int h = 0; dx && h < heads; h++)
-        blas_gemm(false, false, n, a, b, 1, dy + h * b, out,
-                  tape_value(t, w) + (size_t)h * b * a, a, beta, dx + h * a, in);
+        product_to_input(t, (struct product_weight){ w, h * b, b }, n, 1, dy + h * b, out, beta != 0,
+                         dx + h * a, in);
     real *dw = grad_slot(t, w, &beta);
     for (int h = 0; dw && h < heads; h++)
-        blas_gemm(true, false, b, a, n, 1, dy + h * b, out, tape_value(t, x) + h * a, in, beta,
-                  dw + (size_t)h * b * a, a);
+        product_to_weight(t, (struct product_weight){ w, h * b, b }, n, 1, dy + h * b, out,
+                          tape_value(t, x) + h * a, in, beta != 0, dw + (size_t)h * b * a);
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/engine/blas.h"
 #include "core/engine/kernel.h"
 #include "core/engine/ops.h"
+#include "core/engine/product.h"
 #include "core/engine/record.h"
 
 enum { IN_X, IN_W, IN_B };
@@ -53,12 +53,12 @@ static int part_rows(int n, int v) {
 }
 
 /* z = x Wᵀ + b of `rows` rows. */
-static void make_logits(const struct tape *t, const struct record *r, const real *x, int rows,
+static void make_logits(struct tape *t, const struct record *r, const real *x, int rows,
                         real *z) {
     node w = r->in[IN_W], b = r->in[IN_B];
     int v = tape_rows_of(t, w), d = tape_cols_of(t, w);
     if (b != NODE_NONE) kernel_fill_rows(rows, v, 1, tape_value(t, b), z);
-    blas_gemm(false, true, rows, v, d, 1, x, d, tape_value(t, w), d, b != NODE_NONE, z, v);
+    product_forward(t, (struct product_weight){ w, 0, v }, rows, 1, x, d, b != NODE_NONE, z, v);
 }
 
 /* Returns the weight of row i; 0 for an ignored one. */
@@ -93,16 +93,14 @@ struct logit_use {
 
 static void use_part(struct tape *t, const struct record *r, int from, int rows, const real *ds,
                      struct logit_use *u) {
-    node w = r->in[IN_W];
-    int v = tape_rows_of(t, w), d = tape_cols_of(t, w);
+    int v = tape_rows_of(t, r->in[IN_W]), d = tape_cols_of(t, r->in[IN_W]);
+    const struct product_weight w = { r->in[IN_W], 0, v };
     size_t o = (size_t)from * (size_t)d;
     struct arena *a = record_arena(t);
     struct arena_mark m = arena_mark(a);
-    if (u->dx)
-        blas_gemm(false, false, rows, d, v, 1, ds, v, tape_value(t, w), d, 0, u->dx + o, d);
+    if (u->dx) product_to_input(t, w, rows, 1, ds, v, false, u->dx + o, d);
     if (u->dw)
-        blas_gemm(true, false, v, d, rows, u->s, ds, v, tape_value(t, r->in[IN_X]) + o, d, u->beta_w,
-                  u->dw, d);
+        product_to_weight(t, w, rows, u->s, ds, v, tape_value(t, r->in[IN_X]) + o, d, u->beta_w != 0, u->dw);
     if (u->db)
         kernel_col_sum(rows, v, u->s, ds, NULL, u->beta_b, u->db,
                        arena_scratch(a, (size_t)v * sizeof(double)));

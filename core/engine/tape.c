@@ -33,6 +33,7 @@ struct value {
     int op;   /* enum op_id of the op, or -1 for a leaf */
     int site;
     const real *data;
+    const struct packed *packed; /* of a frozen leaf, or NULL */
     bool needs, watched;
     bool read_back; /* a backward reads the value */
     bool written;    /* trained leaf: leaf_grad contains a gradient */
@@ -169,6 +170,13 @@ static node tape_add_value(struct tape *t, struct value v) {
 node tape_frozen(struct tape *t, int rows, int cols, const real *value) {
     return tape_add_value(t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value });
 }
+
+node tape_frozen_packed(struct tape *t, int rows, int cols, const real *value, const struct packed *packed) {
+    return tape_add_value(
+        t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value, .packed = packed });
+}
+
+const struct packed *tape_packed(const struct tape *t, node n) { return tape_value_of(t, n)->packed; }
 
 node tape_trained(struct tape *t, int rows, int cols, const real *value, real *grad) {
     if (!t->training) return tape_frozen(t, rows, cols, value);

@@ -52,6 +52,12 @@ void *tape_keep(struct tape *t, size_t bytes);
 
 /* Adds a frozen leaf: memory of the caller, read-only, alive for the step. */
 node tape_frozen(struct tape *t, int rows, int cols, const real *value);
+/* Adds a frozen leaf whose products with rows are computed in bfloat16 by `packed` (core/engine/packed.h),
+ * which may be NULL. */
+struct packed;
+node tape_frozen_packed(struct tape *t, int rows, int cols, const real *value, const struct packed *packed);
+/* Returns it; NULL for any other value. */
+const struct packed *tape_packed(const struct tape *t, node n);
 /* Adds a trained leaf.  `grad` (rows*cols) is written by the first contribution and cleared by
  * tape_backward() if there is none: after backward it contains the whole gradient of this tape, zeros
  * included.  Another call with the same memory and shape returns the same leaf, so that a weight shared by

@@ -1,0 +1,235 @@
+#include "core/engine/dnnl.h"
+
+const int dnnl_rows[DNNL_ROW_COUNTS] = { 128, 32 };
+
+#if defined(PETRI_DNNL) && !REAL_IS_DOUBLE
+#include <oneapi/dnnl/dnnl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+
+/* From OpenMP, which oneDNN calls: the limit belongs to the calling thread. */
+extern void omp_set_num_threads(int count);
+
+/* ---- what differs between the versions 2 and 3 of the library ---- */
+
+struct desc_pair {
+    dnnl_memory_desc_t x, y;
+};
+
+#if DNNL_VERSION_MAJOR >= 3
+typedef const_dnnl_memory_desc_t const_desc;
+#define DESC(m) (m)
+static int describe(dnnl_memory_desc_t *out, int rows, int cols, dnnl_data_type_t type,
+                    const dnnl_dim_t *strides) {
+    const dnnl_dims_t size = { rows, cols };
+    return strides ? dnnl_memory_desc_create_with_strides(out, 2, size, type, strides)
+                   : dnnl_memory_desc_create_with_tag(out, 2, size, type, dnnl_format_tag_any);
+}
+static void forget(dnnl_memory_desc_t m) {
+    if (m) dnnl_memory_desc_destroy(m);
+}
+static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, const struct desc_pair *xy,
+                            const_desc b, dnnl_primitive_attr_t how) {
+    return dnnl_matmul_primitive_desc_create(out, engine, xy->x, b, NULL, xy->y, how);
+}
+static int add_result(dnnl_post_ops_t after) {
+    return dnnl_post_ops_append_sum(after, 1, 0, dnnl_data_type_undef);
+}
+#else
+typedef const dnnl_memory_desc_t *const_desc;
+#define DESC(m) (&(m))
+static int describe(dnnl_memory_desc_t *out, int rows, int cols, dnnl_data_type_t type,
+                    const dnnl_dim_t *strides) {
+    const dnnl_dims_t size = { rows, cols };
+    if (!strides) return dnnl_memory_desc_init_by_tag(out, 2, size, type, dnnl_format_tag_any);
+    const dnnl_dims_t apart = { strides[0], strides[1] };
+    return dnnl_memory_desc_init_by_strides(out, 2, size, type, apart);
+}
+static void forget(dnnl_memory_desc_t m) { (void)m; }
+static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, const struct desc_pair *xy,
+                            const_desc b, dnnl_primitive_attr_t how) {
+    dnnl_matmul_desc_t d;
+    int rc = dnnl_matmul_desc_init(&d, &xy->x, b, NULL, &xy->y);
+    return rc ? rc : (int)dnnl_primitive_desc_create(out, &d, how, engine, NULL);
+}
+static int add_result(dnnl_post_ops_t after) { return dnnl_post_ops_append_sum(after, 1); }
+#endif
+
+/* ---- the library ---- */
+
+static struct {
+    dnnl_engine_t engine;
+    bool native;
+    char name[32];
+} library;
+
+static void open_library(void) {
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(library.name, sizeof library.name, "oneDNN %d.%d.%d", v->major, v->minor, v->patch);
+    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa(), bf16 = dnnl_cpu_isa_avx512_core_bf16;
+    library.native = (isa & bf16) == bf16 && !dnnl_engine_create(&library.engine, dnnl_cpu, 0);
+}
+
+static void opened(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
+}
+
+const char *dnnl_name(void) {
+    opened();
+    return library.name;
+}
+
+bool dnnl_is_native(void) {
+    opened();
+    return library.native;
+}
+
+/* ---- one product ---- */
+
+struct dnnl_product {
+    dnnl_memory_t b;
+    size_t scratch;
+    dnnl_primitive_t run[DNNL_ROW_COUNTS][2]; /* by rows and `add` */
+};
+
+/* Creates the primitive for some rows.  The first one decides how b is laid out; the others take it as it is.
+ */
+static int prepare(struct dnnl_product *p, int which, bool add, const struct desc_pair *xy,
+                   dnnl_memory_desc_t any) {
+    dnnl_primitive_attr_t how = NULL;
+    dnnl_post_ops_t after = NULL;
+    dnnl_primitive_desc_t d = NULL;
+    int rc = dnnl_primitive_attr_create(&how);
+    if (!rc) rc = dnnl_primitive_attr_set_scratchpad_mode(how, dnnl_scratchpad_mode_user);
+    if (!rc && add) {
+        rc = dnnl_post_ops_create(&after);
+        if (!rc) rc = add_result(after);
+        if (!rc) rc = dnnl_primitive_attr_set_post_ops(how, after);
+    }
+    const_desc layout = DESC(any);
+    if (!rc && p->b) rc = dnnl_memory_get_memory_desc(p->b, &layout);
+    if (!rc) rc = describe_product(&d, library.engine, xy, layout, how);
+    if (!rc) rc = dnnl_primitive_create(&p->run[which][add], d);
+    if (!rc && !p->b)
+        rc = dnnl_memory_create(&p->b, dnnl_primitive_desc_query_md(d, dnnl_query_weights_md, 0),
+                                library.engine, DNNL_MEMORY_ALLOCATE);
+    size_t bytes =
+        rc ? 0 : dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(d, dnnl_query_scratchpad_md, 0));
+    if (bytes > p->scratch) p->scratch = bytes;
+    if (d) dnnl_primitive_desc_destroy(d);
+    if (after) dnnl_post_ops_destroy(after);
+    if (how) dnnl_primitive_attr_destroy(how);
+    return rc;
+}
+
+static int execute(dnnl_primitive_t run, int args, dnnl_exec_arg_t *arg) {
+    dnnl_stream_t stream;
+    omp_set_num_threads(1);
+    int rc = dnnl_stream_create(&stream, library.engine, dnnl_stream_default_flags);
+    if (rc) return rc;
+    rc = dnnl_primitive_execute(run, stream, args, arg);
+    if (!rc) rc = dnnl_stream_wait(stream);
+    dnnl_stream_destroy(stream);
+    return rc;
+}
+
+/* Copies b, in float32 with the given distances, into the layout of p->b. */
+static int pack(const struct dnnl_product *p, dnnl_memory_desc_t from, const real *b) {
+    dnnl_memory_t source = NULL;
+    dnnl_primitive_desc_t d = NULL;
+    dnnl_primitive_t copy = NULL;
+    const_desc layout;
+    int rc = dnnl_memory_get_memory_desc(p->b, &layout);
+    if (!rc) rc = dnnl_memory_create(&source, DESC(from), library.engine, (void *)(uintptr_t)b);
+    if (!rc)
+        rc = dnnl_reorder_primitive_desc_create(&d, DESC(from), library.engine, layout, library.engine, NULL);
+    if (!rc) rc = dnnl_primitive_create(&copy, d);
+    if (!rc) rc = execute(copy, 2, (dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, source }, { DNNL_ARG_TO, p->b } });
+    if (copy) dnnl_primitive_destroy(copy);
+    if (d) dnnl_primitive_desc_destroy(d);
+    if (source) dnnl_memory_destroy(source);
+    return rc;
+}
+
+static int prepare_all(struct dnnl_product *p, int in, int out, const real *b, bool transposed) {
+    dnnl_memory_desc_t from, any;
+    struct desc_pair xy;
+    int rc = describe(&any, in, out, dnnl_bf16, NULL);
+    for (int i = 0; i < DNNL_ROW_COUNTS; i++) {
+        int n = dnnl_rows[i];
+        if (!rc) rc = describe(&xy.x, n, in, dnnl_bf16, (dnnl_dim_t[]){ in, 1 });
+        if (!rc) rc = describe(&xy.y, n, out, dnnl_f32, (dnnl_dim_t[]){ out, 1 });
+        for (int add = 0; add < 2 && !rc; add++) rc = prepare(p, i, add, &xy, any);
+        if (rc) return rc; /* descriptions are small and this does not happen twice */
+        forget(xy.x), forget(xy.y);
+    }
+    rc = describe(&from, in, out, dnnl_f32, transposed ? (dnnl_dim_t[]){ 1, in } : (dnnl_dim_t[]){ out, 1 });
+    if (!rc) rc = pack(p, from, b);
+    forget(from), forget(any);
+    return rc;
+}
+
+struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed) {
+    if (!dnnl_is_native()) return NULL;
+    struct dnnl_product *p = xcalloc(1, sizeof *p);
+    if (!prepare_all(p, in, out, b, transposed)) return p;
+    dnnl_product_free(p);
+    return NULL;
+}
+
+void dnnl_product_free(struct dnnl_product *p) {
+    if (!p) return;
+    for (int i = 0; i < 2 * DNNL_ROW_COUNTS; i++)
+        if (p->run[i / 2][i % 2]) dnnl_primitive_destroy(p->run[i / 2][i % 2]);
+    if (p->b) dnnl_memory_destroy(p->b);
+    free(p);
+}
+
+size_t dnnl_product_scratch(const struct dnnl_product *p) { return p->scratch; }
+
+void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
+                      void *scratch) {
+    const_dnnl_primitive_desc_t d;
+    dnnl_primitive_t run = p->run[which][add];
+    static const struct {
+        int arg;
+        dnnl_query_t query;
+    } operand[] = { { DNNL_ARG_SRC, dnnl_query_src_md }, { DNNL_ARG_DST, dnnl_query_dst_md },
+                    { DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md } };
+    void *const at[] = { (void *)(uintptr_t)x, y, scratch };
+    dnnl_exec_arg_t arg[COUNT_OF(operand) + 1] = { { DNNL_ARG_WEIGHTS, p->b } };
+    int rc = dnnl_primitive_get_primitive_desc(run, &d);
+    size_t n = 1;
+    for (size_t i = 0; i < COUNT_OF(operand) && !rc; i++) {
+        arg[n].arg = operand[i].arg;
+        rc = dnnl_memory_create(&arg[n].memory, dnnl_primitive_desc_query_md(d, operand[i].query, 0),
+                                library.engine, at[i]);
+        n += !rc;
+    }
+    if (!rc) rc = execute(run, (int)n, arg);
+    while (n > 1) dnnl_memory_destroy(arg[--n].memory);
+    if (rc == dnnl_out_of_memory) mem_lack(p->scratch);
+    BUG_IF(rc);
+}
+
+#else
+bool dnnl_is_native(void) { return false; }
+struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed) {
+    (void)in, (void)out, (void)b, (void)transposed;
+    return NULL;
+}
+void dnnl_product_free(struct dnnl_product *p) { (void)p; }
+size_t dnnl_product_scratch(const struct dnnl_product *p) {
+    (void)p;
+    return 0;
+}
+void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
+                      void *scratch) {
+    (void)p, (void)which, (void)x, (void)add, (void)y, (void)scratch;
+}
+const char *dnnl_name(void) { return NULL; }
+#endif

@@ -1,0 +1,33 @@
+/* Products of bfloat16 matrices by oneDNN, if petri was built with it. */
+#ifndef CORE_ENGINE_DNNL_H
+#define CORE_ENGINE_DNNL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/engine/real.h"
+
+/* Rows of x that one call multiplies, as an index into dnnl_rows. */
+enum { DNNL_ROW_COUNTS = 2 };
+extern const int dnnl_rows[DNNL_ROW_COUNTS];
+
+/* Y = X B, or added to Y, for a B that is packed once. */
+struct dnnl_product;
+
+/* Returns whether oneDNN multiplies bfloat16 by instructions of this processor. */
+bool dnnl_is_native(void);
+/* Packs B, in × out, rounded to bfloat16; `transposed`: b holds its transpose, out × in.  NULL when this
+ * build, the processor or oneDNN cannot.  Release with dnnl_product_free. */
+struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed);
+void dnnl_product_free(struct dnnl_product *p);
+/* Returns the bytes of scratch memory that a call needs. */
+size_t dnnl_product_scratch(const struct dnnl_product *p);
+/* Multiplies dnnl_rows[which] rows of x, packed bfloat16; y is packed too.  Uses this thread alone.
+ * Thread-safe. */
+void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
+                      void *scratch);
+/* Returns "oneDNN 2.6.3", or NULL in a build without it. */
+const char *dnnl_name(void);
+
+#endif

@@ -1,0 +1,119 @@
+#include "core/engine/packed.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/engine/kernel.h"
+#include "core/engine/dnnl.h"
+
+enum { FORWARD, BACK };
+
+struct packed {
+    int rows, cols;
+    struct dnnl_product *native[2]; /* NULL: the rounded weight is multiplied */
+    real *rounded;                  /* rows × cols; NULL when both are native */
+};
+
+bool packed_is_native(void) { return dnnl_is_native(); }
+
+struct packed *packed_new(int rows, int cols, const real *w) {
+    struct packed *p = xcalloc(1, sizeof *p);
+    p->rows = rows;
+    p->cols = cols;
+    p->native[FORWARD] = dnnl_product_new(cols, rows, w, true);
+    p->native[BACK] = dnnl_product_new(rows, cols, w, false);
+    if (!p->native[FORWARD] || !p->native[BACK]) {
+        size_t size = (size_t)rows * (size_t)cols;
+        p->rounded = xmalloc(size * sizeof *p->rounded);
+        kernel_round_bf16(size, 1, w, p->rounded);
+    }
+    return p;
+}
+
+void packed_free(struct packed *p) {
+    if (!p) return;
+    dnnl_product_free(p->native[FORWARD]);
+    dnnl_product_free(p->native[BACK]);
+    free(p->rounded);
+    free(p);
+}
+
+size_t packed_bytes(const struct packed *p) {
+    size_t size = (size_t)p->rows * (size_t)p->cols, each = 0;
+    for (int i = FORWARD; i <= BACK; i++) each += p->native[i] ? 2 : 0;
+    return size * (each + (p->rounded ? sizeof *p->rounded : 0));
+}
+
+/* Rounds n rows of s·x to bfloat16 and multiplies them, the last ones filled up with zeros. */
+static void multiply_native(const struct dnnl_product *p, struct arena *scratch, int in, int out, int n,
+                            real s, const real *x, int ldx, bool add, real *y) {
+    uint16_t *few = arena_scratch(scratch, (size_t)dnnl_rows[0] * (size_t)in * sizeof *few);
+    void *work = arena_scratch(scratch, dnnl_product_scratch(p));
+    real *last = NULL;
+    for (int from = 0, rows; from < n; from += rows) {
+        int which = n - from >= dnnl_rows[0] ? 0 : 1,
+            live = n - from < dnnl_rows[which] ? n - from : dnnl_rows[which];
+        real *to = y + (size_t)from * (size_t)out;
+        rows = dnnl_rows[which];
+        for (int i = 0; i < live; i++)
+            kernel_bf16((size_t)in, s, x + (size_t)(from + i) * (size_t)ldx, few + (size_t)i * (size_t)in);
+        if (live == rows) {
+            dnnl_product_run(p, which, few, add, to, work);
+            continue;
+        }
+        size_t size = (size_t)live * (size_t)out;
+        memset(few + (size_t)live * (size_t)in, 0, (size_t)(rows - live) * (size_t)in * sizeof *few);
+        if (!last) last = arena_scratch(scratch, (size_t)rows * (size_t)out * sizeof *last);
+        if (add) kernel_copy(size, to, last);
+        dnnl_product_run(p, which, few, add, last, work);
+        kernel_copy(size, last, to);
+    }
+}
+
+static void multiply(const struct packed *p, int way, struct arena *scratch, int n, real s, const real *x,
+                     int ldx, bool add, real *y) {
+    int in = way == FORWARD ? p->cols : p->rows, out = way == FORWARD ? p->rows : p->cols;
+    struct arena_mark m = arena_mark(scratch);
+    if (p->native[way]) {
+        multiply_native(p->native[way], scratch, in, out, n, s, x, ldx, add, y);
+    } else {
+        real *rounded = arena_scratch(scratch, (size_t)n * (size_t)in * sizeof *rounded);
+        for (int i = 0; i < n; i++)
+            kernel_round_bf16((size_t)in, s, x + (size_t)i * (size_t)ldx, rounded + (size_t)i * (size_t)in);
+        blas_gemm(false, way == FORWARD, n, out, in, 1, rounded, in, p->rounded, p->cols, add, y, out);
+    }
+    arena_scratch_release(scratch, m);
+}
+
+void packed_forward(const struct packed *p, struct arena *scratch, int n, real s, const real *x, int ldx,
+                    bool add, real *y) {
+    multiply(p, FORWARD, scratch, n, s, x, ldx, add, y);
+}
+
+double packed_rate(int n, int rows, int cols, double seconds) {
+    struct arena *scratch = arena_new();
+    real *w = xcalloc((size_t)rows * (size_t)cols, sizeof *w),
+         *x = xcalloc((size_t)n * (size_t)cols, sizeof *x),
+         *y = xmalloc((size_t)n * (size_t)rows * sizeof *y);
+    struct packed *p = packed_new(rows, cols, w);
+    double best = 0, start = clock_seconds();
+    for (int i = 0; i < 3 || clock_seconds() - start < seconds; i++) {
+        double from = clock_seconds();
+        packed_forward(p, scratch, n, 1, x, cols, false, y);
+        double took = clock_seconds() - from, rate = took > 0 ? 2e-9 * n * rows * cols / took : 0;
+        if (rate > best) best = rate;
+    }
+    packed_free(p);
+    free(w), free(x), free(y);
+    arena_free(scratch);
+    return best;
+}
+
+void packed_to_input(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
+                     bool add, real *dx) {
+    multiply(p, BACK, scratch, n, s, dy, lddy, add, dx);
+}

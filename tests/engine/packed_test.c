@@ -1,0 +1,139 @@
+/* Products with a weight in bfloat16: their values, their bits in any batch, and on one thread.  The program runs its tests
+ * again where oneDNN is not allowed the processor's instructions, so that rounded operands are tested everywhere. */
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/mem.h"
+#include "core/engine/arena.h"
+#include "core/engine/blas.h"
+#include "core/engine/dnnl.h"
+#include "core/engine/kernel.h"
+#include "core/engine/packed.h"
+#include "tests/support/test.h"
+
+enum { ROWS = 150 };
+
+static real *random_matrix(int rows, int cols, unsigned seed) {
+    size_t n = (size_t)rows * (size_t)cols;
+    real *x = xmalloc(n * sizeof *x);
+    uint32_t state = seed;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (real)((double)state / 4294967296.0 - 0.5);
+    }
+    return x;
+}
+
+static double rounded(real x, real s) {
+    real y;
+    kernel_round_bf16(1, s, &x, &y);
+    return (double)y;
+}
+
+static void numbers_are_rounded_to_nearest(void **state) {
+    (void)state;
+    const real x[] = { 1, 1.00390625F, 1.01171875F, 1.0039064F, -3.1415927F, 3.3895314e38F, 1e-40F, INFINITY, NAN };
+    const real y[] = { 1, 1, 1.015625F, 1.0078125F, -3.140625F, 3.3895314e38F, 0, INFINITY, NAN };
+    for (size_t i = 0; i < COUNT_OF(x); i++) {
+        double got = rounded(x[i], 1);
+        if (isnan(y[i])) assert_true(isnan(got));
+        else if (i == 6) assert_true(fabs(got - 1e-40) <= 0x1p-134);
+        else assert_true(got == (double)y[i]);
+    }
+}
+
+/* Against sums in double of the rounded operands: what is left is the rounding of float32 sums. */
+static void products_are_those_of_rounded_operands(void **state) {
+    (void)state;
+    static const int shape[][2] = { { 96, 64 }, { 33, 17 }, { 384, 1536 }, { 1, 5 }, { 7, 300 } };
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < COUNT_OF(shape); i++) {
+        int out = shape[i][0], in = shape[i][1];
+        real *w = random_matrix(out, in, 1), *x = random_matrix(ROWS, in + 3, 2), *dy = random_matrix(ROWS, out, 3);
+        real *y = random_matrix(ROWS, out, 4), *before = random_matrix(ROWS, out, 4), *dx = random_matrix(ROWS, in, 5);
+        struct packed *p = packed_new(out, in, w);
+        assert_true(packed_bytes(p) == (size_t)(4 * in * out));
+        packed_forward(p, a, ROWS, 2, x, in + 3, true, y);
+        packed_to_input(p, a, ROWS, 1, dy, out, false, dx);
+        for (int r = 0; r < ROWS; r += 7) {
+            for (int c = 0; c < out; c++) {
+                double sum = (double)before[r * out + c];
+                for (int k = 0; k < in; k++) sum += rounded(x[r * (in + 3) + k], 2) * rounded(w[c * in + k], 1);
+                assert_true(fabs(sum - (double)y[r * out + c]) < 4e-6 * sqrt(in));
+            }
+            for (int k = 0; k < in; k++) {
+                double sum = 0;
+                for (int c = 0; c < out; c++) sum += rounded(dy[r * out + c], 1) * rounded(w[c * in + k], 1);
+                assert_true(fabs(sum - (double)dx[r * in + k]) < 4e-6 * sqrt(out));
+            }
+        }
+        packed_free(p);
+        free(w), free(x), free(dy), free(y), free(before), free(dx);
+    }
+    arena_free(a);
+}
+
+static void a_row_has_the_same_bits_in_any_batch(void **state) {
+    (void)state;
+    if (!dnnl_is_native()) test_skip("the matrix library does not promise it");
+    enum { IN = 1536, OUT = 384, MANY = 300 };
+    struct arena *a = arena_new();
+    real *w = random_matrix(OUT, IN, 1), *x = random_matrix(MANY, IN, 2), *all = xmalloc(sizeof(real) * MANY * OUT),
+         *some = xmalloc(sizeof(real) * MANY * OUT);
+    struct packed *p = packed_new(OUT, IN, w);
+    packed_forward(p, a, MANY, 1, x, IN, false, all);
+    for (int from = 0; from < MANY; from += 37)
+        for (int n = 1; from + n <= MANY && n < 200; n = n * 3 + 1) {
+            packed_forward(p, a, n, 1, x + from * IN, IN, false, some);
+            assert_memory_equal(some, all + from * OUT, sizeof(real) * (size_t)n * OUT);
+        }
+    packed_free(p);
+    free(w), free(x), free(all), free(some);
+    arena_free(a);
+}
+
+static int threads(void) {
+    DIR *d = opendir("/proc/self/task");
+    int n = 0;
+    for (const struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static void no_thread_is_started(void **state) {
+    (void)state;
+    struct arena *a = arena_new();
+    real *w = random_matrix(768, 768, 1), *x = random_matrix(1024, 768, 2), *y = xmalloc(sizeof(real) * 1024 * 768);
+    int before = threads();
+    struct packed *p = packed_new(768, 768, w);
+    packed_forward(p, a, 1024, 1, x, 768, false, y);
+    assert_int_equal(threads(), before);
+    packed_free(p);
+    free(w), free(x), free(y);
+    arena_free(a);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(numbers_are_rounded_to_nearest),
+    cmocka_unit_test(products_are_those_of_rounded_operands),
+    cmocka_unit_test(a_row_has_the_same_bits_in_any_batch),
+    cmocka_unit_test(no_thread_is_started),
+};
+
+int main(int argc, char **argv) {
+    blas_start(argv);
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    if (rc || argc > 1 || !dnnl_is_native()) return rc;
+    pid_t child = fork();
+    if (!child) {
+        setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
+        execl("/proc/self/exe", "packed_test", "rounded", (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
