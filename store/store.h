@@ -225,8 +225,8 @@ struct store_request {
     int64_t id, run;
     enum store_control what;
 };
-/* Reads up to `room` open requests for runs owned by this store, oldest first.  The owner calls it about every
- * 250 ms.  Returns their number, or < 0. */
+/* Reads up to `room` open requests for runs owned by this store, oldest first.  The owner calls it about
+ * every 250 ms.  Returns their number, or < 0. */
 int store_requests(struct store *s, struct store_request *out, int room, struct err *e);
 /* Closes a request, so that it is not read again. */
 int store_request_taken(struct store *s, const struct store_request *r, struct err *e);

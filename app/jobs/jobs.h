@@ -31,8 +31,8 @@ struct jobs_hook {
     void (*event)(void *self, const struct event *e);
     /* Receives the import report of model and task, before the run is queued; may be NULL. */
     void (*report)(void *self, const char *text);
-    /* Receives requests of other processes for runs owned by the store that are not listed as jobs; returns whether
-     * the run was its own, else the request stays open until the run is listed.  May be NULL. */
+    /* Receives requests of other processes for runs owned by the store that are not listed as jobs; returns
+     * whether the run was its own, else the request stays open until the run is listed.  May be NULL. */
     bool (*asked)(void *self, int64_t run, enum store_control what);
 };
 

@@ -160,8 +160,8 @@ static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_
     return rc;
 }
 
-/* Starts or resumes the run, whose key this process holds and whose state is current.  *started false: another
- * process is working on it. */
+/* Starts or resumes the run, whose key this process holds and whose state is current.  *started false:
+ * another process is working on it. */
 static int begin_run(struct sweep_work *w, const struct unit_of_work *u, bool *started, struct err *e) {
     struct err why = ERR_INIT;
     int64_t run = found(w, u).run;

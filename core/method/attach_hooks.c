@@ -202,5 +202,6 @@ struct hooks attach_hooks(struct attach *a) {
                            a->rows ? hyper_of_rows(m)->passes : 1,
                            joined_rows(m),
                            method_position_shift(m),
-                           hook_rows };
+                           hook_rows,
+                           a->p->precision };
 }

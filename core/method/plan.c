@@ -541,6 +541,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
     BUG_IF(task < 0 || task >= p->tasks);
     struct plan *own = plan_new(m, a, p->words ? PLAN_WORDS : p->outputs[task], e);
     if (!own) return NULL;
+    own->precision = p->precision;
     *own_params = xcalloc(own->trained + 1, sizeof **own_params);
     *own_generated = xcalloc(own->generated_size + 1, sizeof **own_generated);
     for (int i = 0; generated && i < own->generated; i++) {

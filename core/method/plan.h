@@ -74,6 +74,7 @@ struct plan {
                            * head */
     int classes;          /* of the first one */
     bool words;           /* the head predicts masked words (words.h) */
+    enum precision precision; /* of products with frozen maps; float32 unless the caller sets it */
     int tensors, generated, by_row;
     struct plan_tensor *tensor;
     struct plan_generated *generated_tensor;

@@ -11,7 +11,42 @@
 #include "core/base/text.h"
 #include "core/model/load.h"
 
+/* The tensors packed for bfloat16, each made on first use. */
+struct packings {
+    pthread_mutex_t lock;
+    struct packed *of[];
+};
+
+static struct packings *packings_new(int tensors) {
+    struct packings *p = xcalloc(1, sizeof *p + (size_t)tensors * sizeof *p->of);
+    pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+static void packings_free(struct packings *p, int tensors) {
+    if (!p) return;
+    for (int i = 0; i < tensors; i++) packed_free(p->of[i]);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+const struct packed *model_packed(const struct model *m, int i) {
+    struct packings *p = m->packings;
+    BUG_IF(i < 0 || i >= m->tensors || !m->weight[i]);
+    if (!p) return NULL;
+    pthread_mutex_lock(&p->lock);
+    if (!p->of[i]) {
+        struct mem_guard *guard = mem_guard_pause();
+        p->of[i] = packed_new(m->tensor[i].rows, m->tensor[i].cols, m->weight[i]);
+        mem_guard_resume(guard);
+    }
+    const struct packed *packed = p->of[i];
+    pthread_mutex_unlock(&p->lock);
+    return packed;
+}
+
 static void free_model(struct model *m) {
+    packings_free(m->packings, m->tensors);
     arch_release(&m->arch);
     tokenizer_free(m->tokenizer);
     free(m->tensor);
@@ -53,7 +88,10 @@ static struct model *load_folder(const char *where, char *folder, struct err *e)
     struct model *m = xcalloc(1, sizeof *m);
     m->folder = folder;
     m->name = model_name_of(where, folder);
-    if (!model_fill(m, e ? e : &own)) return m;
+    if (!model_fill(m, e ? e : &own)) {
+        m->packings = packings_new(m->tensors);
+        return m;
+    }
     free_model(m);
     return NULL;
 }

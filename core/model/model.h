@@ -26,6 +26,7 @@ struct model {
     struct words_head {
         real *w, *b, *norm_w, *norm_b, *bias; /* d×d, 1×d each, 1×vocabulary; NULL: none */
     } words;
+    struct packings *packings;   /* model_packed; NULL for a model created without model_load */
     real *logits_bias;           /* 1×vocabulary, added to the logits; NULL: none, or all 0 */
     int32_t *bucket[2];          /* by enum stack: buckets of the relative bias for the distances
                                     -bucket_distance…bucket_distance; NULL without */
@@ -55,6 +56,9 @@ struct model *model_share(const char *where, struct err *e);
 void model_release(struct model *m);
 /* Computes the sha256 of struct model from the current weights. */
 void model_hash(const struct model *m, char out[65]);
+/* Returns tensor i packed for bfloat16 products; packed on first use and shared by all runs.  NULL for a
+ * model created without model_load.  Thread-safe. */
+const struct packed *model_packed(const struct model *m, int i);
 /* T5: computes the buckets of near distances, used in every step; for a model created without model_load. */
 void model_fill_buckets(struct model *m);
 /* Returns the folder of `where`; caller frees; NULL with *e if not found. */
@@ -104,6 +108,7 @@ struct forward {
         target_rows; /* filled by forward_init; `rows` includes those that a method adds (joined.h) */
     struct tape_rows tokens;     /* the batch's tokens: equal to `rows` if none are added */
     const struct hooks *hooks;   /* NULL: the pretrained model */
+    enum precision precision;    /* of products with its frozen maps; from the hooks, otherwise float32 */
     struct decode_cache *cache;  /* NULL: forward_decode takes complete targets.  Otherwise one token per
                                     live row of the cache, without `encoded` after the first step
                                     (cache.h); the tape is not training */

@@ -8,7 +8,7 @@
 
 /* ---- weights ---- */
 
-node forward_weight(const struct forward *f, int tensor) {
+static node weight_of(const struct forward *f, int tensor, bool map) {
     const struct model *m = f->model;
     BUG_IF(tensor < 0 || tensor >= m->tensors);
     if (f->hooks && f->hooks->weight) {
@@ -16,18 +16,30 @@ node forward_weight(const struct forward *f, int tensor) {
         if (own != NODE_NONE) return own;
     }
     if (!m->weight[tensor]) return NODE_NONE;
-    return tape_frozen(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols, m->weight[tensor]);
+    const struct packed *packed = map && f->precision == PRECISION_BF16 ? model_packed(m, tensor) : NULL;
+    return tape_frozen_packed(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols, m->weight[tensor],
+                              packed);
+}
+
+node forward_weight(const struct forward *f, int tensor) { return weight_of(f, tensor, false); }
+
+static node role_at(const struct forward *f, enum tensor_role role, const struct site *s, bool map) {
+    const struct model *m = f->model;
+    int i = arch_find(m->tensor, m->tensors, role, s->stack, s->sublayer, s->layer);
+    return i < 0 ? NODE_NONE : weight_of(f, i, map);
 }
 
 node weight_at(const struct forward *f, enum tensor_role role, const struct site *s) {
-    const struct model *m = f->model;
-    int i = arch_find(m->tensor, m->tensors, role, s->stack, s->sublayer, s->layer);
-    return i < 0 ? NODE_NONE : forward_weight(f, i);
+    return role_at(f, role, s, false);
+}
+
+node map_at(const struct forward *f, enum tensor_role role, const struct site *s) {
+    return role_at(f, role, s, true);
 }
 
 static node linear(const struct forward *f, const struct site *s, node x, enum tensor_role w,
                    enum tensor_role b) {
-    return op_linear(f->tape, x, weight_at(f, w, s), weight_at(f, b, s));
+    return op_linear(f->tape, x, map_at(f, w, s), weight_at(f, b, s));
 }
 
 node sublayer_norm(const struct forward *f, const struct site *s, node x, node residual,
@@ -197,9 +209,9 @@ static node activate(const struct forward *f, struct site *s, node in) {
         act =
             op_act(t, offer_both(f, s, TAP_F_PRE, linear(f, s, in, ROLE_F1_W, ROLE_F1_B)), a->act);
     } else {
-        act = op_linear_act(t, in, weight_at(f, ROLE_F1_W, s), weight_at(f, ROLE_F1_B, s), a->act);
+        act = op_linear_act(t, in, map_at(f, ROLE_F1_W, s), weight_at(f, ROLE_F1_B, s), a->act);
     }
-    if (a->gated) act = op_mul(t, act, op_linear(t, in, weight_at(f, ROLE_F1G_W, s), NODE_NONE));
+    if (a->gated) act = op_mul(t, act, op_linear(t, in, map_at(f, ROLE_F1G_W, s), NODE_NONE));
     act = sublayer_offer(f, s, TAP_F_ACT, TAP_RAW, act);
     act = sublayer_drop(f, s, "f.act", f->activation_dropout, act);
     return sublayer_offer(f, s, TAP_F_ACT, TAP_DONE, act);

@@ -10,6 +10,8 @@
 
 /* Returns the tensor with a role at a location; NODE_NONE if the family has none (T5's biases). */
 node weight_at(const struct forward *f, enum tensor_role role, const struct site *s);
+/* Likewise for a matrix that examples are multiplied by: in the precision of the pass. */
+node map_at(const struct forward *f, enum tensor_role role, const struct site *s);
 /* Applies the family's norm to x (+ residual). */
 node sublayer_norm(const struct forward *f, const struct site *s, node x, node residual,
                    enum tensor_role w, enum tensor_role b);

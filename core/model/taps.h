@@ -6,6 +6,7 @@
 #define CORE_MODEL_TAPS_H
 
 #include "core/engine/ops.h"
+#include "core/engine/packed.h"
 
 enum stack { STACK_ENCODER, STACK_DECODER };
 enum sublayer { SUB_SELF, SUB_CROSS, SUB_FFN, SUB_EMBED };
@@ -105,6 +106,7 @@ struct hooks {
      * are read. */
     node (*rows)(void *self, struct tape *t, const struct forward *f, node words, int *each,
                  const int **block);
+    enum precision precision; /* of products with the model's frozen maps */
 };
 enum { HOOK_SETS = 8 }; /* capacity of `keys` */
 

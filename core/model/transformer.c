@@ -17,6 +17,7 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
         .tokens = { b->rows, b->start, b->row_id },
         .target_rows = { b->rows, b->target_start, b->row_id },
         .hooks = hooks,
+        .precision = hooks ? hooks->precision : PRECISION_F32,
         .dropout = m->arch.dropout,
         .attention_dropout = m->arch.attention_dropout,
         .activation_dropout = m->arch.activation_dropout,
@@ -234,7 +235,7 @@ static node vocabulary_map(const struct forward *f) {
     bool tied = f->model->arch.tied;
     struct site s = transformer_site_of(f, tied ? STACK_ENCODER : STACK_DECODER, SUB_EMBED, -1);
     tape_site(f->tape, "vocabulary");
-    return weight_at(f, tied ? ROLE_EMBED_WORD : ROLE_LM_HEAD, &s);
+    return map_at(f, tied ? ROLE_EMBED_WORD : ROLE_LM_HEAD, &s);
 }
 
 static node logits_bias(const struct forward *f) {

@@ -89,9 +89,10 @@ static void another_process_gives_the_same(void **state) {
 static void any_number_of_workers_gives_the_same(void **state) {
     (void)state;
     static const char *const methods[] = { "lora(r=2)", "full", "prefix(l=3)", "bitfit" };
-    for (size_t i = 0; i < COUNT_OF(methods); i++) {
-        struct run_config c = config(methods[i], 7, 12);
+    for (size_t i = 0; i < 2 * COUNT_OF(methods); i++) {
+        struct run_config c = config(methods[i / 2], 7, 12);
         struct trained a, b;
+        c.precision = i % 2 ? PRECISION_BF16 : PRECISION_F32;
         train(&ground, &c, NULL, 1, &a);
         for (int workers = 2; workers <= 3; workers++) {
             train(&ground, &c, NULL, workers, &b);
@@ -150,10 +151,11 @@ static void accumulation_is_the_full_batch(void **state) {
 static void a_resumed_run_is_the_whole_run(void **state) {
     (void)state;
     static const char *const methods[] = { "lora(r=2)", "prefix(l=3)", "full" };
-    for (size_t m = 0; m < COUNT_OF(methods); m++) {
-        struct run_config c = config(methods[m], 2, 10);
+    for (size_t m = 0; m < 2 * COUNT_OF(methods); m++) {
+        struct run_config c = config(methods[m / 2], 2, 10);
         struct trained whole, first, rest;
         char *folder = test_folder();
+        c.precision = m % 2 ? PRECISION_BF16 : PRECISION_F32;
         c.lr = 1e-5;
         train(&ground, &c, NULL, 1, &whole);
         for (int i = 0; i < 10; i++) {
@@ -176,6 +178,32 @@ static void a_resumed_run_is_the_whole_run(void **state) {
         trained_release(&rest);
         config_release(&c);
         free(folder);
+    }
+}
+
+/* Frozen weights are multiplied in bfloat16 and the rest in float32: other bits, and losses that stay close. */
+static void bfloat16_follows_float32(void **state) {
+    (void)state;
+    enum { STEPS = 50, FIRST = 30 };
+    static const char *const methods[] = { "lora(r=2)", "adapter-pfeiffer(r=4)", "prefix(l=3)", "mam(l=3,r=4)" };
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        struct run_config c = config(methods[i], 8, STEPS);
+        struct trained single, half;
+        double sum[2] = { 0 };
+        train(&ground, &c, NULL, 1, &single);
+        c.precision = PRECISION_BF16;
+        train(&ground, &c, NULL, 1, &half);
+        assert_string_not_equal(single.sha256, half.sha256);
+        for (int k = 0; k < STEPS; k++) {
+            if (k < FIRST) assert_true(fabs(half.loss[k] / single.loss[k] - 1) < 0.03);
+            if (k < STEPS / 2) continue;
+            sum[0] += single.loss[k];
+            sum[1] += half.loss[k];
+        }
+        assert_true(fabs(sum[1] / sum[0] - 1) < 0.02);
+        trained_release(&single);
+        trained_release(&half);
+        config_release(&c);
     }
 }
 
@@ -250,6 +278,7 @@ int main(void) {
         cmocka_unit_test(evaluating_changes_nothing),
         cmocka_unit_test(accumulation_is_the_full_batch),
         cmocka_unit_test(a_resumed_run_is_the_whole_run),
+        cmocka_unit_test(bfloat16_follows_float32),
         cmocka_unit_test(every_step_drops_anew),
         cmocka_unit_test(every_epoch_sees_every_row_once),
     };

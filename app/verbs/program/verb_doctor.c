@@ -14,6 +14,8 @@
 #include "core/base/shelf.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
+#include "core/engine/dnnl.h"
+#include "core/engine/packed.h"
 #include "core/train/run/frozen.h"
 #include "views/term.h"
 
@@ -68,7 +70,19 @@ static void verb_doctor_machine(struct doctor_page *p) {
     truth(p, "self_test_passed", f->self_test_passed);
     verb_doctor_text(p, "self_test", f->self_test);
     verb_doctor_number(p, "threads", 1, "(petri has its own workers)");
-    verb_doctor_number(p, "sgemm_gflops", blas_rate(512, 768, 768, 0.2), "GF/s on one core, 512×768×768");
+    double single = blas_rate(512, 768, 768, 0.2);
+    verb_doctor_number(p, "sgemm_gflops", single, "GF/s on one core, 512×768×768");
+    part_end(p);
+    verb_doctor_part(p, "bfloat16");
+    verb_doctor_text(p, "library", dnnl_name() ? dnnl_name() : "none: petri was built without oneDNN");
+    truth(p, "native", packed_is_native());
+    if (packed_is_native()) {
+        double half = packed_rate(512, 768, 768, 0.2);
+        verb_doctor_number(p, "gflops", half, "GF/s on one core, 512×768×768");
+        verb_doctor_number(p, "speedup", half / single, "times sgemm (--precision bf16)");
+    } else {
+        verb_doctor_text(p, "effect", "--precision bf16 rounds as the processor would, and is not faster");
+    }
     part_end(p);
 }
 

@@ -22,6 +22,7 @@ static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL 
 static const char *const option_joins[] = { "auto", "held", "twice", NULL };
 const char *const option_averages[] = { "one", "all", NULL };
 const char *const option_bests[] = { "average", "per-task", NULL };
+static const char *const precisions[] = { "f32", "bf16", "auto", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
 
 const char *optimizer_name(enum optimizer o) { return optimizers[o]; }
@@ -254,6 +255,10 @@ static const struct option option_options[] = {
       HELP("on|off",
            "compute frozen layers below the method once per example, without dropout, for all runs "
            "(docs/sharing.md)") },
+    { WORD(precision, precisions), .name = "precision", .group = GROUP_PERFORMANCE,
+      .is = OPTION_DECIDES | OPTION_LATE,
+      HELP("f32|bf16|auto", "number format of products with frozen weights; auto: bf16 where the processor "
+                            "multiplies it") },
     { INTEGER(cache_limit, 0, 1 << 30), .name = "cache-limit", .group = GROUP_PERFORMANCE,
       .scope = OPTION_OF_SHARED,
       HELP("N ≥ 0", "disk limit in MB for --share-frozen, over all runs; 0 disables the cache") },

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/shelf.h"
 #include "core/engine/blas.h"
+#include "core/engine/dnnl.h"
 #include "core/train/run/batch.h"
 
 /* Version of the forward pass; incremented when its results change in any bit. */
@@ -25,6 +26,7 @@ struct frozen {
     const struct model *m;
     const struct dataset *d;
     int layers, limit;
+    enum precision precision;
     pthread_mutex_t lock;      /* protects the following members */
     bool opened, proven;       /* the cache was opened; a record of it was verified */
     struct shelf *shelf;       /* NULL: not open */
@@ -34,10 +36,12 @@ struct frozen {
     bool told;
 };
 
-struct frozen *frozen_new(const struct model *m, int layers, const struct dataset *d, int limit) {
+struct frozen *frozen_new(const struct model *m, int layers, enum precision precision,
+                          const struct dataset *d, int limit) {
     struct frozen *f = xcalloc(1, sizeof *f);
     BUG_IF(layers < 1 || layers > m->arch.encoder_layers || !d->max_len);
-    *f = (struct frozen){ .m = m, .d = d, .layers = layers, .limit = limit, .trouble = ERR_INIT };
+    *f = (struct frozen){ .m = m, .d = d, .layers = layers, .limit = limit,
+                          .precision = precision, .trouble = ERR_INIT };
     pthread_mutex_init(&f->lock, NULL);
     return f;
 }
@@ -99,6 +103,7 @@ static void frozen_forward(void *self) {
     tape_reset(x->on->tape, false, 0, 0);
     batch_pack(&b, x->on->memory, &f->m->arch, f->d, NULL, &x->row, 1, false);
     forward_init(&pass, x->on->tape, f->m, &b, NULL);
+    pass.precision = f->precision;
     memcpy(x->out, tape_value(x->on->tape, forward_below(&pass, f->layers)), frozen_bytes(f, x->row));
 }
 
@@ -126,6 +131,7 @@ static void hash_rows(const struct dataset *d, char out[65]) {
 /* Writes everything that determines the bits of an example's output. */
 static void frozen_open(struct frozen *f) {
     const struct blas_facts *blas = blas_facts();
+    bool bf16 = f->precision == PRECISION_BF16;
     char rows[65], *folder = frozen_folder();
     if (!folder) {
         err_set(&f->trouble, ERR_SYSTEM, "no cache folder: set XDG_CACHE_HOME or HOME to an absolute path");
@@ -134,9 +140,13 @@ static void frozen_open(struct frozen *f) {
     hash_rows(f->d, rows);
     char *text = xprintf(
         "petri frozen layers %d\nmodel %s\nrows %s\nmax-len %zu\nlayers %d\nkernel %.31s %.63s\nblas %.63s\n"
-        "value %zu bytes\n",
+        "value %zu bytes\n%s%s%s",
         FROZEN_FORM, f->m->fingerprint, rows, f->d->max_len, f->layers, blas->kernel, blas->features,
-        blas->version, sizeof(real));
+        blas->version, sizeof(real), bf16 ? "bf16 " : "",
+        !bf16              ? ""
+        : dnnl_is_native() ? dnnl_name()
+                           : "rounded",
+        bf16 ? "\n" : "");
     f->shelf = shelf_open(folder, text, f->d->examples, f->d->start, (size_t)f->m->arch.width * sizeof(real),
                           (uint64_t)f->limit << 20, &f->trouble);
     free(text);

@@ -15,7 +15,8 @@ struct frozen;
 /* Creates the cache for a tokenized split (borrowed, like the model) and the first `layers` layers of the
  * encoder (at least 1). `limit`: MB on disk over all splits and runs; 0: no cache. Nothing is opened or
  * computed yet. */
-struct frozen *frozen_new(const struct model *m, int layers, const struct dataset *d, int limit);
+struct frozen *frozen_new(const struct model *m, int layers, enum precision precision,
+                          const struct dataset *d, int limit);
 void frozen_free(struct frozen *f); /* NULL: nothing */
 int frozen_layers(const struct frozen *f);
 /* Writes the output of these layers for an example, tokens × width, to `out`. Thread-safe. */

@@ -85,6 +85,7 @@ static struct plan *setup_plan_of(const struct run_config *c, const struct metho
     }
     const struct plan_tasks all = { meta.on ? 1 : tasks->count, name, outputs, &meta };
     struct plan *p = plan_new_tasks(m, a, &all, e);
+    if (p) p->precision = c->precision;
     if (!p || !plan_fits(p, e)) return p;
     plan_free(p);
     return NULL;

@@ -8,7 +8,7 @@
 #include "core/method/frozen_layers.h"
 
 static struct frozen *share_add(struct run *r, int layers, const struct dataset *d) {
-    struct frozen *f = frozen_new(r->m, layers, d, r->c.cache_limit);
+    struct frozen *f = frozen_new(r->m, layers, r->c.precision, d, r->c.cache_limit);
     r->share.of = xrealloc(r->share.of, (size_t)r->share.count + 1, sizeof *r->share.of);
     return r->share.of[r->share.count++] = f;
 }

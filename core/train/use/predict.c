@@ -37,7 +37,9 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
                                                   : t->labels;
     }
     const struct plan_tasks all = { k->tasks, name, outputs, NULL };
-    return plan_new_tasks(&k->method, &p->m->arch, &all, e);
+    struct plan *plan = plan_new_tasks(&k->method, &p->m->arch, &all, e);
+    if (plan) plan->precision = k->config.precision;
+    return plan;
 }
 
 /* Reduces a multi-task predictor to one task. */
@@ -137,6 +139,7 @@ struct predictor *predictor_new(const struct predictor_parts *x, struct err *e) 
         predictor_free(p);
         return NULL;
     }
+    p->plan->precision = x->c->precision;
     plan_init(p->plan, x->m, 0, p->params);
     return p;
 }

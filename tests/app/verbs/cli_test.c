@@ -168,6 +168,7 @@ static void doctor_tells_the_machine(void **state) {
     assert_true(json_is_true(stage_at(v, "ok")));
     assert_true(json_is_true(stage_at(v, "blas.self_test_passed")));
     assert_true(json_number_value(stage_at(v, "blas.sgemm_gflops")) > 0);
+    if (json_is_true(stage_at(v, "bfloat16.native"))) assert_true(json_number_value(stage_at(v, "bfloat16.gflops")) > 0);
     assert_true(json_is_false(stage_at(v, "database.exists")));
     assert_true(json_number_value(stage_at(v, "cache.files")) == 0);
     assert_non_null(strstr(stage_text(v, "cache.folder"), "/petri/frozen"));
