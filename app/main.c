@@ -27,17 +27,17 @@ static void say_waiting(void *self, const char *text) {
     fprintf(stderr, "petri: %s\n", text);
 }
 
-/* A run that waits in the queue holds its lock file open, and a usual limit is 1024. */
+/* Raises the limit of open files, often 1024: each queued run holds its lock file open. */
 static void open_many(void) {
     enum { MANY = 65536 };
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= MANY) return;
     files.rlim_cur = files.rlim_max < MANY ? files.rlim_max : MANY;
-    setrlimit(RLIMIT_NOFILE, &files); /* as it was, where it may not */
+    setrlimit(RLIMIT_NOFILE, &files); /* unchanged where not permitted */
 }
 
 int main(int argc, char **argv) {
-    setlocale(LC_CTYPE, ""); /* never LC_NUMERIC: numbers have a point everywhere */
+    setlocale(LC_CTYPE, ""); /* not LC_NUMERIC: the decimal separator is a point */
     struct err e = ERR_INIT;
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word && !strcmp(word, "--version")) {
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
         args_help();
         return 0;
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, as a full disk is */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is a write error, like a full disk */
     blas_start(argv);
     open_many();
     store_on_wait((struct store_wait){ NULL, say_waiting });
@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
     if (!v) return report(verb_unknown(word, &e), &e);
     char **room = xcalloc((size_t)argc, sizeof *room);
     struct args a;
-    memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv); /* options before the verb are its own */
+    memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv); /* options before the verb belong to it */
     int rc = args_parse(&a, v, argc - 2, argv + 2, room, &e);
     if (!rc && a.help) args_help_verb(v);
     else if (!rc) rc = v->run(&a, &e);

@@ -84,7 +84,7 @@ static char **reports_of(const struct run_config *c, const struct run_tasks *t, 
     return report;
 }
 
-static char *beside_estimate(double measured, double estimated,
+static char *with_estimate(double measured, double estimated,
                              void (*text)(double v, bool estimated, char out[32])) {
     char took[32] = "", of[32] = "";
     if (measured > 0) text(measured, false, took);
@@ -110,11 +110,11 @@ bool run_row_is_fewshot(const struct store_run *r) {
 bool run_row_is_draw(const struct store_run *r) { return r->parent && strstr(r->config, "\"draw\":{"); }
 
 char *run_row_took(const struct store_run *r) {
-    return beside_estimate(r->seconds, r->estimated_seconds, time_text);
+    return with_estimate(r->seconds, r->estimated_seconds, time_text);
 }
 
 char *run_row_memory(const struct store_run *r) {
-    return beside_estimate((double)r->peak, (double)r->estimated_bytes, bytes_text);
+    return with_estimate((double)r->peak, (double)r->estimated_bytes, bytes_text);
 }
 
 char *run_row_kernel(void) {

@@ -56,7 +56,7 @@ void run_table_value(const struct store_value *v, char out[RUN_VALUE_ROOM]) {
 
 /* A line of the list. */
 struct run_line {
-    struct store_run r; /* as it is, owned elsewhere */
+    struct store_run r; /* the stored run, owned by the caller */
     const char *state, *remark, *texts[3];
     char best[RUN_VALUE_ROOM], rows[32], step[48];
 };

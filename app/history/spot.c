@@ -16,7 +16,7 @@
 enum { SPOT_RUNS = 32 };
 static const char *const spot_ways[] = { "mean", "tokens" };
 
-struct spot_said {
+struct spot_options {
     const char *from, *to; /* the item in the text */
     int run[SPOT_RUNS], runs;
     int own;               /* run on the task itself; 0: not given */
@@ -43,7 +43,7 @@ static const char *spot_find(const char *text) {
 
 bool spot_says(const char *text) { return spot_find(text) != NULL; }
 
-static int spot_take_runs(struct spot_said *x, const char *value, struct err *e) {
+static int spot_take_runs(struct spot_options *x, const char *value, struct err *e) {
     for (const char *at = value; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
         char *one = xstrndup(at, strcspn(at, "|"));
         int64_t v = 0;
@@ -60,7 +60,7 @@ static int spot_take_runs(struct spot_said *x, const char *value, struct err *e)
     return 0;
 }
 
-static int spot_take_key(struct spot_said *x, const char *key, const char *value, struct err *e) {
+static int spot_take_key(struct spot_options *x, const char *key, const char *value, struct err *e) {
     int64_t v = 0;
     if (!strcmp(key, "runs")) return spot_take_runs(x, value, e);
     if (!strcmp(key, "by") && !strcmp(value, spot_ways[1])) x->tokens = true;
@@ -74,8 +74,8 @@ static int spot_take_key(struct spot_said *x, const char *key, const char *value
     return 0;
 }
 
-static int spot_parse(const char *text, struct spot_said *x, struct err *e) {
-    *x = (struct spot_said){ .from = spot_find(text) };
+static int spot_parse(const char *text, struct spot_options *x, struct err *e) {
+    *x = (struct spot_options){ .from = spot_find(text) };
     const char *open = strchr(x->from, '('), *close = strchr(open, ')');
     if (!close) return err_set(e, ERR_USAGE, "spot: ')' is missing at the end");
     x->to = close + 1;
@@ -159,7 +159,7 @@ static double spot_alike(const struct spot_prompt *a, const struct spot_prompt *
 }
 
 /* Returns the index of the most similar prompt; writes a note with all similarities. */
-static int spot_choose(const struct spot_said *x, const struct spot_prompt *prompt,
+static int spot_choose(const struct spot_options *x, const struct spot_prompt *prompt,
                        const struct spot_prompt *own, struct buf *notes) {
     int best = 0;
     double alike[SPOT_RUNS] = { 0 };
@@ -177,7 +177,7 @@ static int spot_choose(const struct spot_said *x, const struct spot_prompt *prom
     return best;
 }
 
-static int spot_retrieve(struct store *s, const struct spot_said *x, struct spot_prompt *prompt,
+static int spot_retrieve(struct store *s, const struct spot_options *x, struct spot_prompt *prompt,
                          struct buf *notes, struct err *e) {
     struct spot_prompt own = { .rows = NULL };
     int rc = 0, best = 0;
@@ -195,7 +195,7 @@ static int spot_retrieve(struct store *s, const struct spot_said *x, struct spot
 }
 
 char *spot_text(struct store *s, const char *text, struct buf *notes, struct err *e) {
-    struct spot_said x;
+    struct spot_options x;
     if (!spot_says(text)) return xstrdup(text);
     if (spot_parse(text, &x, e)) return NULL;
     struct spot_prompt *prompt = xcalloc((size_t)x.runs, sizeof *prompt);

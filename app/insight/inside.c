@@ -163,7 +163,7 @@ int inside_open_unseen(const struct inside *s, int64_t run, struct probe *p, str
     struct probe_draw draw = {
         .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .unseen = unseen, .retrieved = true
     };
-    const struct probe_look look = {
+    const struct probe_context look = {
         .mean = true, .crew = s->crew, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED
     };
     char *names = NULL;
@@ -209,7 +209,7 @@ bool inside_beside(struct inside *s) {
 
 static int open_layers(struct inside *s, const struct inside_means *by, const struct insight_subject *what,
                        struct err *e) {
-    struct probe_look look = { .mean = true,
+    struct probe_context look = { .mean = true,
                                .crew = s->crew,
                                .store = s->store,
                                .keep = s->keep,

@@ -74,6 +74,6 @@ void insight_heat_free(struct insight_heat *h);
 int insight_now(struct store *s, const struct insight_subject *what, bool training, struct insight_map **map,
                 struct insight_heat **heat, struct err *e);
 /* Returns a stored matrix, for `petri render`. */
-int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e);
+int insight_stored(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e);
 
 #endif

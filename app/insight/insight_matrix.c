@@ -83,7 +83,7 @@ static int insight_matrix_add(struct inside *s, struct matrix_list *a, struct co
     crew_call(s->crew, insight_matrix_compare, c);
     if (c->rc == ERR_USAGE) return 0;
     if (c->rc) return err_set(e, c->rc, "%s", c->why.text);
-    int rc = s->store ? matrix_keep(&c->made, s->store, s->keep, e) : 0;
+    int rc = s->store ? matrix_store(&c->made, s->store, s->keep, e) : 0;
     if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
     list_matrix(a, &c->made);
     return rc;
@@ -286,7 +286,7 @@ struct insight_heat *inside_heat(const struct inside *s) {
     return h;
 }
 
-int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e) {
+int insight_stored(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e) {
     struct matrix_list *a = matrix_list_new();
     struct matrix m;
     int rc = matrix_read(&m, s, matrix, e);

@@ -406,7 +406,7 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
 }
 
 /* A stored matrix is used only if it has the same names. */
-static bool matrix_take_kept(struct matrix *m, struct store *s) {
+static bool matrix_take_stored(struct matrix *m, struct store *s) {
     struct matrix k;
     struct err e = ERR_INIT;
     if (!m->id || matrix_read(&k, s, m->id, &e)) return false;
@@ -417,9 +417,9 @@ static bool matrix_take_kept(struct matrix *m, struct store *s) {
     return same;
 }
 
-int matrix_keep(struct matrix *m, struct store *s, bool keep, struct err *e) {
+int matrix_store(struct matrix *m, struct store *s, bool keep, struct err *e) {
     int rc = store_matrix_find(s, m->run, matrix_of_names[m->of], m->about, &m->id, e);
-    if (rc || matrix_take_kept(m, s) || !keep) return rc;
+    if (rc || matrix_take_stored(m, s) || !keep) return rc;
     size_t all = (size_t)m->rows * (size_t)m->columns;
     float *data = xmalloc((all + 1) * sizeof *data);
     for (size_t i = 0; i < all; i++) data[i] = (float)m->value[i];

@@ -79,7 +79,7 @@ void matrix_reorder(struct matrix *m);
 
 /* Reads the values of the stored matrix with this name, run and `about`, or stores the matrix if there is
  * none and `keep`. */
-int matrix_keep(struct matrix *m, struct store *s, bool keep, struct err *e);
+int matrix_store(struct matrix *m, struct store *s, bool keep, struct err *e);
 /* Reads a stored matrix by its id. */
 int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e);
 

@@ -243,7 +243,7 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
 /* ---- vectors ---- */
 
 /* Describes a stored set of these examples at a layer.  The retriever reads the last layer. */
-static struct store_embedding like(struct probe *p, int at, const struct probe_look *how) {
+static struct store_embedding like(struct probe *p, int at, const struct probe_context *how) {
     bool retrieved = at > p->layers;
     const char *pool = retrieved ? "retriever" : how->mean ? "mean" : "cls";
     return (struct store_embedding){
@@ -255,7 +255,7 @@ static struct store_embedding like(struct probe *p, int at, const struct probe_l
 }
 
 /* Reads a layer from its stored set; *found is false if there is none. */
-static int probe_read_kept(struct probe *p, int layer, const struct probe_look *how, bool *found,
+static int probe_read_stored(struct probe *p, int layer, const struct probe_context *how, bool *found,
                            struct err *e) {
     struct store_embedding want = like(p, layer, how), m;
     struct rowset rows;
@@ -310,7 +310,7 @@ static void take_predictions(struct probe *p, int task, int first, size_t rows, 
 /* Examples of one task that are being encoded. */
 struct embedding {
     const struct probe *p;
-    const struct probe_look *how;
+    const struct probe_context *how;
     int first; /* the task's first example among all */
 };
 
@@ -325,7 +325,7 @@ static bool probe_tell_rows(void *self, size_t rows) {
 }
 
 /* Writes the vectors of the layers in `to`. */
-static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_look *how,
+static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_context *how,
                       struct err *e) {
     const struct dataset *d = p->task[task].d;
     probe_use(p, task);
@@ -348,7 +348,7 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
     return rc;
 }
 
-static int probe_keep(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
+static int probe_keep(struct probe *p, int layer, const struct probe_context *how, struct err *e) {
     struct store_embedding m = like(p, layer, how);
     struct buf items = BUF_INIT;
     size_t all = (size_t)m.rows * (size_t)m.columns;
@@ -369,7 +369,7 @@ static bool is_wanted(const struct probe *p, int place, int layer) {
     return layer == PROBE_ALL_LAYERS || place == probe_place(p, layer);
 }
 
-int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
+int probe_embed(struct probe *p, int layer, const struct probe_context *how, struct err *e) {
     if (layer == PROBE_RETRIEVER && !p->retrieved)
         return err_set(e, ERR_USAGE, "%s has no retriever", p->opened.run ? p->opened.method : "the model");
     real **to = xcalloc((size_t)p->layers + 2, sizeof *to);
@@ -381,7 +381,7 @@ int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct
         free(p->layer[l]);
         p->layer[l] = mem_try((size_t)p->rows.n * (size_t)probe_columns(p, l), sizeof **p->layer);
         if (!p->layer[l]) rc = err_set(e, ERR_SYSTEM, "out of memory for %d vectors", p->rows.n);
-        if (!rc) rc = probe_read_kept(p, l, how, &found, e);
+        if (!rc) rc = probe_read_stored(p, l, how, &found, e);
         if (rc || found) continue;
         to[l] = p->layer[l];
         p->made++;

@@ -51,7 +51,7 @@ struct probe_draw {
 };
 
 /* How vectors are computed. */
-struct probe_look {
+struct probe_context {
     bool mean;             /* mean over all tokens; else the first token */
     struct crew *crew;     /* computes them; NULL: the caller's thread */
     struct store *store;   /* stored sets are read from here; NULL: none */
@@ -83,7 +83,7 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
                struct err *e);
 /* Computes the vectors at `layer`, at all layers with PROBE_ALL_LAYERS, or the retriever's (ERR_USAGE
  * without one), and the run's predictions; examples are encoded with the modules of their own task. */
-int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e);
+int probe_embed(struct probe *p, int layer, const struct probe_context *how, struct err *e);
 /* Selects the modules of a sampled task, for a run opened with all its tasks; for an unseen task, the
  * modules of the first one. */
 void probe_use(const struct probe *p, int task);

@@ -143,7 +143,7 @@ static void job_build_look(struct job_record *job) {
     struct err e = ERR_INIT;
     if (job_taken_back(job)) {
         job_build_drop(job);
-    } else if (job_look(job, &e)) {
+    } else if (job_prepare(job, &e)) {
         if (e.code != ERR_INTERRUPTED) jobs__say(job->jobs, e.text);
         job_build_drop(job);
     } else {

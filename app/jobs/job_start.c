@@ -334,7 +334,7 @@ static struct model *find_model(struct job_record *job, struct err *e) {
 }
 
 /* Prepares a request; model and data are cached for building the run. */
-static int job_start_look(struct job_record *job, struct err *e) {
+static int job_start_prepare(struct job_record *job, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
     struct model *m = job->resumed ? find_model(job, e)
@@ -386,9 +386,9 @@ static int job_start_recall(struct job_record *job, struct err *e) {
     return rc;
 }
 
-int job_look(struct job_record *job, struct err *e) {
+int job_prepare(struct job_record *job, struct err *e) {
     int rc = job->resumed ? job_start_recall(job, e) : 0;
-    return rc ? rc : job_start_look(job, e);
+    return rc ? rc : job_start_prepare(job, e);
 }
 
 void job_queue(struct job_record *job) {

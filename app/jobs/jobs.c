@@ -166,11 +166,11 @@ static void looking(struct jobs *j, int more) {
 }
 
 /* Prepares the request in the caller's thread; *id: its id. */
-static int look_now(struct job_record *job, int64_t *id, struct err *e) {
+static int prepare_now(struct job_record *job, int64_t *id, struct err *e) {
     struct jobs *j = job->jobs;
     job->quiet = true;
     looking(j, 1);
-    int rc = job_look(job, e);
+    int rc = job_prepare(job, e);
     if (!rc) {
         *id = job->id;
         job_queue(job);
@@ -184,7 +184,7 @@ static int look_now(struct job_record *job, int64_t *id, struct err *e) {
 int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e) {
     struct job_record *job = job_new(j);
     request_take(job, r);
-    return look_now(job, id, e);
+    return prepare_now(job, id, e);
 }
 
 static struct job_record *job_again(struct jobs *j, int64_t id) {
@@ -198,13 +198,13 @@ int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, stru
     struct job_record *job = job_again(j, id);
     job->given = model;
     job->workers = workers;
-    return look_now(job, &id, e);
+    return prepare_now(job, &id, e);
 }
 
 int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, struct err *e) {
     struct job_record *job = job_again(j, id);
     job->stop_at = stop_at;
-    return look_now(job, &id, e);
+    return prepare_now(job, &id, e);
 }
 
 void jobs_add(struct jobs *j, const struct job_built *b) {

@@ -108,7 +108,7 @@ struct job_record *job_new(struct jobs *j);
 void job_free(struct job_record *job);
 /* Prepares a request.  New run: checks it, completes its config and creates a record with an id.  Stored
  * run (resumed, with its id): takes ownership of it. */
-int job_look(struct job_record *job, struct err *e);
+int job_prepare(struct job_record *job, struct err *e);
 /* Queues a prepared job. */
 void job_queue(struct job_record *job);
 /* Sets the screen's data while it waits. */

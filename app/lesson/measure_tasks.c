@@ -68,7 +68,7 @@ int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct exp
                         double layer, double *out, struct err *e) {
     bool own = q == QUANTITY_OWN_PROTOTYPE, alike = q == QUANTITY_ALIKE;
     bool retrieved = own || q == QUANTITY_RETRIEVED_PURITY || q == QUANTITY_RETRIEVED_SILHOUETTE;
-    const struct probe_look look = { .mean = true, .crew = jobs_crew(p->jobs) };
+    const struct probe_context look = { .mean = true, .crew = jobs_crew(p->jobs) };
     const struct probe_draw draw = { .most = ROWS, .seed = ROWS_SEED, .retrieved = retrieved };
     const struct lesson_result *r;
     struct probe probe = { 0 };

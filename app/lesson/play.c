@@ -264,34 +264,35 @@ int lesson_measure(struct lesson_play *p, int step, struct err *e) {
 
 /* ---- saved progress ---- */
 
-enum { KEPT_BYTES = 1 << 22 };
+enum { PROGRESS_BYTES = 1 << 22 };
 
-static char *lesson_play_kept_path(const char *database) {
+static char *lesson_progress_path(const char *database) {
     return xprintf("%s-files/lessons.json", database);
 }
 
-int lesson_keep_read(struct lesson_progress *p, const struct lesson *l, const char *database, struct err *e) {
-    char *path = lesson_play_kept_path(database);
+int lesson_progress_load(struct lesson_progress *p, const struct lesson *l, const char *database,
+                         struct err *e) {
+    char *path = lesson_progress_path(database);
     struct buf all = BUF_INIT;
-    int rc = file_exists(path) ? file_read(path, KEPT_BYTES, &all, e) : 0;
+    int rc = file_exists(path) ? file_read(path, PROGRESS_BYTES, &all, e) : 0;
     if (!rc) lesson_progress_read(p, l, buf_text(&all), all.size);
     buf_release(&all);
     free(path);
     return rc;
 }
 
-int lesson_keep_last(const char *database, char **found, struct err *e) {
-    char *path = lesson_play_kept_path(database);
+int lesson_progress_last(const char *database, char **found, struct err *e) {
+    char *path = lesson_progress_path(database);
     struct buf all = BUF_INIT;
-    int rc = file_exists(path) ? file_read(path, KEPT_BYTES, &all, e) : 0;
+    int rc = file_exists(path) ? file_read(path, PROGRESS_BYTES, &all, e) : 0;
     *found = rc ? NULL : lesson_played_last(buf_text(&all), all.size);
     buf_release(&all);
     free(path);
     return rc;
 }
 
-bool lesson_keep_changed(const char *database, struct buf *stamp) {
-    char *path = lesson_play_kept_path(database);
+bool lesson_progress_changed(const char *database, struct buf *stamp) {
+    char *path = lesson_progress_path(database);
     struct buf now = BUF_INIT;
     file_stamp(path, &now);
     bool changed = strcmp(buf_text(&now), buf_text(stamp)) != 0;
@@ -301,14 +302,14 @@ bool lesson_keep_changed(const char *database, struct buf *stamp) {
     return changed;
 }
 
-int lesson_keep_write(const struct lesson_progress *p, const struct lesson *l, const char *database,
+int lesson_progress_store(const struct lesson_progress *p, const struct lesson *l, const char *database,
                       struct err *e) {
-    char *path = lesson_play_kept_path(database), *lock = xprintf("%s-lock", path),
+    char *path = lesson_progress_path(database), *lock = xprintf("%s-lock", path),
          *folder = xprintf("%s-files", database);
     struct buf all = BUF_INIT, now = BUF_INIT;
     int fd = -1, rc = file_make_folder(folder, e);
     if (!rc) rc = file_lock(lock, true, &fd, e); /* another process may save another lesson */
-    if (!rc && file_exists(path)) rc = file_read(path, KEPT_BYTES, &all, e);
+    if (!rc && file_exists(path)) rc = file_read(path, PROGRESS_BYTES, &all, e);
     if (!rc) lesson_progress_write(p, l, buf_text(&all), all.size, &now);
     if (!rc) rc = file_write(path, buf_text(&now), now.size, e);
     if (fd >= 0) file_unlock(fd);

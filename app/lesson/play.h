@@ -45,12 +45,13 @@ int lesson_config(const struct lesson_play *p, const struct typed_option *o, int
 
 /* Read and write the saved progress of this lesson in PATH-files/lessons.json next to the database;
  * ERR_SYSTEM. */
-int lesson_keep_read(struct lesson_progress *p, const struct lesson *l, const char *database, struct err *e);
-int lesson_keep_write(const struct lesson_progress *p, const struct lesson *l, const char *database,
+int lesson_progress_load(struct lesson_progress *p, const struct lesson *l, const char *database,
+                         struct err *e);
+int lesson_progress_store(const struct lesson_progress *p, const struct lesson *l, const char *database,
                       struct err *e);
 /* Finds the file of the last lesson played with a database; caller frees; NULL: none. */
-int lesson_keep_last(const char *database, char **path, struct err *e);
+int lesson_progress_last(const char *database, char **path, struct err *e);
 /* Returns whether the saved progress has changed since *stamp was taken, and updates it. */
-bool lesson_keep_changed(const char *database, struct buf *stamp);
+bool lesson_progress_changed(const char *database, struct buf *stamp);
 
 #endif

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "app/history/run_row.h"
-#include "app/session/kept.h"
+#include "app/session/tags.h"
 #include "app/sweep/tune.h"
 #include "app/why/why.h"
 #include "core/base/json.h"
@@ -61,7 +61,7 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
         .note = r->note && *r->note ? r->note : NULL,
         .weights = r->weights_sha256,
         .ended = r->ended,
-        .pinned = kept_has_tag(r->tags, KEPT_PIN),
+        .pinned = tags_have(r->tags, TAG_PINNED),
         .disk = -1,
     };
 }
@@ -236,7 +236,7 @@ static void fill_disk(struct run_page *d, struct store *s) {
     char words[128];
     if (purge_count(s, &d->stored.id, 1, &sum, &ignored)) return;
     d->view.run.disk = sum.bytes;
-    kept_sum_words(1, &sum, words);
+    purge_sum_text(1, &sum, words);
     pair(d, "on disk", xstrdup(words + strlen("1 run, ")));
 }
 

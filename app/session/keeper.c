@@ -14,7 +14,7 @@
 #include "core/base/mem.h"
 
 static const int passed_on[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
-static int keeper_told = -1; /* the end of the pipe that asks the keeper to exit */
+static int keeper_pipe = -1; /* the end of the pipe that asks the keeper to exit */
 
 /* Ends in the same way as the other process. */
 static void end_as(int status) {
@@ -74,7 +74,7 @@ void keeper_begin(void) {
     if (pid < 0) {
         close(ends[1]);
     } else {
-        keeper_told = ends[1];
+        keeper_pipe = ends[1];
         prctl(PR_SET_PDEATHSIG, SIGHUP); /* as when the terminal is lost */
         if (getppid() != keeper) raise(SIGHUP);
     }
@@ -82,15 +82,15 @@ void keeper_begin(void) {
 }
 
 bool keeper_let_go(void) {
-    if (keeper_told < 0) return false;
+    if (keeper_pipe < 0) return false;
     prctl(PR_SET_PDEATHSIG, 0);
     setsid();
     fflush(NULL);
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; nowhere >= 0 && fd <= STDERR_FILENO; fd++) dup2(nowhere, fd);
     if (nowhere >= 0) close(nowhere);
-    bool gone = write(keeper_told, "", 1) == 1;
-    close(keeper_told);
-    keeper_told = -1;
+    bool gone = write(keeper_pipe, "", 1) == 1;
+    close(keeper_pipe);
+    keeper_pipe = -1;
     return gone;
 }

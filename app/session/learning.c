@@ -47,7 +47,7 @@ static const char *how_far(const struct learning *l, const struct lesson *lesson
     struct lesson_progress p;
     struct err ignored = ERR_INIT;
     lesson_progress_init(&p, lesson);
-    lesson_keep_read(&p, lesson, store_path(l->store), &ignored);
+    lesson_progress_load(&p, lesson, store_path(l->store), &ignored);
     const char *done = p.whole ? "done" : p.furthest ? "started" : "";
     lesson_progress_release(&p);
     return done;
@@ -112,7 +112,7 @@ int learning_open(struct learning *l, const char *name, const char *model, const
         lesson_progress_init(&page->progress, &page->lesson);
         lesson_play_on(&page->lesson, &page->progress, page->lesson.model ? NULL : model,
                        page->lesson.task ? NULL : task);
-        lesson_keep_read(&page->progress, &page->lesson, store_path(l->store), &ignored);
+        lesson_progress_load(&page->progress, &page->lesson, store_path(l->store), &ignored);
         forget_lost_runs(l, &page->lesson, &page->progress);
         learning_close(l);
         rc = lesson_read(&l->lesson, path, e);
@@ -149,15 +149,15 @@ int learning_follow(struct learning *l, struct learn_page **out, struct err *e) 
     const char *database = store_path(l->store);
     char *path = NULL;
     struct learn_page *page = NULL;
-    if (!lesson_keep_changed(database, &l->followed)) return 0;
-    int rc = lesson_keep_last(database, &path, e);
+    if (!lesson_progress_changed(database, &l->followed)) return 0;
+    int rc = lesson_progress_last(database, &path, e);
     if (!rc && path) {
         page = xcalloc(1, sizeof *page);
         rc = lesson_read(&page->lesson, path, e);
     }
     if (!rc && page) {
         lesson_progress_init(&page->progress, &page->lesson);
-        rc = lesson_keep_read(&page->progress, &page->lesson, database, e);
+        rc = lesson_progress_load(&page->progress, &page->lesson, database, e);
     }
     free(path);
     if (rc) learn_page_free(page);
@@ -203,7 +203,7 @@ int learning_step(struct learning *l, int step, bool train, const struct lesson_
     if (moved && !store_is_readonly(l->store)) {
         struct err later =
             ERR_INIT; /* the notes on another terminal advance before anything is computed; reported below */
-        lesson_keep_write(&l->progress, &l->lesson, store_path(l->store), &later);
+        lesson_progress_store(&l->progress, &l->lesson, store_path(l->store), &later);
     }
     int busy = learning_do_run(l, step, train);
     do_values(l, step < 0 ? 0 : step);
@@ -212,8 +212,9 @@ int learning_step(struct learning *l, int step, bool train, const struct lesson_
     lesson_progress_init(&copy, &l->lesson);
     lesson_progress_copy(&copy, &l->progress);
     *n = (struct learn_news){ copy.steps, busy, copy.of };
-    return store_is_readonly(l->store) ? 0
-                                       : lesson_keep_write(&l->progress, &l->lesson, store_path(l->store), e);
+    return store_is_readonly(l->store)
+               ? 0
+               : lesson_progress_store(&l->progress, &l->lesson, store_path(l->store), e);
 }
 
 void learn_news_free(struct learn_news *n) {

@@ -64,7 +64,7 @@ static char *plain_line(const char *line, bool *said) {
 }
 
 static void plain_do(const struct session_verbs *verbs, const char *line, const char *database,
-                     bool look_only) {
+                     bool read_only) {
     struct err e = ERR_INIT;
     struct line_meaning m;
     bool said;
@@ -78,14 +78,14 @@ static void plain_do(const struct session_verbs *verbs, const char *line, const 
         return;
     }
     bool watches = !strcmp(m.word[0], "watch");
-    if (look_only && !watches && m.kind != LINE_READS)
+    if (read_only && !watches && m.kind != LINE_READS)
         puts("read-only: nothing can be started or changed");
     else if (child_run(m.word, m.words, &code, &e)) printf("%s\n", e.text);
     else if (code) printf("(exit code %d)\n", code);
     line_meaning_release(&m);
 }
 
-int plain_run(const struct session_verbs *verbs, const char *database, bool look_only, struct err *e) {
+int plain_run(const struct session_verbs *verbs, const char *database, bool read_only, struct err *e) {
     char *line = NULL;
     size_t room = 0;
     ssize_t n;
@@ -99,7 +99,7 @@ int plain_run(const struct session_verbs *verbs, const char *database, bool look
         while (n && strchr(" \t\r\n", line[n - 1])) line[--n] = '\0';
         const char *text = line + strspn(line, " \t:");
         if (!strcmp(text, "quit") || !strcmp(text, "q") || !strcmp(text, "exit")) break;
-        if (*text) plain_do(verbs, text, database, look_only);
+        if (*text) plain_do(verbs, text, database, read_only);
     }
     if (n < 0) putchar('\n');
     free(line);

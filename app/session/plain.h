@@ -7,7 +7,7 @@
 
 /* Reads standard input to its end or "quit"; `database`: the value of --db, or NULL.  Every command is a
  * child process. */
-int plain_run(const struct session_verbs *verbs, const char *database, bool look_only, struct err *e);
+int plain_run(const struct session_verbs *verbs, const char *database, bool read_only, struct err *e);
 /* Prints run `run`, or the newest active one, waiting for one if necessary (0), until it ends. */
 int plain_watch(struct store *s, int64_t run, struct err *e);
 

@@ -185,7 +185,7 @@ static void session_begin(struct session *s, const struct session_start *with) {
     session__ask_facts(s);
     session__ask_machine(s);
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
-    if (s->look_only) ui_show(&s->ui, SCREEN_RUNS);
+    if (s->read_only) ui_show(&s->ui, SCREEN_RUNS);
     session__ask_columns(s);
     session__ask_runs(s);
     session__list_own(s);
@@ -327,7 +327,7 @@ static void finish_runs(struct session *s) {
 }
 
 int session_run(const struct session_start *with, struct err *e) {
-    struct session s = { .store = with->store, .look_only = with->look_only };
+    struct session s = { .store = with->store, .read_only = with->read_only };
     int rc = term_start(&with->terminal, e);
     if (rc) {
         struct err ignored = ERR_INIT;
@@ -345,7 +345,7 @@ int session_run(const struct session_start *with, struct err *e) {
                                 .sweeping = sweeping_new(s.store, s.jobs),
                                 .learning = learning_new(s.store, s.jobs) };
     s.background = background_new(&s.room, notify, NULL);
-    s.inside.insight = insight_new(s.store, !s.look_only, jobs_crew(s.jobs), notify, NULL);
+    s.inside.insight = insight_new(s.store, !s.read_only, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     if (with->verbs) {
         s.words = (struct ui_words){ NULL, with->verbs->offer };

@@ -39,7 +39,7 @@ struct session_start {
     const char *model, *task; /* initial selection */
     const char
         *first_task; /* replaces task while the history is empty, when the first page is shown; NULL: task */
-    bool look_only; /* the store is read-only: nothing can be started or changed */
+    bool read_only; /* the store is read-only: nothing can be started or changed */
     bool watch;              /* starts on Train, */
     const struct settings *settings; /* NULL: the defaults; copied */
     const char *said;        /* warnings about their file, or NULL */

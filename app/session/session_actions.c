@@ -18,7 +18,7 @@ void session__say_error(struct session *s, int rc, const struct err *e) {
     if (rc) ui_say(&s->ui, SAY_ERROR, "%s", e->text);
 }
 
-void session__only_looks(struct session *s) {
+void session__refuse_read_only(struct session *s) {
     ui_say(
         &s->ui, SAY_INFO,
         "read-only: nothing can be started or changed (start petri without watch or --readonly)");
@@ -39,8 +39,8 @@ void session__do(struct session *s, const struct effect *x) {
 
 void session__effect(struct session *s, const struct effect *x) {
     const struct action *a = action_of(x->kind);
-    if (a && a->changes && s->look_only) {
-        session__only_looks(s);
+    if (a && a->changes && s->read_only) {
+        session__refuse_read_only(s);
         return;
     }
     char *line = a && a->late ? NULL : session__line(s, x);

@@ -112,8 +112,8 @@ static const struct work_kind why_work = { LANE_SCREENS, .work = read_why };
 
 /* The runs to overlay, at their current state. */
 static int read_beside(struct background_work *w) {
-    struct beside_runs *b = NULL;
-    int rc = beside_read(w->store, w->run, w->runs, &b, &w->e);
+    struct overlay_runs *b = NULL;
+    int rc = overlay_read(w->store, w->run, w->runs, &b, &w->e);
     w->made = b;
     return rc;
 }
@@ -121,17 +121,17 @@ static int read_beside(struct background_work *w) {
 /* Answers to an earlier request are dropped. */
 static void take_beside(struct session *s, struct background_work *w) {
     struct session_train *t = &s->train;
-    struct beside_runs *b = w->made;
+    struct overlay_runs *b = w->made;
     bool asked = t->overlay_asked;
     t->overlay_asked = false;
     if (!asked || !b || !t->overlays || (b->rows && b->row[0].id != t->overlay[0])) return;
-    w->made = t->beside;
-    t->beside = b;
+    w->made = t->overlaid;
+    t->overlaid = b;
     s->ui.train.beside = b->row;
     s->ui.train.besides = b->rows;
 }
 
-static void drop_beside(struct background_work *w) { beside_free(w->made); }
+static void drop_beside(struct background_work *w) { overlay_free(w->made); }
 
 static void ask_beside(struct session *s) {
     static const struct work_kind kind = {
@@ -163,7 +163,7 @@ static void take_others(struct session *s, struct background_work *w) {
     if (other_runs_differ(t->others, o)) t->poll.news++;
     w->made = t->others;
     t->others = o;
-    if (t->beside && t->beside->live) ask_beside(s);
+    if (t->overlaid && t->overlaid->live) ask_beside(s);
     if (t->following && newest && newest->state <= RUN_PAUSED && v->focus != newest->id) {
         v->focus = t->watched = newest->id; /* it stays in focus when it ends */
         ui_say(&s->ui, SAY_INFO, "watching run #%lld", (long long)newest->id);
@@ -287,7 +287,7 @@ static void tell_changes(struct session *s, const struct job_row *before, size_t
             if (before[k].id == s->train.shown[i].id) ended(s, &s->train.shown[i], before[k].state);
 }
 
-/* Below the runs of this process. */
+/* Appends the runs of other processes to the list, below those of this process. */
 static void fill_others(struct session *s) {
     for (int i = 0; s->train.others && i < s->train.others->rows; i++) {
         const struct job_row *row = &s->train.others->row[i];
@@ -421,8 +421,8 @@ static void do_beside(struct session *s, const struct effect *x) {
     t->overlay_asked = false;
     s->ui.train.beside = NULL;
     s->ui.train.besides = 0;
-    beside_free(t->beside);
-    t->beside = NULL;
+    overlay_free(t->overlaid);
+    t->overlaid = NULL;
     if (x->runs) do_watch(s, x);
     if (x->runs) ask_beside(s);
     ui_changed(&s->ui);
@@ -443,5 +443,5 @@ void session__train_release(struct session *s) {
     free(s->train.shown);
     series_free(s->train.series);
     other_runs_free(s->train.others);
-    beside_free(s->train.beside);
+    overlay_free(s->train.overlaid);
 }

@@ -85,14 +85,14 @@ static void line_inside(const struct session *s, struct buf *b, const struct eff
     if (x->keep) buf_puts(b, " --of classes");
 }
 
-/* Line for one stored set. */
+/* Appends the command line for one stored set. */
 static void line_sets(const struct session *s, struct buf *b, const struct effect *x) {
     if (x->runs != 1) return;
     line_verb(s, b, "map");
     line_runs(b, x->run, 1);
 }
 
-/* Line for the matrices of what Map shows, or the attention of an example. */
+/* Appends the command line for the matrices of the subject of Map, or for the attention of an example. */
 static void line_matrices(const struct session *s, struct buf *b, const struct effect *x) {
     const struct map_view *v = &s->ui.map;
     if (v->sets) return;

@@ -10,7 +10,7 @@ enum { LOOK_AGAIN_MS = 300, AHEAD = 6 /* steps */ };
 /* ---- a step ---- */
 
 struct step_asked {
-    struct lesson_progress *progress; /* the screen's */
+    struct lesson_progress *progress; /* owned by the screen */
     struct learn_news *news;
 };
 
@@ -174,7 +174,7 @@ static void do_close(struct session *s) {
 }
 
 static void do_step(struct session *s, const struct effect *x) {
-    if (!x->keep || !s->look_only) {
+    if (!x->keep || !s->read_only) {
         ask_step(s, x->by, x->keep);
         return;
     }

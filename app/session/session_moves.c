@@ -6,11 +6,11 @@
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 
-/* A request made during another move: a move, or an undo or redo of the move that is then the last. */
-struct wish {
-    enum { WISH_MOVE, WISH_UNDO, WISH_REDO } kind;
-    struct move move; /* WISH_MOVE */
-    struct wish *next;
+/* A request that arrived during another move: a move, or an undo or redo of the latest move at its turn. */
+struct pending_move {
+    enum { PENDING_MOVE, PENDING_UNDO, PENDING_REDO } kind;
+    struct move move; /* PENDING_MOVE */
+    struct pending_move *next;
 };
 
 static void move_free(struct move *m) {
@@ -20,9 +20,10 @@ static void move_free(struct move *m) {
     *m = (struct move){ 0 };
 }
 
-/* Keys typed ahead act as if each had been typed after the answer to the previous one. */
-static void wish(struct session *s, int kind, const int64_t *run, int runs, bool trash, const char *name) {
-    struct wish *w = xcalloc(1, sizeof *w), **end = &s->moves.wishes;
+/* Queues a request; requests are carried out one by one, each after the previous one has finished. */
+static void queue_move(struct session *s, int kind, const int64_t *run, int runs, bool trash,
+                       const char *name) {
+    struct pending_move *w = xcalloc(1, sizeof *w), **end = &s->moves.pending;
     w->kind = kind;
     w->move = (struct move){ trash, runs ? xcalloc((size_t)runs, sizeof *run) : NULL, runs, NULL,
                              xcopy(name) };
@@ -31,13 +32,13 @@ static void wish(struct session *s, int kind, const int64_t *run, int runs, bool
     *end = w;
 }
 
-static struct wish *next_wish(struct session *s) {
-    struct wish *w = s->moves.wishes;
-    if (w) s->moves.wishes = w->next;
+static struct pending_move *next_pending(struct session *s) {
+    struct pending_move *w = s->moves.pending;
+    if (w) s->moves.pending = w->next;
     return w;
 }
 
-static void wish_free(struct wish *w) {
+static void pending_free(struct pending_move *w) {
     move_free(&w->move);
     free(w);
 }
@@ -104,12 +105,12 @@ static void ask_name(struct session *s, int64_t run, const char *name, const cha
 }
 
 void session__move(struct session *s, bool trash, const int64_t *run, int runs) {
-    if (s->moves.moving) wish(s, WISH_MOVE, run, runs, trash, NULL);
+    if (s->moves.moving) queue_move(s, PENDING_MOVE, run, runs, trash, NULL);
     else ask_move(s, trash, run, runs, "u");
 }
 
 static void move_name(struct session *s, int64_t run, const char *name) {
-    if (s->moves.moving) wish(s, WISH_MOVE, &run, 1, false, name);
+    if (s->moves.moving) queue_move(s, PENDING_MOVE, &run, 1, false, name);
     else ask_name(s, run, name, "u");
 }
 
@@ -123,7 +124,7 @@ static void undo(struct session *s, bool redo) {
     const struct move *m = move_at(&s->moves, redo);
     const char *back = redo ? "u" : "^r";
     if (s->moves.moving) {
-        wish(s, redo ? WISH_REDO : WISH_UNDO, NULL, 0, false, NULL);
+        queue_move(s, redo ? PENDING_REDO : PENDING_UNDO, NULL, 0, false, NULL);
         return;
     }
     if (!m) {
@@ -167,16 +168,17 @@ static void record(struct session_moves *m, struct background_work *w, struct mo
 }
 
 static void answered(struct session *s, struct background_work *w, struct move *m) {
-    struct wish *next;
+    struct pending_move *next;
     if (w->failed) s->moves.undoing = 0;
     else record(&s->moves, w, m);
     s->ui.offers_undo = !w->failed;
     s->moves.moving = false;
-    while (!s->moves.moving && (next = next_wish(s))) {
+    while (!s->moves.moving && (next = next_pending(s))) {
         if (next->move.name) move_name(s, next->move.run[0], next->move.name);
-        else if (next->kind == WISH_MOVE) session__move(s, next->move.trash, next->move.run, next->move.runs);
-        else undo(s, next->kind == WISH_REDO);
-        wish_free(next);
+        else if (next->kind == PENDING_MOVE)
+            session__move(s, next->move.trash, next->move.run, next->move.runs);
+        else undo(s, next->kind == PENDING_REDO);
+        pending_free(next);
     }
     session__ask_runs(s);
 }
@@ -225,7 +227,7 @@ const struct action move_actions[] = {
 };
 
 void session__moves_release(struct session *s) {
-    struct wish *w;
+    struct pending_move *w;
     for (int i = 0; i < s->moves.undone; i++) move_free(&s->moves.of[i]);
-    while ((w = next_wish(s))) wish_free(w);
+    while ((w = next_pending(s))) pending_free(w);
 }

@@ -9,7 +9,7 @@
 #include "app/insight/insight.h"
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
-#include "app/session/beside.h"
+#include "app/session/overlay.h"
 #include "app/session/child.h"
 #include "app/session/compared.h"
 #include "app/session/history_pages.h"
@@ -44,7 +44,7 @@ struct session_train {
     } stored;              /* whether the earlier points were read from the store */
     int64_t read_step;     /* step of a run of another process at that time */
     enum run_state read_state;
-    struct beside_runs *beside; /* the overlaid runs; NULL: none */
+    struct overlay_runs *overlaid; /* the overlaid runs; NULL: none */
     int64_t overlay[TRAIN_BESIDE]; /* the requested ones */
     int overlays;
     bool overlay_asked;    /* and not answered yet */
@@ -74,7 +74,7 @@ struct session_moves {
     int done, undone;    /* those below `done` can be undone, up to `undone` redone */
     bool moving;         /* one is in progress */
     int undoing;         /* +1: an undo, -1: a redo in progress, which is not recorded again */
-    struct wish *wishes; /* requests made in the meantime, in order */
+    struct pending_move *pending; /* requests made in the meantime, in order */
 };
 
 /* session_sweep.c */
@@ -139,7 +139,7 @@ struct session {
     struct background *background;
     int wake;              /* eventfd, signaled on changes */
     bool leaving, finish;  /* finish: runs continue without a screen */
-    bool look_only;        /* the database is read-only: nothing can be started or changed */
+    bool read_only;        /* the database is read-only: nothing can be started or changed */
     char *database;
     char *named;           /* value of --db for a shell; NULL: the default database */
     struct {
@@ -185,7 +185,7 @@ void session__do(struct session *s, const struct effect *x);
 /* Takes the results of the background and of the insight thread. */
 void session__answers(struct session *s);
 /* Reports that the session is read-only. */
-void session__only_looks(struct session *s);
+void session__refuse_read_only(struct session *s);
 void session__say_error(struct session *s, int rc, const struct err *e);
 /* As background_ask. */
 void session__ask(struct session *s, const struct work_kind *kind, const int64_t *run, int runs,

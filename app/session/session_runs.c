@@ -4,7 +4,7 @@
 
 #include "app/history/moved.h"
 #include "app/history/record.h"
-#include "app/session/kept.h"
+#include "app/session/tags.h"
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -299,12 +299,12 @@ static int say_kept(struct background_work *w, int rc, const char *said) {
 
 static int pin(struct background_work *w) {
     const char *said = "";
-    int rc = kept_pin(w->store, w->run, (size_t)w->runs, &said, &w->e);
+    int rc = tags_pin(w->store, w->run, (size_t)w->runs, &said, &w->e);
     return say_kept(w, rc, said);
 }
 
 static int tag(struct background_work *w) {
-    int rc = kept_tag(w->store, w->run, (size_t)w->runs, w->text, &w->e);
+    int rc = tags_set(w->store, w->run, (size_t)w->runs, w->text, &w->e);
     return say_kept(w, rc, w->runs > 1 ? "tags added" : "tags saved");
 }
 
@@ -323,7 +323,7 @@ static void line_pin(const struct session *s, struct buf *b, const struct effect
         const struct run_row *row = listed(s, x->run[i]);
         all = all && row && row->pinned;
     }
-    line_word(b, KEPT_PIN);
+    line_word(b, TAG_PINNED);
     if (all) buf_puts(b, " --remove");
 }
 
@@ -332,7 +332,7 @@ static bool line_tags(struct buf *b, const char *tags, const char *others) {
     char *copy = xstrdup(tags ? tags : ""), *rest = copy, *one;
     bool any = false;
     while ((one = text_item(&rest))) {
-        if (!*one || kept_has_tag(others, one)) continue;
+        if (!*one || tags_have(others, one)) continue;
         line_word(b, one);
         any = true;
     }
@@ -361,7 +361,7 @@ static int count_purge(struct background_work *w) {
     struct purge_sum sum;
     char what[128];
     if (purge_count(w->store, w->run, (size_t)w->runs, &sum, &w->e)) return w->e.code;
-    kept_sum_words((size_t)w->runs, &sum, what);
+    purge_sum_text((size_t)w->runs, &sum, what);
     work_say(w, SAY_WARNING, "%s", what);
     return 0;
 }
@@ -376,7 +376,7 @@ static int purge(struct background_work *w) {
     struct purge_sum sum;
     char what[128];
     if (purge_runs(w->store, w->run, (size_t)w->runs, w->number, &sum, &w->e)) return w->e.code;
-    kept_sum_words((size_t)w->runs, &sum, what);
+    purge_sum_text((size_t)w->runs, &sum, what);
     work_say(w, SAY_GOOD, "deleted %s", what);
     return 0;
 }

@@ -113,7 +113,7 @@ static void do_verb(struct session *s, const struct effect *x) {
         return;
     }
     bool changes = m.kind == LINE_CHANGES || m.kind == LINE_TRAINS;
-    if (s->look_only && changes) session__only_looks(s);
+    if (s->read_only && changes) session__refuse_read_only(s);
     else if (m.kind == LINE_ELSEWHERE) refuse(s, &m);
     else if (m.kind == LINE_TRAINS) train(s, line, &m);
     else begin(s, &m);

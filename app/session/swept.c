@@ -97,7 +97,7 @@ static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
         if (plan->entry[i].valid) page->wanted += plan->spec.seeds;
     }
     page->draws = plan->draws;
-    int lacking = sweep_plan_lacking(plan);
+    int lacking = sweep_plan_missing(plan);
     page->over = page->wanted - lacking;
     page->seconds_left = finished ? sum / finished * lacking / (page->live > 1 ? 2 : 1) : NAN;
 }
@@ -274,7 +274,7 @@ int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err
     int rc = read_line(line, &l, e);
     for (int i = 0; !rc && i < l.count; i++) rc = sweep_set(&spec, l.of[i].option, l.of[i].text, e);
     if (!rc) rc = sweep_plan_make(&p, &spec, w->jobs, e);
-    if (!rc) rc = sweep_plan_keep(&p, w->store, e);
+    if (!rc) rc = sweep_plan_store(&p, w->store, e);
     typed_line_free(&l);
     sweep_release(&spec);
     if (rc) {
@@ -292,7 +292,7 @@ static int sweeping_extend(struct sweeping *w, struct sweep_plan *p, const char 
     bool options = text_starts(text, "-");
     int rc = options ? read_line(text, &l, e) : 0;
     if (!rc) rc = sweep_plan_extend(p, options ? l.of : &seeds, options ? l.count : 1, w->jobs, e);
-    if (!rc) rc = sweep_plan_keep(p, w->store, e);
+    if (!rc) rc = sweep_plan_store(p, w->store, e);
     typed_line_free(&l);
     return rc;
 }

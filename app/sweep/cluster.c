@@ -24,7 +24,7 @@ static int take_uid(void *self, int count, const struct store_cell *cells) {
 
 /* Distributes the missing runs, seed by seed, to as few tasks as the array size requires. */
 static void cluster_share_out(const struct sweep_plan *p, int longest, struct cluster *c) {
-    int runs = sweep_plan_lacking(p), each = (runs + longest - 1) / longest;
+    int runs = sweep_plan_missing(p), each = (runs + longest - 1) / longest;
     c->task = xcalloc((size_t)runs + 1, sizeof *c->task);
     for (int k = 0; k < p->spec.seeds; k++) {
         for (int i = 0; i < p->cells.count; i++) {
@@ -156,7 +156,7 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
                   int *runs, struct err *e) {
     struct cluster c = { .workers = r->workers, .database = xstrdup(r->database) };
     struct uid_row row = { NULL };
-    *runs = sweep_plan_lacking(p);
+    *runs = sweep_plan_missing(p);
     int rc = *runs ? 0
                    : err_set(e, ERR_USAGE, "--slurm: no runs are missing; `petri sweep %lld` shows the sweep",
                              (long long)p->id);
@@ -176,7 +176,7 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
     if (!rc) rc = check_request(r, c.folder, e);
     if (!rc && !(c.working = getcwd(NULL, 0)))
         rc = err_set(e, ERR_SYSTEM, "the working folder is unknown: %m");
-    if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
+    if (!rc && !p->id) rc = sweep_plan_store(p, s, e);
     char *sql = xprintf("SELECT uid FROM sweep WHERE id = %lld", (long long)p->id);
     if (!rc) rc = store_sql(s, sql, (struct store_rows){ .self = &row, .row = take_uid }, e);
     free(sql);
@@ -260,7 +260,7 @@ char *cluster_database(const struct cluster *c, int task) {
 
 /* ---- status ---- */
 
-struct standing {
+struct task_run {
     const char *state; /* static text */
     char *reason;
     int64_t id, step, steps;
@@ -269,7 +269,7 @@ struct standing {
 struct task_look {
     struct cluster *c;
     const struct cluster_task *task;
-    struct standing *at; /* one per run */
+    struct task_run *at; /* one per run */
 };
 
 static int take_failure(void *self, int count, const struct store_cell *cells) {
@@ -299,7 +299,7 @@ static int cluster_look_at(struct task_look *l, const char *path, struct err *e)
         if (!id) continue;
         rc = store_run(s, id, &run, e);
         if (rc) break;
-        l->at[i] = (struct standing){
+        l->at[i] = (struct task_run){
             store_state_name(run.state), xcopy(run.reason), run.id, run.step, run.steps, run.seconds
         };
         store_run_release(&run);
@@ -319,7 +319,7 @@ static void task_json(const struct task_look *l, int index, struct buf *b) {
         if (strcmp(l->at[i].state, "finished") != 0) state = l->at[i].state;
     json_put(b, "state:%s,runs:[", state);
     for (int i = 0; i < l->task->runs; i++) {
-        const struct standing *x = &l->at[i];
+        const struct task_run *x = &l->at[i];
         json_put(b, "{cell:%d,seed:%ju,state:%s,step:%jd,steps:%jd,seconds:%g,reason:%s}",
                  l->task->run[i].cell, l->c->plan.spec.seed[l->task->run[i].seed], x->state, x->step,
                  x->steps, x->seconds, x->reason);

@@ -14,7 +14,7 @@ static void group_release(struct compared_group *g, int axes) {
     for (int i = 0; i < axes && g->axis; i++) free(g->axis[i]);
     for (int i = 0; i < g->runs; i++) free(g->run[i].kernel), free(g->run[i].weights);
     free(g->axis), free(g->name), free(g->reason), free(g->run), free(g->tune), free(g->tuned);
-    free(g->stands), free(g->rungs), free(g->runged);
+    free(g->status_text), free(g->rungs), free(g->runged);
     free(g->size), free(g->sized);
 }
 
@@ -248,7 +248,7 @@ void comparison_take(struct side_by_side *c, struct compared_group *g, const str
 }
 
 const char *comparison_state(const struct compared_group *g) {
-    if (g->stands) return g->stands;
+    if (g->status_text) return g->status_text;
     for (int i = 0; i < g->runs; i++)
         if (g->run[i].state != STORE_FINISHED) return store_state_name(g->run[i].state);
     return !g->valid ? "invalid" : g->runs < g->wanted ? g->reason ? "failed" : "waiting" : "finished";

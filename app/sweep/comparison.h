@@ -44,7 +44,7 @@ struct compared_group {
     bool other_rows; /* one of its runs has it */
     struct spread value, final; /* over the counted runs; of one kind */
     char *size, *sized; /* its size and the requested one, as JSON and in a line; NULL: none requested */
-    char *stands;       /* replaces the state of its runs: "stopped at rung 1 of 3"; NULL: none */
+    char *status_text;  /* replaces the state of its runs: "stopped at rung 1 of 3"; NULL: none */
     char *rungs, *runged; /* its values at the rungs, as JSON and in a line; NULL: none */
     double rung[COMPARED_RUNGS]; /* their means; NaN: not reached */
     char *tune, *tuned; /* how its learning rate was tuned, as JSON and in a line; NULL: it was given */

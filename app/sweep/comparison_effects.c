@@ -22,7 +22,7 @@ struct effect_rows {
     double *y, *x;            /* x: axes × room, of lines */
     int *level, *seed, *task; /* level: axes × room */
     int levels[EFFECT_AXES], seeds;
-    const char **name[EFFECT_AXES]; /* of each axis its levels' names, the comparison's */
+    const char **name[EFFECT_AXES]; /* names of the levels of each axis, owned by the comparison */
     int factors, axis[EFFECT_AXES]; /* the axes that are factors */
     struct effects_factor factor[EFFECT_AXES], block[2];
     int blocks;

@@ -314,7 +314,7 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
         paused &= halving_is_paused(p, cell, k);
     }
     if (r->out || paused)
-        g->stands = xprintf("stopped at rung %d of %d", r->out ? r->level + 1 : least, HALVING_RUNGS);
+        g->status_text = xprintf("stopped at rung %d of %d", r->out ? r->level + 1 : least, HALVING_RUNGS);
     buf_putc(&b, '[');
     for (int rung = 0; rung < HALVING_RUNGS; rung++) {
         struct spread s = values_at(p, r, rung);

@@ -23,7 +23,7 @@ int64_t shots_id(const struct shots *x) { return x->id; }
 
 static int all_draws(const struct shots *x) { return x->tasks * x->how.ks * x->how.draws; }
 
-/* Cells stand by task, then by k. */
+/* Returns the task of a cell: cells are ordered by task, then by k. */
 static struct shots_task *task_at(const struct shots *x, int cell) { return &x->of[cell / x->how.ks]; }
 static int k_at(const struct shots *x, int cell) { return x->how.k[cell % x->how.ks]; }
 

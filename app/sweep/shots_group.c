@@ -13,7 +13,7 @@
 
 /* ---- selecting runs ---- */
 
-/* *of: what tells whether it counts; its key and weights are the caller's. */
+/* *of: the evidence that decides whether the run counts; the caller owns its key and weights. */
 static int open_results(struct store *s, int64_t id, struct shots_results *out, struct evidence *of,
                         struct err *e) {
     struct store_run run;

@@ -341,7 +341,7 @@ static int make_set(struct shots *x, struct err *e) {
     buf_printf(&b, "%s on %s: %s", method, x->c.task, regime);
     s.note = buf_take(&b);
     int rc = sweep_plan_of_draws(&x->plan, &s, p ? (int64_t)p->trained_method : 0, e);
-    if (!rc) rc = sweep_plan_keep(&x->plan, x->store, e);
+    if (!rc) rc = sweep_plan_store(&x->plan, x->store, e);
     plan_free(p);
     free(method), free(regime);
     return rc;

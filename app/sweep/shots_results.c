@@ -135,7 +135,7 @@ int shots_results(struct store *s, const struct store_run *run, struct shots_res
     json_decref(all);
     int rc = shots_results_take_tasks(run, out, e);
     if (!rc) rc = read_draws(s, run->sweep, &out->results, e);
-    /* a vote is told by names: a record of other tasks has none */
+    /* votes refer to known tasks by name: those of another list are dropped */
     for (int r = 0; r < out->results.count; r++)
         if (out->results.of[r].known > out->known) out->results.of[r].known = 0;
     if (rc) shots_results_release(out);

@@ -63,7 +63,7 @@ static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struc
 }
 
 /* Returns by how many percent the cell stores more parameters than requested. */
-static double size_beside(const struct sweep_entry *x) {
+static double size_difference(const struct sweep_entry *x) {
     return x->wanted ? 100.0 * ((double)x->kept / (double)x->wanted - 1) : 0;
 }
 
@@ -74,15 +74,15 @@ static void sweep_runs_add_size(const struct sweep_entry *x, struct buf *b) {
 }
 
 static void sweep_runs_add_near(const struct sweep_entry *x, struct buf *b) {
-    if (x->method) json_member_bool(b, "near", fabs(size_beside(x)) <= SIZE_NEAR);
+    if (x->method) json_member_bool(b, "near", fabs(size_difference(x)) <= SIZE_NEAR);
 }
 
 char *sweep_plan_size(const struct sweep_plan *p, int cell) {
     const struct sweep_entry *x = &p->entry[cell];
     if (!x->method || !x->valid) return NULL;
     return xprintf("%s stores %lld parameters, %+.1f%% compared with the %lld of %s%s", x->method,
-                   (long long)x->kept, size_beside(x), (long long)x->wanted, p->spec.size_of,
-                   fabs(size_beside(x)) <= SIZE_NEAR ? "" : ": SIZES DIFFER");
+                   (long long)x->kept, size_difference(x), (long long)x->wanted, p->spec.size_of,
+                   fabs(size_difference(x)) <= SIZE_NEAR ? "" : ": SIZES DIFFER");
 }
 
 static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
@@ -226,7 +226,7 @@ static char *plan_text(const struct sweep_plan *p) {
     return p->draws && p->spec.note ? xstrdup(p->spec.note) : sweep_text(&p->spec);
 }
 
-int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e) {
+int sweep_plan_store_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e) {
     struct buf b = BUF_INIT;
     sweep_plan_record(p, &b);
     char *name = plan_text(p);
@@ -238,8 +238,8 @@ int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, s
     return rc;
 }
 
-int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e) {
-    return sweep_plan_keep_as(p, s, NULL, e);
+int sweep_plan_store(struct sweep_plan *p, struct store *s, struct err *e) {
+    return sweep_plan_store_as(p, s, NULL, e);
 }
 
 struct spec_row {
@@ -555,7 +555,7 @@ int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, st
     return rc;
 }
 
-int sweep_plan_lacking(const struct sweep_plan *p) {
+int sweep_plan_missing(const struct sweep_plan *p) {
     int n = 0;
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++)
@@ -586,7 +586,7 @@ void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct
         runs += x->valid ? p->spec.seeds : 0;
     }
     buf_putc(out, ']');
-    json_put(out, "runs:%d,lacking:%d", runs, sweep_plan_lacking(p));
+    json_put(out, "runs:%d,lacking:%d", runs, sweep_plan_missing(p));
     json_add_key(out, "taken");
     buf_puts(out, taken);
     halving_plan_json(p, out);

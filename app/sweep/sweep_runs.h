@@ -105,12 +105,12 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
  * *why NULL: it is not.  Caller frees. */
 int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, struct err *e);
 /* Returns the number of runs that are neither finished nor failed, nor eliminated at a rung. */
-int sweep_plan_lacking(const struct sweep_plan *p);
+int sweep_plan_missing(const struct sweep_plan *p);
 /* Stores the sweep under its text and sets its id.  A stored one is updated, unless another process changed
  * it since it was read: ERR_DATABASE. */
-int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e);
+int sweep_plan_store(struct sweep_plan *p, struct store *s, struct err *e);
 /* Stores it with an existing uid. */
-int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e);
+int sweep_plan_store_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e);
 /* Writes its record, and reads a plan from one; `name` is used in messages. */
 void sweep_plan_record(const struct sweep_plan *p, struct buf *b);
 int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record, struct err *e);

@@ -31,7 +31,7 @@ int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, stru
 /* Prints the same as a line. */
 int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
 /* Prints a new run: with --json as verb_run_json, else "run N: METHOD on MODEL, ENDING" on a line. */
-int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
+int verb_report_run(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
 /* Prints that a Hugging Face folder was written; `worst`: the largest logit difference from the run, or
  * NaN. */
 void verb_tell_folder(const struct args *a, int64_t run, const char *folder, double worst);

@@ -128,7 +128,7 @@ static int read_differs(struct store *s, struct why_run *r, struct err *e) {
 }
 
 /* Finished runs compared with this one, and the fields that decide which of them count. */
-struct why_beside {
+struct why_compared {
     struct why_other {
         char key[65], weights[65];
         double best;
@@ -139,7 +139,7 @@ struct why_beside {
 };
 
 static int why_take_beside(void *self, int count, const struct store_cell *cell) {
-    struct why_beside *x = self;
+    struct why_compared *x = self;
     struct err ignored = ERR_INIT;
     (void)count;
     GROW(x->run, x->room, x->count + 1);
@@ -154,8 +154,8 @@ static int why_take_beside(void *self, int count, const struct store_cell *cell)
 
 /* Selects finished runs x with a value, compared with run r, for which `where` holds. */
 static int why_read_beside(struct store *s, const struct why_run *r, const char *where,
-                           struct why_beside *out, struct err *e) {
-    *out = (struct why_beside){ 0 };
+                           struct why_compared *out, struct err *e) {
+    *out = (struct why_compared){ 0 };
     char *sql = xprintf(
         "SELECT x.id, coalesce(x.ended,0), x.weights_sha256, v.best, x.config, coalesce(x.parent,0), "
         "json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed') FROM run r JOIN run x ON x.method "
@@ -172,12 +172,12 @@ static int why_read_beside(struct store *s, const struct why_run *r, const char 
     return rc;
 }
 
-static void beside_release(struct why_beside *x) {
+static void beside_release(struct why_compared *x) {
     free(x->run), free(x->of);
 }
 
 /* Returns the first run with the key of this one, if it is an earlier one. */
-static void find_repeated(struct why_run *r, const struct why_beside *x) {
+static void find_repeated(struct why_run *r, const struct why_compared *x) {
     const struct why_other *own = NULL;
     for (size_t i = 0; i < x->count; i++)
         if (x->of[i].run == r->run->id) own = &x->run[i], r->repeats_differ = x->of[i].differs;
@@ -187,7 +187,7 @@ static void find_repeated(struct why_run *r, const struct why_beside *x) {
 
 /* Finds the runs that differ only in the seed, and those that this one repeats. */
 static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
-    struct why_beside x;
+    struct why_compared x;
     struct why_seeds *v = &r->seeds;
     if (r->run->state != STORE_FINISHED) return 0;
     int rc = why_read_beside(s, r,
@@ -214,7 +214,7 @@ static int read_tries(struct store *s, struct why_run *r, struct err *e) {
         "json_extract(x.config, '$.eval_rows') IS json_extract(r.config, '$.eval_rows') AND "
         "json_extract(x.config, '$.split_validation') IS json_extract(r.config, '$.split_validation') AND "
         "json_extract(x.config, '$.split_seed') IS json_extract(r.config, '$.split_seed')";
-    struct why_beside x;
+    struct why_compared x;
     int64_t is_best = 0; /* checked first: parsing descriptions takes longer */
     if (r->run->state != STORE_FINISHED) return 0;
     char *sql = xprintf(

@@ -99,7 +99,7 @@ static void tell_notes(const char *what, const struct notes *n) {
 static int verb_import_tell(const struct args *a, struct store *s, int64_t id, const struct imported *x,
                             struct err *e) {
     char *ending = xprintf("imported from %s", x->format);
-    int rc = verb_tell_made(a, s, id, ending, e);
+    int rc = verb_report_run(a, s, id, ending, e);
     free(ending);
     if (rc || a->json) return rc;
     tell_notes("read", &x->read);

@@ -106,7 +106,7 @@ static int describe(struct store *s, const struct joining *j, struct imported *x
 
 static int tell(const struct args *a, struct store *s, int64_t id, const struct imported *x, struct err *e) {
     char *ending = xprintf("merged by %s", x->version);
-    int rc = verb_tell_made(a, s, id, ending, e);
+    int rc = verb_report_run(a, s, id, ending, e);
     free(ending);
     for (size_t i = 0; !rc && !a->json && i < x->assumed.count; i++) {
         printf("  ");

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/verbs/asked.h"
+#include "app/verbs/probe_options.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -65,7 +65,7 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
     return 0;
 }
 
-int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new,
+int verb_embed_rows(const struct args *a, struct probe_options *q, struct store *s, int64_t *set, bool *new,
                     struct err *e) {
     struct probe p = { 0 };
     int64_t run = 0, layer;
@@ -75,14 +75,14 @@ int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int6
     bool retriever = a->layer == PROBE_RETRIEVER;
     const struct backbone_hint hint = { .given = a->model };
     if (!rc)
-        rc = typed ? asked_open_run(&p, a, s, run, retriever, &hint, &said, e)
+        rc = typed ? probe_options_open_run(&p, a, s, run, retriever, &hint, &said, e)
                    : probe_open_model(&p, verb_model(a), e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     layer = p.layers;
-    if (!rc) rc = asked_layer(a, 0, p.layers, &layer, e);
+    if (!rc) rc = probe_options_layer(a, 0, p.layers, &layer, e);
     q->draw.retrieved = layer == PROBE_RETRIEVER;
-    if (!rc) rc = asked_rows(q, &p, e);
+    if (!rc) rc = probe_options_draw(q, &p, e);
     q->look.store = s;
     q->look.keep = true;
     if (!rc) rc = probe_embed(&p, (int)layer, &q->look, e);
@@ -95,10 +95,10 @@ int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int6
 }
 
 int verb_embed(const struct args *a, struct err *e) {
-    struct asked q;
+    struct probe_options q;
     struct store *s;
     if (a->list) return verb_embed_list(a, e);
-    int rc = asked_read(&q, a, e);
+    int rc = probe_options_read(&q, a, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (!rc) {
         int64_t set;
@@ -107,6 +107,6 @@ int verb_embed(const struct args *a, struct err *e) {
         if (!rc) rc = print_set(a, s, set, new, e);
         rc = verb_close(s, rc, e);
     }
-    asked_release(&q);
+    probe_options_release(&q);
     return rc;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "app/insight/moments.h"
-#include "app/verbs/asked.h"
+#include "app/verbs/probe_options.h"
 #include "app/verbs/inside/map_output.h"
 #include "app/verbs/output.h"
 #include "core/analysis/tsne.h"
@@ -236,13 +236,13 @@ static void take_vectors(struct result *r) {
 
 /* Draws and embeds examples, and saves the set. */
 static int draw_set(const struct args *a, int64_t *id, struct err *e) {
-    struct asked q;
+    struct probe_options q;
     struct store *s;
     bool new;
-    int rc = asked_read(&q, a, e);
+    int rc = probe_options_read(&q, a, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (!rc) rc = verb_close(s, verb_embed_rows(a, &q, s, id, &new, e), e);
-    asked_release(&q);
+    probe_options_release(&q);
     return rc;
 }
 

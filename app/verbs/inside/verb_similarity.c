@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "app/insight/matrix.h"
-#include "app/verbs/asked.h"
+#include "app/verbs/probe_options.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -187,7 +187,7 @@ static int verb_similarity_open_run(struct probe *p, struct store *s, int64_t ru
     const char *task = a->task;
     bool all = is_of_one_run(of) || a->layer == PROBE_RETRIEVER;
     if (of == OF_TENSORS && task) return probe_open_run(p, s, run, task, hint, said, e);
-    return asked_open_run(p, a, s, run, all, hint, said, e);
+    return probe_options_open_run(p, a, s, run, all, hint, said, e);
 }
 
 /* Opens the sides of the comparison: p[0] and, with two, p[1]. */
@@ -222,12 +222,12 @@ static bool wants_vectors(const struct similarity_choice *c, const struct probe 
     return one || c->of == OF_LAYERS || (c->of == OF_PROTOTYPES && p->retrieved);
 }
 
-static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int sides,
+static int verb_similarity_draw_sides(struct probe_options *q, struct probe *p, int sides,
                                       struct similarity_choice *c, struct err *e) {
     if (sides == 2 && !p[0].opened.run)
         q->draw.own = &p[1].opened; /* a model is compared with a run on the examples of the run */
     for (int i = 0; i < sides; i++) {
-        int layer, rc = asked_rows(q, &p[i], e);
+        int layer, rc = probe_options_draw(q, &p[i], e);
         if (!rc && wants_vectors(c, &p[i], &layer)) rc = probe_embed(&p[i], layer, &q->look, e);
         if (rc) return rc;
     }
@@ -235,7 +235,7 @@ static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int side
 }
 
 /* Draws enough examples of each task, without --rows. */
-static void draw_enough(const struct args *a, struct asked *q, const struct probe *p) {
+static void draw_enough(const struct args *a, struct probe_options *q, const struct probe *p) {
     int tasks = (q->sources            ? q->sources
                  : p->opened.predictor ? predictor_tasks(p->opened.predictor)
                                        : 1) +
@@ -264,7 +264,7 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     return matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
 }
 
-static int verb_similarity_compare(const struct args *a, struct store *s, struct asked *q,
+static int verb_similarity_compare(const struct args *a, struct store *s, struct probe_options *q,
                                    struct similarity_choice *c, struct err *e) {
     struct probe p[2] = { 0 };
     struct matrix m = { 0 };
@@ -273,7 +273,7 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     if (!rc && c->of == OF_ATTENTION && sides > 1)
         rc = err_set(e, ERR_USAGE, "--of attention: takes a run or --model, found both");
     c->layer = p[0].layers;
-    if (!rc) rc = asked_layer(a, c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
+    if (!rc) rc = probe_options_layer(a, c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
     if (!rc && c->layer == PROBE_RETRIEVER && c->of != OF_CLASSES && c->of != OF_ROWS)
         rc = err_set(e, ERR_USAGE, "--layer retriever: requires --of classes or rows");
     q->look.store = s;
@@ -282,7 +282,7 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     if (!rc) rc = matrix_possible(&p[0], c->of, e);
     if (!rc && matrix_needs_rows(&p[0], c->of)) rc = verb_similarity_draw_sides(q, p, sides, c, e);
     if (!rc) rc = compute(&m, p, sides, c, q->look.crew, e);
-    if (!rc) rc = matrix_keep(&m, s, true, e);
+    if (!rc) rc = matrix_store(&m, s, true, e);
     if (!rc && c->cluster) {
         if (matrix_cluster(&m)) matrix_reorder(&m);
         else rc = err_set(e, ERR_USAGE, "--order cluster: requires the same names for rows and columns");
@@ -296,17 +296,17 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
 
 int verb_similarity(const struct args *a, struct err *e) {
     struct similarity_choice c;
-    struct asked q = { 0 };
+    struct probe_options q = { 0 };
     struct store *s;
     if (a->list) return verb_similarity_list(a, e);
     if (a->similarity.matrix) return verb_similarity_again(a, e);
     int rc = verb_similarity_choose(a, &c, e);
-    if (!rc) rc = asked_read(&q, a, e);
+    if (!rc) rc = probe_options_read(&q, a, e);
     if (!a->rows) q.draw.most = c.of == OF_ROWS ? FEW_ROWS : c.of == OF_ATTENTION ? 1 << 20 : PROBE_ROWS;
     if (!rc && c.of == OF_ROWS && q.draw.most > MOST_NAMES)
         rc = err_set(e, ERR_USAGE, "--rows: must be at most %d for --of rows", MOST_NAMES);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (!rc) rc = verb_close(s, verb_similarity_compare(a, s, &q, &c, e), e);
-    asked_release(&q);
+    probe_options_release(&q);
     return rc;
 }

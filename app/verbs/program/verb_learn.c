@@ -28,7 +28,7 @@ static const char *lesson_done(const struct lesson *l, const char *database) {
     struct lesson_progress p;
     struct err ignored = ERR_INIT;
     lesson_progress_init(&p, l);
-    lesson_keep_read(&p, l, database, &ignored);
+    lesson_progress_load(&p, l, database, &ignored);
     const char *done = p.whole ? "done" : p.furthest ? "started" : "";
     lesson_progress_release(&p);
     return done;

@@ -189,7 +189,7 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     if (!rc && a->run) rc = store_find(store, a->run, &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no saved sets of vectors");
     if (!rc && a->render.matrix && !store) rc = err_set(e, ERR_NOT_FOUND, "no saved matrices");
-    if (!rc && a->render.matrix && !(rc = insight_kept(store, a->render.matrix, &s->heat, e)))
+    if (!rc && a->render.matrix && !(rc = insight_stored(store, a->render.matrix, &s->heat, e)))
         s->ui.heatmap.data = s->heat->data;
     if (rc || a->render.matrix) return rc;
     what.task = verb_shown_task(a);

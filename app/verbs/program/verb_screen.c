@@ -51,13 +51,13 @@ static int open_screen(const struct args *a, struct err *e) {
     with.task = usual_task ? paths_task() : s.value[SETTING_TASK];
     with.first_task = usual_task ? paths_first_task() : NULL;
     with.said = buf_text(&said);
-    with.look_only = !strcmp(s.value[SETTING_READONLY], "on");
+    with.read_only = !strcmp(s.value[SETTING_READONLY], "on");
     if (!rc && term_is_plain()) {
         buf_release(&said);
-        return plain_run(&palette_verbs, a->db, with.look_only, e);
+        return plain_run(&palette_verbs, a->db, with.read_only, e);
     }
-    if (!rc && !with.look_only) keeper_begin();
-    if (!rc) rc = verb_store(a, with.look_only ? STORE_READ : STORE_WRITE, &with.store, e);
+    if (!rc && !with.read_only) keeper_begin();
+    if (!rc) rc = verb_store(a, with.read_only ? STORE_READ : STORE_WRITE, &with.store, e);
     if (!rc) rc = session_run(&with, e);
     buf_release(&said);
     return rc;
@@ -84,7 +84,7 @@ int verb_watch(const struct args *a, struct err *e) {
     struct session_start with = {
         .settings = &s, .said = buf_text(&said),
         .verbs = &palette_verbs,
-        .model = paths_model(), .task = paths_task(), .workers = 1, .look_only = true,
+        .model = paths_model(), .task = paths_task(), .workers = 1, .read_only = true,
         .watch = !a->flag, .notes = a->flag,
         .terminal = { a->no_color, a->ascii },
     };

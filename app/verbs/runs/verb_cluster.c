@@ -109,7 +109,7 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
     struct store *s = NULL;
     char *path = rc ? NULL : cluster_database(&c, (int)index);
     if (!rc) rc = store_open(&s, path, STORE_WRITE, e);
-    if (!rc) rc = sweep_plan_keep_as(&c.plan, s, c.uid, e);
+    if (!rc) rc = sweep_plan_store_as(&c.plan, s, c.uid, e);
     if (!rc) {
         verb_train_signals();
         if (!a->workers) workers = c.workers;

@@ -78,7 +78,7 @@ int verb_run_json(struct store *s, const struct store_run *r, struct err *e) {
     return rc;
 }
 
-int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e) {
+int verb_report_run(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e) {
     struct store_run run;
     int rc = store_flush(s, e);
     if (!rc) rc = store_run(s, id, &run, e);
@@ -208,7 +208,7 @@ static void show_kept(struct store *s, int64_t run) {
 static void show_tasks(struct store *s, const struct store_run *r) {
     struct task_results t;
     struct err e = ERR_INIT;
-    if (task_results(s, r, &t, &e)) return; /* what is stored is shown below all the same */
+    if (task_results(s, r, &t, &e)) return; /* the stored points are shown below in any case */
     for (int i = 0; i < t.count; i++) {
         const struct task_result *x = &t.of[i];
         printf("task %-9s %s ", x->task, x->metric);
@@ -228,7 +228,7 @@ static void show_shots(struct store *s, const struct store_run *r) {
     struct shots_results results;
     struct err e = ERR_INIT;
     if (!run_row_is_fewshot(r) || shots_results(s, r, &results, &e))
-        return; /* what is stored is shown below all the same */
+        return; /* the stored points are shown below in any case */
     shots_table_print(&results, 1);
     shots_results_release(&results);
 }

@@ -148,8 +148,8 @@ static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, stru
             "--slurm: cannot be combined with --halving: a rung waits for all cells, and each task has a "
             "separate database; remove one of the two");
     if (a->sweep.slurm) return verb_sweep_slurm(a, p, s, workers, e);
-    int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
-    if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
+    int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_missing(p);
+    if (!rc && !p->id) rc = sweep_plan_store(p, s, e);
     if (!rc)
         fprintf(stderr, "sweep %lld: %d cells, %d runs to train\n",
             (long long)p->id, p->cells.count, lacking);
@@ -192,7 +192,7 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         expected_line(&time, &b);
         out_lines(buf_text(&b));
     }
-    if (!rc && !a->json) printf("%d runs are missing\n", sweep_plan_lacking(p));
+    if (!rc && !a->json) printf("%d runs are missing\n", sweep_plan_missing(p));
     expected_release(&time);
     buf_release(&b), buf_release(&taken), buf_release(&lines);
     return rc;
@@ -280,12 +280,12 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
     if (!rc && strcmp(word, "stop")) rc = sweep_plan_no_draws(&p, e);
     if (!rc && !strcmp(word, "extend")) {
         rc = extend(a, &p, j, e);
-        if (!rc) rc = sweep_plan_keep(&p, s, e);
+        if (!rc) rc = sweep_plan_store(&p, s, e);
     }
     if (!rc && a->sweep.budget) {
         rc = sweep_set(&p.spec, "budget", a->sweep.budget, e);
         if (!rc) rc = halving_check(&p.spec, e);
-        if (!rc) rc = sweep_plan_keep(&p, s, e);
+        if (!rc) rc = sweep_plan_store(&p, s, e);
     }
     bool stops = !strcmp(word, "stop");
     if (!rc) rc = stops ? store_sweep_stop(s, id, e) : verb_sweep_carry_out(a, &p, s, j, workers, e);

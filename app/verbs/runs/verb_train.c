@@ -445,7 +445,7 @@ int verb_stop(const struct args *a, struct err *e) {
     int64_t id;
     rc = store_find(s, a->positional[0], &id, e);
     if (!rc) rc = store_request(s, id, STORE_STOP, e);
-    /* the owner looks every quarter of a second and saves a checkpoint at the step's end */
+    /* the owner polls four times a second and saves a checkpoint at the end of the step */
     for (int i = 0; !rc && i < 100; i++) {
         struct store_run run;
         if ((rc = store_run(s, id, &run, e))) break;

@@ -63,7 +63,7 @@ static int drop(void **state) {
 static void open_run(struct probe *p, int64_t run, int layer) {
     struct err e = ERR_INIT;
     const struct probe_draw draw = { .most = 24, .seed = 1 };
-    const struct probe_look look = { .mean = true, .seed = 1 };
+    const struct probe_context look = { .mean = true, .seed = 1 };
     test_ok(probe_open_all(p, store, run, NULL, NULL, &e), &e);
     test_ok(probe_rows(p, NULL, 0, &draw, &e), &e);
     assert_int_equal(p->rows.n, run == PREFIX ? 20 : 24);
@@ -112,7 +112,7 @@ static void rows_are_compared_with_prototypes(void **state) {
         for (int j = 0; j < 2; j++) near(m.value[2 * t + j], sum[t][j] / 12);
     char *wanted = xprintf("nearest prototype correct %d of 24 (%.3f)   margin %.2f", right, right / 24.0, margin / 24);
     assert_memory_equal(m.beside, wanted, strlen(wanted));
-    test_ok(matrix_keep(&m, store, true, &e), &e);
+    test_ok(matrix_store(&m, store, true, &e), &e);
     test_ok(matrix_read(&kept, store, m.id, &e), &e);
     assert_int_equal(kept.of, OF_PROTOTYPES);
     assert_string_equal(kept.beside, m.beside);
@@ -351,7 +351,7 @@ static void a_retriever_stands_beside_what_it_reads(void **state) {
     struct probe p;
     struct ratings by_task;
     const struct probe_draw draw = { .most = 400, .seed = 1, .max_len = 128 };
-    const struct probe_look look = { .mean = true, .seed = 1 };
+    const struct probe_context look = { .mean = true, .seed = 1 };
     test_ok(probe_open_all(&p, store, PHA, NULL, NULL, &e), &e);
     test_ok(probe_rows(&p, NULL, 0, &draw, &e), &e);
     test_ok(probe_embed(&p, PROBE_ALL_LAYERS, &look, &e), &e);
@@ -376,7 +376,7 @@ static void training_keeps_the_same_vectors(void **state) {
     struct probe p, again;
     struct err e = ERR_INIT;
     const struct probe_draw draw = { .most = 24, .seed = 1 };
-    const struct probe_look look = { .mean = true, .store = store, .seed = 1 };
+    const struct probe_context look = { .mean = true, .store = store, .seed = 1 };
     open_run(&p, RETRIEVER, PROBE_ALL_LAYERS);
     test_ok(probe_open_all(&again, store, RETRIEVER, NULL, NULL, &e), &e);
     test_ok(probe_rows(&again, NULL, 0, &draw, &e), &e);

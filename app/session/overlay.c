@@ -1,11 +1,11 @@
-#include "app/session/beside.h"
+#include "app/session/overlay.h"
 
 #include <stdlib.h>
 
 #include "app/history/run_table.h"
 #include "core/base/mem.h"
 
-static int beside_add(struct beside_runs *b, struct store *s, int64_t id, struct err *e) {
+static int overlay_add(struct overlay_runs *b, struct store *s, int64_t id, struct err *e) {
     struct store_run r;
     int rc = store_run(s, id, &r, e);
     if (rc == ERR_NOT_FOUND) return 0; /* purged in the meantime */
@@ -20,19 +20,19 @@ static int beside_add(struct beside_runs *b, struct store *s, int64_t id, struct
     return rc;
 }
 
-int beside_read(struct store *s, const int64_t *run, int runs, struct beside_runs **out, struct err *e) {
-    struct beside_runs *b = xcalloc(1, sizeof *b);
+int overlay_read(struct store *s, const int64_t *run, int runs, struct overlay_runs **out, struct err *e) {
+    struct overlay_runs *b = xcalloc(1, sizeof *b);
     int rc = 0;
     b->row = xcalloc(TRAIN_BESIDE, sizeof *b->row);
     b->series = xcalloc(TRAIN_BESIDE, sizeof *b->series);
     b->name = xcalloc(TRAIN_BESIDE, sizeof *b->name);
-    for (int i = 0; i < runs && b->rows < TRAIN_BESIDE && !rc; i++) rc = beside_add(b, s, run[i], e);
-    if (rc) beside_free(b);
+    for (int i = 0; i < runs && b->rows < TRAIN_BESIDE && !rc; i++) rc = overlay_add(b, s, run[i], e);
+    if (rc) overlay_free(b);
     else *out = b;
     return rc;
 }
 
-void beside_free(struct beside_runs *b) {
+void overlay_free(struct overlay_runs *b) {
     if (!b) return;
     for (int i = 0; i < b->rows; i++) {
         series_free(b->series[i]);

@@ -1,4 +1,4 @@
-#include "app/verbs/asked.h"
+#include "app/verbs/probe_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 
-static int asked_read_tasks(struct asked *q, const struct args *a, struct err *e) {
+static int probe_options_read_tasks(struct probe_options *q, const struct args *a, struct err *e) {
     struct task_source s = verb_source(a);
     const char *unseen = a->unseen;
     int rc = 0;
@@ -22,28 +22,28 @@ static int asked_read_tasks(struct asked *q, const struct args *a, struct err *e
     return rc;
 }
 
-int asked_layer(const struct args *a, int64_t least, int most, int64_t *out, struct err *e) {
+int probe_options_layer(const struct args *a, int64_t least, int most, int64_t *out, struct err *e) {
     if (a->layer == PROBE_ALL_LAYERS) return 0;
     *out = a->layer;
     return a->layer == PROBE_RETRIEVER ? 0 : args_within("layer", a->layer, least, most, e);
 }
 
-int asked_read(struct asked *q, const struct args *a, struct err *e) {
-    *q = (struct asked){
+int probe_options_read(struct probe_options *q, const struct args *a, struct err *e) {
+    *q = (struct probe_options){
         .draw = { .split = a->split, .most = a->rows ? a->rows : PROBE_ROWS, .seed = (uint64_t)a->seed },
         .look = { .mean = a->pool != OVER_CLS, .seed = (uint64_t)a->seed },
     };
     verb_crew(a, &q->look.crew);
-    return asked_read_tasks(q, a, e);
+    return probe_options_read_tasks(q, a, e);
 }
 
-void asked_release(struct asked *q) {
+void probe_options_release(struct probe_options *q) {
     crew_free(q->look.crew);
     free(q->tasks);
     free(q->others);
 }
 
-int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64_t run, bool all,
+int probe_options_open_run(struct probe *p, const struct args *a, struct store *s, int64_t run, bool all,
                    const struct backbone_hint *hint, struct buf *said, struct err *e) {
     struct run_config c;
     const char *task = a->task;
@@ -56,7 +56,7 @@ int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64
 }
 
 /* Selects the tasks of a multi-task run that the sources name. */
-static int choose_own(struct asked *q, const struct opened *run, struct err *e) {
+static int choose_own(struct probe_options *q, const struct opened *run, struct err *e) {
     q->draw.task = q->own;
     q->draw.tasks = q->sources;
     for (int i = 0; i < q->sources; i++) {
@@ -66,7 +66,7 @@ static int choose_own(struct asked *q, const struct opened *run, struct err *e) 
     return 0;
 }
 
-int asked_rows(struct asked *q, struct probe *p, struct err *e) {
+int probe_options_draw(struct probe_options *q, struct probe *p, struct err *e) {
     const struct task_source standard = { .where = paths_task() };
     const struct opened *run = q->draw.own ? q->draw.own : &p->opened;
     bool none = !q->sources && !run->run, own = run->all && run->several;
