@@ -262,7 +262,7 @@ static void tasks_are_embedded_together(void **state) {
     json_decref(set);
     json_decref(again);
     words = xprintf("embed --model %s --task %s/task,,x", model, home);
-    refused(words, 2, "separated by commas");
+    refused(words, 2, "empty name; remove a comma");
     free(words);
 }
 
