@@ -34,8 +34,7 @@ enum glyphs { GLYPHS_BRAILLE, GLYPHS_BLOCKS, GLYPHS_ASCII, GLYPHS_COUNT };
 enum colours { COLOURS_256, COLOURS_8, COLOURS_NONE };
 const char *glyphs_name(enum glyphs g);
 
-/* Palettes: safe for all kinds of color blindness on dark and light backgrounds; brighter for dark
- * backgrounds; darker for light ones; and none, which the interface implements by COLOURS_NONE. */
+/* Palettes (views/theme.h): for dark and light backgrounds alike; for dark ones; for light ones; and none. */
 enum theme { THEME_SAFE, THEME_DARK, THEME_LIGHT, THEME_MONO, THEME_COUNT };
 const char *theme_name(enum theme t);
 

@@ -162,8 +162,8 @@ static void draw_cell(struct canvas *c, int x, int y, int w, const struct scale 
     if (filled) {
         style.bg = colour(s, v);
         int l = level(s, v);
-        bool dark = s->diverging ? l < 2 || l > LEVELS - 2 : l < 4;
-        style.fg = dark ? 255 : 16;
+        bool dark = s->diverging ? l < 1 || l > LEVELS - 2 : l < 3;
+        style.fg = dark ? 231 : 16;
         style.attr = here ? ATTR_REVERSE | ATTR_BOLD : 0;
     }
     uint32_t mark = filled ? ' ' : density(c, s, v);

@@ -13,7 +13,7 @@ int learn_map_rows(const struct lesson_step *s) { return 2 + (s->maps > 2 ? MAP_
 static void learn_map_legend(struct canvas *c, int x, int y, int end, const struct lesson_map *m) {
     for (int i = 0; i < m->classes && x + 2 < end; i++) {
         bool letters = scatter_letters(c, m->classes);
-        canvas_put(c, x, y, scatter_style(c, i),
+        canvas_put(c, x, y, scatter_mark_style(c, m->classes, i),
                    letters                     ? scatter_mark(c, m->classes, i)
                    : c->glyphs == GLYPHS_ASCII ? '*'
                                                : 0x25CF);

@@ -86,7 +86,8 @@ static int legend_entry(const struct map_view *v, struct canvas *c, int x, int y
     bool here = v->part >= v->data.panels && v->class == class;
     uint32_t mark = hidden ? (c->glyphs == GLYPHS_ASCII ? '-' : 0x25CB)
                            : scatter_mark(c, map_classes(v), class);
-    canvas_put(c, x, y, hidden ? canvas_style(c, INK_DIM) : scatter_style(c, class), mark);
+    struct style style = hidden ? canvas_style(c, INK_DIM) : scatter_mark_style(c, map_classes(v), class);
+    canvas_put(c, x, y, style, mark);
     return 2 +
            canvas_fit(c, x + 2, y, room - 2,
                       here     ? INK_CURSOR

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "views/theme.h"
 
 /* How data become pixels: x right, y up. */
 struct frame {
@@ -79,18 +80,16 @@ static void pixel(const struct frame *f, double x, double y, int *column, int *r
 static const char letters[] = "ox+*#@%&abcdefghijklmnpqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 bool scatter_letters(const struct canvas *c, int classes) {
-    int colours = c->colours == COLOURS_256 ? SCATTER_COLOURS : 5;
-    return c->colours == COLOURS_NONE || c->glyphs == GLYPHS_ASCII || classes > colours;
+    return c->glyphs == GLYPHS_ASCII || classes > theme_series(c->theme, c->colours);
 }
 
 struct style scatter_style(const struct canvas *c, int class) {
-    static const int16_t many[SCATTER_COLOURS] = { 33, 172, 169, 36, 80, 166, 141, 143 };
-    static const int16_t few[5] = { 6, 3, 5, 2, 1 };
-    if (class < 0) return canvas_style(c, INK_DIM);
-    struct style s = { -1, -1, 0 };
-    if (c->colours == COLOURS_256) s.fg = many[class % SCATTER_COLOURS];
-    else if (c->colours == COLOURS_8) s.fg = few[class % 5];
-    return s;
+    return class < 0 ? canvas_style(c, INK_DIM) : theme_series_style(class, true, c->theme, c->colours);
+}
+
+struct style scatter_mark_style(const struct canvas *c, int classes, int class) {
+    if (class < 0 || scatter_letters(c, classes)) return scatter_style(c, class);
+    return theme_series_style(class, false, c->theme, c->colours);
 }
 
 uint32_t scatter_mark(const struct canvas *c, int classes, int class) {
@@ -149,7 +148,7 @@ static void mark_chosen(struct canvas *c, struct rect r, const struct frame *f,
     if (chosen < 0 || chosen >= d->n || !finite_point(d, chosen)) return;
     pixel(f, d->xy[2 * chosen], d->xy[2 * chosen + 1], &x, &y);
     if (x < 0 || y < 0) return;
-    struct style s = scatter_style(c, d->label[chosen]);
+    struct style s = scatter_mark_style(c, d->classes, d->label[chosen]);
     s.attr |= ATTR_REVERSE | ATTR_BOLD;
     canvas_put(c, r.x + x / f->px, r.y + y / f->py, s, scatter_mark(c, d->classes, d->label[chosen]));
 }
@@ -177,7 +176,7 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
         if (!t.bits[i]) continue;
         int class = winner(&t, i);
         uint32_t cp = by_letter ? scatter_mark(c, d->classes, class) : dots(&f, t.bits[i]);
-        canvas_put(c, r.x + i % r.w, r.y + i / r.w, scatter_style(c, class), cp);
+        canvas_put(c, r.x + i % r.w, r.y + i / r.w, scatter_mark_style(c, d->classes, class), cp);
     }
     mark_chosen(c, r, &f, d, chosen);
     if (cursor) {

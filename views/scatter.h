@@ -11,7 +11,7 @@
 
 #include "views/canvas.h"
 
-enum { SCATTER_COLOURS = 8, SCATTER_CLASSES = 64 };
+enum { SCATTER_CLASSES = 64 };
 
 struct scatter_data {
     int n;
@@ -47,10 +47,12 @@ void scatter_move(enum glyphs g, struct rect r, const struct scatter_data *d,
 void scatter_zoom(enum glyphs g, struct rect r, const struct scatter_data *d,
                   struct scatter_look *k, double factor);
 
-/* Return whether classes are drawn as letters on this canvas, and the mark and style of a class in the
- * legend. */
+/* Return whether classes are drawn as letters on this canvas, the mark of a class in the legend, and its
+ * style. */
 bool scatter_letters(const struct canvas *c, int classes);
 uint32_t scatter_mark(const struct canvas *c, int classes, int class);
+struct style scatter_mark_style(const struct canvas *c, int classes, int class);
+/* Returns the style of a class that is shown by a letter or digit. */
 struct style scatter_style(const struct canvas *c, int class);
 
 #endif

@@ -1,44 +1,33 @@
 #include "views/svg.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/text.h"
+#include "views/theme.h"
 
 /* A cell in units of the picture. */
 enum { CELL_W = 8, CELL_H = 16 };
 
-void svg_colour(int index, char out[8]) {
-    static const int system[16] = { 0x000000, 0xa00000, 0x007000, 0x806000, 0x0040b0, 0x900090,
-                                    0x007080, 0xb0b0b0, 0x606060, 0xe02020, 0x20a020, 0xb09000,
-                                    0x3070f0, 0xc030c0, 0x20a0b0, 0xffffff };
-    int rgb = 0;
-    if (index < 16) {
-        rgb = system[index < 0 ? 0 : index];
-    } else if (index < 232) {
-        int part[3] = { (index - 16) / 36, (index - 16) / 6 % 6, (index - 16) % 6 };
-        for (int i = 0; i < 3; i++) rgb = rgb << 8 | (part[i] ? 55 + 40 * part[i] : 0);
-    } else {
-        int grey = 8 + 10 * (index - 232);
-        rgb = grey << 16 | grey << 8 | grey;
-    }
-    snprintf(out, 8, "#%06x", (unsigned)rgb & 0xFFFFFFu);
+/* The ground of a picture and its texts, and the first 8 colors on it. */
+static const struct svg_ground {
+    int ground, text, dim, first[8];
+} svg_light = { 0xffffff, 0x202020, 0x707070, { 0x000000, 0xa00000, 0x007000, 0x806000,
+                                                0x0040b0, 0x900090, 0x007080, 0x606060 } },
+  svg_dark = { 0x1c1c1c, 0xe4e4e4, 0xa8a8a8, { 0x909090, 0xff6060, 0x40c040, 0xd0b040,
+                                               0x80a0ff, 0xe080e0, 0x40c0d0, 0xe4e4e4 } };
+
+static int svg_rgb(const struct svg_ground *g, int index, int unset) {
+    return index < 0 ? unset : index < 8 ? g->first[index] : theme_rgb(index);
 }
 
 /* Ink and ground of a cell as they end up, reverse video taken into account. */
-static void colours_of(struct style s, char ink[8], char ground[8], bool *filled) {
-    snprintf(ink, 8, "#202020");
-    snprintf(ground, 8, "#ffffff");
-    if (s.attr & ATTR_DIM) snprintf(ink, 8, "#808080");
-    if (s.fg >= 0) svg_colour(s.fg, ink);
-    if (s.bg >= 0) svg_colour(s.bg, ground);
-    *filled = s.bg >= 0 || (s.attr & ATTR_REVERSE);
-    if (s.attr & ATTR_REVERSE) {
-        char swap[8];
-        memcpy(swap, ink, 8);
-        memcpy(ink, ground, 8);
-        memcpy(ground, swap, 8);
-    }
+static void colours_of(const struct canvas *c, struct style s, char ink[8], char ground[8], bool *filled) {
+    const struct svg_ground *g = c->theme == THEME_DARK ? &svg_dark : &svg_light;
+    bool reverse = s.attr & ATTR_REVERSE;
+    int front = svg_rgb(g, s.fg, s.attr & ATTR_DIM ? g->dim : g->text), back = svg_rgb(g, s.bg, g->ground);
+    *filled = s.bg >= 0 || reverse;
+    snprintf(ink, 8, "#%06x", (unsigned)(reverse ? back : front) & 0xFFFFFFu);
+    snprintf(ground, 8, "#%06x", (unsigned)(reverse ? front : back) & 0xFFFFFFu);
 }
 
 static void rectangle(struct buf *out, double x, double y, double w, double h, const char *fill) {
@@ -119,12 +108,12 @@ static void svg_row_of(struct buf *out, const struct canvas *c, int y) {
     bool filled;
     for (int x = 0, end; x < c->w; x = end) { /* grounds first, in stretches */
         for (end = x + 1; end < c->w && svg_same(row[end].style, row[x].style);) end++;
-        colours_of(row[x].style, ink, ground, &filled);
+        colours_of(c, row[x].style, ink, ground, &filled);
         if (filled) rectangle(out, x * CELL_W, y * CELL_H, (end - x) * CELL_W, CELL_H, ground);
     }
     for (int x = 0; x < c->w;) {
         uint32_t cp = row[x].cp;
-        colours_of(row[x].style, ink, ground, &filled);
+        colours_of(c, row[x].style, ink, ground, &filled);
         if (cp == ' ' || cp == 0 || cp == 0x2800) {
             x++;
         } else if (is_shape(cp)) {
@@ -142,7 +131,10 @@ void canvas_to_svg(const struct canvas *c, struct buf *out) {
                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
                "font-family=\"monospace\" font-size=\"13\">\n",
                c->w * CELL_W, c->h * CELL_H, c->w * CELL_W, c->h * CELL_H);
-    rectangle(out, 0, 0, c->w * CELL_W, c->h * CELL_H, "#ffffff");
+    char ink[8], ground[8];
+    bool filled;
+    colours_of(c, (struct style){ -1, -1, 0 }, ink, ground, &filled);
+    rectangle(out, 0, 0, c->w * CELL_W, c->h * CELL_H, ground);
     for (int y = 0; y < c->h; y++) svg_row_of(out, c, y);
     buf_puts(out, "</svg>\n");
 }

@@ -7,8 +7,7 @@
 
 #include "views/canvas.h"
 
-/* Writes the "#rrggbb" of a palette index (xterm's 256). */
-void svg_colour(int index, char out[8]);
+/* Draws the canvas on the ground of its theme. */
 void canvas_to_svg(const struct canvas *c, struct buf *out);
 
 #endif

@@ -23,6 +23,7 @@
 #include "core/base/text.h"
 #include "views/term_decode.h"
 #include "views/term_guard.h"
+#include "views/theme.h"
 
 enum { PAIRS = 600, ESCAPE_MS = 25 /* how long bytes may lag behind their Escape */, READ_AHEAD = 1 << 16 };
 
@@ -39,7 +40,7 @@ static struct {
     struct cell *shown;      /* what curses has */
     int shown_w, shown_h;
     int pairs;
-    short pair_fg[PAIRS], pair_bg[PAIRS];
+    int pair_fg[PAIRS], pair_bg[PAIRS];
 } term;
 
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
@@ -54,6 +55,11 @@ static void term_say(const char *bytes, size_t n) {
         bytes += done;
         n -= (size_t)done;
     }
+}
+
+bool term_is_console(void) {
+    const char *name = getenv("TERM");
+    return name && (!strcmp(name, "linux") || !strncmp(name, "linux-", 6));
 }
 
 static bool is_utf8(void) { return !strcmp(nl_langinfo(CODESET), "UTF-8"); }
@@ -111,7 +117,7 @@ static int check_terminal(struct err *e) {
 
 static void term_choose(const struct term_choice *choice) {
     const char *no_color = getenv("NO_COLOR");
-    term.glyphs = choice->ascii || !is_utf8() ? GLYPHS_ASCII : GLYPHS_BRAILLE;
+    term.glyphs = choice->ascii || !is_utf8() || term_is_console() ? GLYPHS_ASCII : GLYPHS_BRAILLE;
     term.colours = COLOURS_NONE;
     if (choice->no_colour || (no_color && *no_color)) return;
     /* never touch pairs where there are no colours: ncurses crashes there */
@@ -272,16 +278,21 @@ void term_flush(void) {
 
 /* ---- output ---- */
 
+/* The number that the terminal has for a palette index: one of 24-bit colors takes 0xRRGGBB. */
+static int term_number(int index) {
+    if (index >= COLORS) return -1;
+    return COLORS > 256 && index >= 16 ? theme_rgb(index) : index;
+}
+
 static short pair_of(struct style s) {
-    if (term.colours == COLOURS_NONE || (s.fg < 0 && s.bg < 0)) return 0;
-    if (s.fg >= COLORS) s.fg = -1;
-    if (s.bg >= COLORS) s.bg = -1;
+    int fg = term_number(s.fg), bg = term_number(s.bg);
+    if (term.colours == COLOURS_NONE || (fg < 0 && bg < 0)) return 0;
     for (int i = 0; i < term.pairs; i++)
-        if (term.pair_fg[i] == s.fg && term.pair_bg[i] == s.bg) return (short)(i + 1);
+        if (term.pair_fg[i] == fg && term.pair_bg[i] == bg) return (short)(i + 1);
     if (term.pairs == PAIRS || term.pairs + 1 >= COLOR_PAIRS) return 0;
-    if (init_pair((short)(term.pairs + 1), s.fg, s.bg) == ERR) return 0;
-    term.pair_fg[term.pairs] = s.fg;
-    term.pair_bg[term.pairs] = s.bg;
+    if (init_extended_pair(term.pairs + 1, fg, bg) == ERR) return 0;
+    term.pair_fg[term.pairs] = fg;
+    term.pair_bg[term.pairs] = bg;
     return (short)++term.pairs;
 }
 

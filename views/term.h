@@ -25,7 +25,7 @@ struct term_input {
 
 struct term_choice {
     bool no_colour;     /* --no-color; NO_COLOR and TERM=dumb are looked at anyway */
-    bool ascii;         /* --ascii; a locale without UTF-8 does the same */
+    bool ascii;         /* --ascii; a locale without UTF-8 and the console do the same */
 };
 
 /* What the terminal could show, without starting it (doctor); sane when it is none. */
@@ -39,6 +39,8 @@ void term_abilities(struct term_abilities *out);
 
 /* Whether standard input and output are a terminal of a known type that cannot place a cursor (TERM=dumb). */
 bool term_is_plain(void);
+/* Returns whether it is the console of Linux: its ground is black, and its font has no braille. */
+bool term_is_console(void);
 /* Starts the screens.  ERR_USAGE if standard input or output is not a terminal, or TERM is unknown: one
  * sentence with a remedy, and nothing was written to the terminal. */
 int term_start(const struct term_choice *choice, struct err *e);

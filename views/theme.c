@@ -4,53 +4,94 @@
 
 #include "core/base/mem.h"
 
-static const struct style looks[INK_COUNT][3] = {
-    /*                  256 colours            8 colours             none */
-    [INK_TEXT] = { { -1, -1, 0 }, { -1, -1, 0 }, { -1, -1, 0 } },
-    [INK_DIM] = { { 244, -1, 0 }, { -1, -1, ATTR_DIM }, { -1, -1, ATTR_DIM } },
-    [INK_TITLE] = { { -1, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
-    [INK_ACCENT] = { { 33, -1, ATTR_BOLD }, { 6, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
-    [INK_CURSOR] = { { -1, -1, ATTR_REVERSE }, { -1, -1, ATTR_REVERSE }, { -1, -1, ATTR_REVERSE } },
-    [INK_TAB] = { { 33, -1, ATTR_BOLD | ATTR_UNDERLINE },
-                 { 6, -1, ATTR_BOLD | ATTR_UNDERLINE },
-                 { -1, -1, ATTR_BOLD | ATTR_UNDERLINE } },
-    [INK_FOCUS] = { { 33, -1, ATTR_BOLD | ATTR_REVERSE },
-                   { 6, -1, ATTR_BOLD | ATTR_REVERSE },
-                   { -1, -1, ATTR_BOLD | ATTR_REVERSE } },
-    [INK_KEY] = { { 33, -1, ATTR_BOLD }, { 6, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
-    [INK_GOOD] = { { 36, -1, 0 }, { 2, -1, 0 }, { -1, -1, 0 } },
-    [INK_WARN] = { { 172, -1, 0 }, { 3, -1, 0 }, { -1, -1, ATTR_UNDERLINE } },
-    [INK_BAD] = { { 166, -1, ATTR_BOLD }, { 1, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD | ATTR_UNDERLINE } },
-    [INK_CURVE] = { { 33, -1, ATTR_BOLD }, { 6, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
-    [INK_RAW] = { { 246, -1, 0 }, { -1, -1, ATTR_DIM }, { -1, -1, ATTR_DIM } },
-    [INK_METRIC] = { { 172, -1, ATTR_BOLD }, { 3, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
-    [INK_BASELINE] = { { 244, -1, 0 }, { -1, -1, 0 }, { -1, -1, 0 } },
-    [INK_MODULE_1] = { { 33, -1, ATTR_BOLD }, { 6, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
-    [INK_MODULE_2] = { { 172, -1, ATTR_BOLD }, { 3, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
-    [INK_MODULE_3] = { { 169, -1, ATTR_BOLD }, { 5, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
+/* The looks of an ink: of 256 colors for the themes in their order, of 8 colors for dark and light, and
+ * without colors.  Bold text of the first 8 colors is bright on xterm, which suits dark grounds alone. */
+static const struct ink_look {
+    int16_t of_256[THEME_MONO];
+    uint8_t attr;
+    int16_t of_8[2];
+    uint8_t attr_8[2], alone;
+} theme_looks[INK_COUNT] = {
+#define BOLD ATTR_BOLD
+#define DIM ATTR_DIM
+#define LINE ATTR_UNDERLINE
+#define BACK ATTR_REVERSE
+    /*                 safe dark light          dark light        attributes    without */
+    [INK_TEXT] = { { -1, -1, -1 }, 0, { -1, -1 }, { 0, 0 }, 0 },
+    [INK_DIM] = { { 243, 248, 241 }, 0, { -1, -1 }, { DIM, DIM }, DIM },
+    [INK_TITLE] = { { -1, -1, -1 }, BOLD, { -1, -1 }, { BOLD, BOLD }, BOLD },
+    [INK_ACCENT] = { { 63, 75, 25 }, BOLD, { 6, 4 }, { BOLD, BOLD }, BOLD },
+    [INK_CURSOR] = { { -1, -1, -1 }, BACK, { -1, -1 }, { BACK, BACK }, BACK },
+    [INK_TAB] = { { 63, 75, 25 }, BOLD | LINE, { 6, 4 }, { BOLD | LINE, BOLD | LINE }, BOLD | LINE },
+    [INK_FOCUS] = { { 63, 75, 25 }, BOLD | BACK, { 6, 4 }, { BOLD | BACK, BOLD | BACK }, BOLD | BACK },
+    [INK_KEY] = { { 63, 75, 25 }, BOLD, { 6, 4 }, { BOLD, BOLD }, BOLD },
+    [INK_GOOD] = { { 29, 79, 23 }, 0, { 2, 4 }, { 0, 0 }, 0 },
+    [INK_WARN] = { { 131, 215, 94 }, 0, { 3, 5 }, { 0, 0 }, LINE },
+    [INK_BAD] = { { 163, 204, 125 }, BOLD, { 1, 1 }, { BOLD, LINE }, BOLD | LINE },
+    [INK_CURVE] = { { 63, 75, 25 }, BOLD, { 6, 4 }, { BOLD, BOLD }, BOLD },
+    [INK_RAW] = { { 243, 250, 241 }, 0, { -1, -1 }, { DIM, DIM }, DIM },
+    [INK_METRIC] = { { 131, 215, 94 }, BOLD, { 3, 5 }, { BOLD, 0 }, BOLD },
+    [INK_BASELINE] = { { 243, 248, 241 }, 0, { -1, -1 }, { 0, 0 }, 0 },
+    [INK_MODULE_1] = { { 63, 75, 25 }, BOLD, { 6, 4 }, { BOLD, BOLD }, BOLD },
+    [INK_MODULE_2] = { { 131, 215, 94 }, BOLD, { 3, 5 }, { BOLD, 0 }, BOLD },
+    [INK_MODULE_3] = { { 163, 205, 125 }, BOLD, { 5, 1 }, { BOLD, 0 }, BOLD },
+#undef BOLD
+#undef DIM
+#undef LINE
+#undef BACK
 };
 
-/* What a dark and a light ground ask for in place of that: of 256 colours, and of 8 on a light one; 0:
- * nothing. */
-static const struct {
-    int16_t dark, light, light_8;
-} theme_grounds[INK_COUNT] = {
-    [INK_DIM] = { 248, 241, 0 },    [INK_ACCENT] = { 75, 25, 4 },     [INK_TAB] = { 75, 25, 4 },
-    [INK_FOCUS] = { 75, 25, 4 },    [INK_KEY] = { 75, 25, 4 },        [INK_GOOD] = { 79, 29, 0 },
-    [INK_WARN] = { 215, 130, 5 },   [INK_BAD] = { 209, 124, 0 },      [INK_CURVE] = { 75, 25, 4 },
-    [INK_RAW] = { 250, 245, 0 },    [INK_METRIC] = { 215, 130, 5 },   [INK_BASELINE] = { 248, 241, 0 },
-    [INK_MODULE_1] = { 75, 25, 4 }, [INK_MODULE_2] = { 215, 130, 5 }, [INK_MODULE_3] = { 176, 125, 1 },
+/* Colors of series, the most distinct first. */
+static const int16_t series_256[THEME_MONO][THEME_SERIES] = {
+    [THEME_SAFE] = { 33, 166, 126, 29, 104, 197, 139, 93 },
+    [THEME_DARK] = { 75, 215, 205, 157, 144, 189, 46, 224 },
+    [THEME_LIGHT] = { 25, 94, 125, 57, 16, 52, 18, 53 },
 };
+static const int16_t series_safe_text[] = { 63, 131, 163, 29, 98 };
+static const int16_t series_dark_8[] = { 6, 3, 5, 2, 1 }, series_light_8[] = { 4, 5, 1 };
+
+enum colours theme_colours(enum theme theme, enum colours colours) {
+    return theme == THEME_MONO || (theme == THEME_SAFE && colours == COLOURS_8) ? COLOURS_NONE : colours;
+}
 
 struct style theme_style(enum ink ink, enum theme theme, enum colours colours) {
     BUG_IF(ink < 0 || ink >= INK_COUNT);
-    struct style s = looks[ink][colours];
-    int16_t other = 0;
-    if (theme == THEME_DARK && colours == COLOURS_256) other = theme_grounds[ink].dark;
-    if (theme == THEME_LIGHT && colours == COLOURS_256) other = theme_grounds[ink].light;
-    if (theme == THEME_LIGHT && colours == COLOURS_8) other = theme_grounds[ink].light_8;
-    if (other) s.fg = other;
+    const struct ink_look *k = &theme_looks[ink];
+    colours = theme_colours(theme, colours);
+    if (colours == COLOURS_NONE) return (struct style){ -1, -1, k->alone };
+    if (colours == COLOURS_256) return (struct style){ k->of_256[theme], -1, k->attr };
+    int light = theme == THEME_LIGHT;
+    return (struct style){ k->of_8[light], -1, k->attr_8[light] };
+}
+
+int theme_series(enum theme theme, enum colours colours) {
+    colours = theme_colours(theme, colours);
+    if (colours == COLOURS_NONE) return 0;
+    if (colours == COLOURS_256) return THEME_SERIES;
+    return theme == THEME_LIGHT ? (int)COUNT_OF(series_light_8) : (int)COUNT_OF(series_dark_8);
+}
+
+struct style theme_series_style(int i, bool text, enum theme theme, enum colours colours) {
+    struct style s = { -1, -1, 0 };
+    int of = theme_series(theme, colours);
+    if (of == THEME_SERIES)
+        s.fg = text && theme == THEME_SAFE ? series_safe_text[i % (int)COUNT_OF(series_safe_text)]
+                                           : series_256[theme][i % of];
+    else if (of) {
+        s.fg = (theme == THEME_LIGHT ? series_light_8 : series_dark_8)[i % of];
+        if (text && theme == THEME_DARK) s.attr = ATTR_BOLD;
+    }
     return s;
+}
+
+int theme_rgb(int index) {
+    int rgb = 0;
+    if (index >= 232) return (8 + 10 * (index - 232)) * 0x010101;
+    for (int i = 0, part = 36; i < 3; i++, part /= 6) {
+        int level = (index - 16) / part % 6;
+        rgb = rgb << 8 | (level ? 55 + 40 * level : 0);
+    }
+    return rgb;
 }
 
 const char *theme_name(enum theme t) {

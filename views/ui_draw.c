@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "views/compose_edit.h"
 #include "views/learn_parts.h"
+#include "views/theme.h"
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
@@ -256,7 +257,7 @@ static void draw_line(const struct ui *ui, struct canvas *c) {
 
 void ui_draw(const struct ui *ui, struct canvas *c) {
     c->glyphs = ui->glyphs;
-    c->colours = ui->theme == THEME_MONO ? COLOURS_NONE : ui->colours;
+    c->colours = theme_colours(ui->theme, ui->colours);
     c->theme = ui->theme;
     canvas_resize(c, ui->window_w, ui->window_h);
     struct rect screen, step;

@@ -11,6 +11,7 @@ void session__apply_settings(struct session *s) {
     for (int i = 0; i < THEME_COUNT; i++)
         if (!strcmp(theme_name((enum theme)i), s->settings.now.value[SETTING_THEME]))
             ui->theme = (enum theme)i;
+    if (ui->theme == THEME_SAFE && term_is_console()) ui->theme = THEME_DARK;
     for (int i = 0; i < GLYPHS_COUNT && !ui->ascii_only; i++)
         if (!strcmp(glyphs_name((enum glyphs)i), s->settings.now.value[SETTING_GLYPHS]))
             ui->glyphs = (enum glyphs)i;

@@ -101,7 +101,7 @@ static void ansi_only_where_styled(void **state) {
     canvas_text(&c, 0, 0, INK_TEXT, "a");
     canvas_text(&c, 1, 0, INK_GOOD, "b");
     canvas_to_ansi(&c, &b);
-    assert_string_equal(b.data, "a\x1b[0;38;5;36mb\x1b[0m\n");
+    assert_string_equal(b.data, "a\x1b[0;38;5;29mb\x1b[0m\n");
     buf_release(&b);
     canvas_release(&c);
     /* without colours no sequence names one */

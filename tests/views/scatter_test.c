@@ -67,7 +67,7 @@ static void most_points_win(void **state) {
     c = drawn(GLYPHS_BRAILLE, COLOURS_256, 20, 10, &d, &look);
     bool found = false;
     for (int i = 0; i < 200; i++)
-        if (c.cell[i].style.fg == scatter_style(&c, 1).fg) found = true;
+        if (c.cell[i].style.fg == scatter_mark_style(&c, 2, 1).fg) found = true;
     assert_true(found);
     canvas_release(&c);
 }

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/file.h"
+#include "core/base/mem.h"
 #include "tests/views/scene.h"
 #include "views/term.h"
 
@@ -231,6 +233,33 @@ static void terminals(void **state) {
     }
 }
 
+/* A terminal of 24-bit colors takes a color for its number: it is sent what the palette has at that place. */
+static void colors_of_24_bits(void **state) {
+    static const char entry[] =
+        "petri-direct|24-bit colors, RGB, colors#0x1000000, pairs#0x7FFF, setab=\\E[%?%p1%{8}%<%t4%p1%d%e48\\:2\\:\\:"
+        "%p1%{65536}%/%d\\:%p1%{256}%/%{255}%&%d\\:%p1%{255}%&%d%;m, setaf=\\E[%?%p1%{8}%<%t3%p1%d%e38\\:2\\:\\:"
+        "%p1%{65536}%/%d\\:%p1%{256}%/%{255}%&%d\\:%p1%{255}%&%d%;m, use=xterm-256color,\n";
+    struct child k;
+    struct err e = ERR_INIT;
+    char *folder = test_folder(), *source = xprintf("%s/direct.ti", folder);
+    (void)state;
+    test_ok(file_write(source, entry, sizeof entry - 1, &e), &e);
+    char *line = xprintf("tic -x -o '%s' '%s'", folder, source);
+    assert_int_equal(system(line), 0);
+    setenv("TERMINFO", folder, 1);
+    start(&k, "petri-direct", "C.UTF-8");
+    wait_for(&k, "interrupted");
+    assert_true(wrote(&k, "38:2::95:95:255m")); /* the accent: number 63, #5f5fff */
+    assert_false(wrote(&k, "38:2::0:0:63"));
+    send_keys(&k, "q");
+    assert_true(WIFEXITED(finish(&k)));
+    unsetenv("TERMINFO");
+    buf_release(&k.seen);
+    free(line);
+    free(source);
+    free(folder);
+}
+
 static void ascii_where_the_locale_has_no_utf8(void **state) {
     struct child k;
     (void)state;
@@ -278,6 +307,7 @@ int main(void) {
         cmocka_unit_test(a_paste_does_nothing),
         cmocka_unit_test(resizing),
         cmocka_unit_test(terminals),
+        cmocka_unit_test(colors_of_24_bits),
         cmocka_unit_test(ascii_where_the_locale_has_no_utf8),
         cmocka_unit_test(refuses_what_it_cannot_draw_on),
         cmocka_unit_test(a_closed_terminal_is_told),
