@@ -81,8 +81,8 @@ int compare_shown(const struct compare_view *v, int **out);
 /* Writes the settings in which the groups on the tab differ to *out, which the caller frees; returns their
  * number.  *partial: how many more only some of the groups have (counted, unless they are shown). */
 int compare_differing(const struct compare_view *v, int **out, int *partial);
-/* Returns the kind that the table's heads describe: of the tab, or of the group under the cursor; NULL without
- * groups. */
+/* Returns the kind that the table's heads describe: of the tab, or of the group under the cursor; NULL
+ * without groups. */
 const struct compare_kind *compare_kind_of(const struct compare_view *v);
 /* Returns how many groups a tab has. */
 int compare_tab_groups(const struct compare_view *v, int tab);

@@ -61,6 +61,7 @@ void compose_turn_reach(struct ui *ui) {
     bool all = !to_kind(v);
     v->reach = all ? REACH_KIND : REACH_ONE;
     compose_changed(v);
-    if (all) ui_say(ui, SAY_INFO, "changes apply to all %d modules of this function, except their position", kind);
+    if (all)
+        ui_say(ui, SAY_INFO, "changes apply to all %d modules of this function, except their position", kind);
     else ui_say(ui, SAY_INFO, "changes apply to module %d only", v->part + 1);
 }

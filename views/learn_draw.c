@@ -143,7 +143,8 @@ static void draw_measured(struct sheet *p, const struct learn_view *v, int step)
         sheet_line(p, PANE_EDGE, r->ok ? INK_GOOD : INK_BAD,
                    phrase("%s %s", r->ok ? "\u2713" : "\u2717", text).text);
         if (!r->ok)
-            sheet_text(p, PANE_EDGE, INK_BAD, "The text of this lesson may not hold for this model and task.");
+            sheet_text(p, PANE_EDGE, INK_BAD,
+                       "The text of this lesson may not hold for this model and task.");
     }
     p->dim = past;
 }

@@ -11,6 +11,7 @@
 #include "core/data/metrics.h"
 #include "core/data/task.h"
 #include "core/engine/blas.h"
+#include "core/engine/dnnl.h"
 #include "core/method/functions.h"
 #include "core/method/keys.h"
 #include "core/train/config/regime.h"
@@ -117,9 +118,11 @@ char *run_row_memory(const struct store_run *r) {
     return with_estimate((double)r->peak, (double)r->estimated_bytes, bytes_text);
 }
 
-char *run_row_kernel(void) {
+char *run_row_kernel(enum precision precision) {
     const struct blas_facts *facts = blas_facts();
-    return xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
+    bool bf16 = precision == PRECISION_BF16;
+    return xprintf("%s; %s; %s%s%s", facts->kernel, facts->version, facts->processor,
+                   bf16 ? "; bf16 by " : "", !bf16 ? "" : dnnl_is_native() ? dnnl_name() : "rounding");
 }
 
 int run_row_create(struct store *s, const struct run_config *c, const struct plan *p,
@@ -132,7 +135,7 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
          *canonical = method_canonical(method);
     char *json = method_json(method, p->decoder), *regime = config_regime_text(c);
     const struct preset *preset = method_preset(method);
-    char *kernel = run_row_kernel();
+    char *kernel = run_row_kernel(c->precision);
     int reports;
     char **report = reports_of(c, x->tasks, &reports);
     const struct store_new_run n = {

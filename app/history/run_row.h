@@ -39,8 +39,8 @@ bool run_row_is_draw(const struct store_run *r);
 char *run_row_took(const struct store_run *r);
 char *run_row_memory(const struct store_run *r);
 
-/* Returns the description of this machine: kernel and version of the matrix library, and the processor.
- * Caller frees. */
-char *run_row_kernel(void);
+/* Returns the description of this machine: kernel and version of the matrix library, the processor, and with
+ * bf16 what multiplies it. Caller frees. */
+char *run_row_kernel(enum precision precision);
 
 #endif

@@ -86,7 +86,8 @@ static double expected_steps(const struct sweep_plan *p, int cell, double share)
 }
 
 int expected_time(const struct sweep_plan *p, struct store *s, struct expected_time *out, struct err *e) {
-    struct rates_read r = { p, run_row_kernel(), xcalloc((size_t)p->cells.count + 1, sizeof *r.of), 0 };
+    struct rates_read r = { p, run_row_kernel(PRECISION_F32),
+                            xcalloc((size_t)p->cells.count + 1, sizeof *r.of), 0 };
     static const char sql[] =
         "SELECT config, method, seconds / step, kernel FROM run WHERE state = 'finished' AND trashed IS NULL "
         "AND step > 0 AND seconds > 0 AND imported IS NULL";

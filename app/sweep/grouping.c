@@ -182,6 +182,11 @@ static int put_options(json_t *all, const struct store_run *r, struct err *e) {
             }
         }
     }
+    for (size_t k = 0; k < option_count(); k++) { /* the config omits these at their first word */
+        const struct option *late = option_at(k);
+        if ((late->is & OPTION_LATE) && !json_object_get(o, late->key))
+            put_text(all, late->key, late->word[0]);
+    }
     json_decref(o);
     for (size_t k = 0; k < COUNT_OF(module_columns); k++) {
         char *value = strcmp(module_columns[k], "comp") ? modules_value(r, (int)k)

@@ -35,8 +35,8 @@ struct grouping_difference {
     const char *name;  /* of the option on the command line; else the key */
     const char **value; /* of each group, the grouping's; NULL: it has none */
 };
-/* Lists them: options in the order of help, then axes, then the rest by name.  The caller frees each value and
- * the array. */
+/* Lists them: options in the order of help, then axes, then the rest by name.  The caller frees each value
+ * and the array. */
 size_t grouping_differences(const struct grouping *g, struct grouping_difference **out);
 /* Adds to the name of each group the options in which the groups of its task differ, at most three:
  * "lora lr=0.01 #3".  Call it once, after all runs have been added; no effect on groups by columns. */

@@ -83,8 +83,12 @@ static void ran_away(const struct why_run *r, struct why *w) {
     if (r->run->state != STORE_FAILED || !reason) return;
     if (!strstr(reason, "the loss is ") && !strstr(reason, "the gradient is ")) return;
     why_add(w, "diverged",
-            xprintf("training diverged at learning rate %g with %s: %s", r->config.lr,
-                    r->config.clip > 0 ? "clipped gradients" : "unclipped gradients", reason),
+            xprintf("training diverged at learning rate %g with %s%s: %s", r->config.lr,
+                    r->config.clip > 0 ? "clipped gradients" : "unclipped gradients",
+                    r->config.precision == PRECISION_BF16
+                        ? " in bf16 (--precision f32 tells whether that is why)"
+                        : "",
+                    reason),
             "step", (double)r->run->step, "rate", r->config.lr, "clip", r->config.clip, NULL);
 }
 

@@ -277,6 +277,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_line("note", r->note);
     show_line("train sha256", r->train_sha256);
     show_line("dev sha256", r->dev_sha256);
+    show_line("kernel", r->kernel);
     show_line("config", r->config);
     for (int i = 0; i < r->reports; i++) {
         puts(i ? "" : "data as read:");
