@@ -128,7 +128,7 @@ static void a_sweep_grows_by_values(void **state) {
     stage_refused(2, "cannot be extended", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
     char *folder = file_join(stage.folder, "toys"), *away = file_join(stage.folder, "away");
     assert_int_equal(rename(folder, away), 0);
-    stage_refused(3, "none of 6 cells", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
+    stage_refused(3, "none of the 6 cells", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
     assert_int_equal(rename(away, folder), 0);
     char *now = ask("SELECT spec FROM sweep");
     assert_string_equal(spec, now);
@@ -556,7 +556,7 @@ static void what_rungs_cannot_do_is_refused(void **state) {
     char *words = xprintf("sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --lr '{1e-3,3e-3}' --halving", stage.model,
                           stage.folder, stage.db);
     stage_refused(2, "--eval-steps N, at most 2", "%s --steps 18", words);
-    stage_refused(2, "too rare for rungs", "%s --steps 18 --eval-steps 6", words);
+    stage_refused(2, "too far apart for rungs", "%s --steps 18 --eval-steps 6", words);
     stage_refused(2, "--halving with --budget runs", "%s --steps 18 --eval-steps 1 --budget runs=3", words);
     stage_refused(2, "--slurm: cannot be combined with --halving", "%s --steps 18 --eval-steps 1 --slurm '%s/rungs'", words, stage.folder);
     assert_int_equal(runs(), 0);

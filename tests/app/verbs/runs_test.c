@@ -277,7 +277,7 @@ static void a_png_is_made_by_another_program(void **state) {
 static void runs_are_drawn(void **state) {
     (void)state;
     char *text = stage_out(0, "plot 1 2 --db '%s' --size 70x16", stage.db);
-    assert_true(text_starts(text, "loss \u2500"));
+    assert_true(text_starts(text, "\u2500\u2500 loss \u2500"));
     assert_non_null(strstr(text, "\n 1 #1 "));
     assert_non_null(strstr(text, "\n 2 #2 "));
     free(text);
