@@ -24,7 +24,7 @@ static void json_add_best(struct buf *b, const struct store_run *r) {
     json_add_value(b, "value", &r->best);
     if (r->best.measured) json_member_int(b, "step", r->best.step);
     else json_member_string(b, "step", NULL);
-    json_put(b, "rows:%+jd}", r->rows);
+    json_put(b, "rows:%+jd}", r->examples);
 }
 
 static void add_tags(struct buf *b, const char *tags) {
@@ -47,7 +47,7 @@ static void store_json_add_module(struct buf *b, const struct store_module *m) {
     else json_member_string(b, "scale", NULL);
     json_put(b,
              "source:%-s,heads:%-s,init:%-s,layers:%-s,size:%+jd,mid:%+jd,dropout:%f,trained:%jd,kept:%jd}",
-             m->source, m->heads, m->init, m->layers, m->size, m->mid, m->dropout, m->trained, m->kept);
+             m->source, m->heads, m->init, m->layers, m->size, m->mid, m->dropout, m->trained, m->stored);
 }
 
 static void json_add_values(struct buf *b, const struct store_run *r) {
@@ -88,7 +88,7 @@ void store_run_json(const struct store_run *r, struct buf *b) {
              "id:%jd,state:%-s,reason:%-s,method:%-s,preset:%-s,regime:%-s,task:%-s,model:%-s,trained:%jd,"
              "kept:%jd,head:%jd,model_values:%jd,seed:%ju,lr:%f",
              r->id, store_state_name(r->state), r->reason, r->method, r->preset, r->regime, r->task, r->model,
-             r->trained, r->kept, r->head, r->model_values, r->seed, r->lr);
+             r->trained, r->stored, r->head, r->model_values, r->seed, r->lr);
     json_add_best(b, r);
     json_add_value(b, "final_loss", &r->loss);
     json_put(b,

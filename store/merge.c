@@ -195,7 +195,7 @@ static int take_run(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         if (!rc) rc = merge_over_run(r->m, db, x->from, x->into, e);
     }
     if (!rc && fresh && x->apart) rc = tell_apart(r, db, e);
-    if (!rc && x->lacks_files) rc = tell_lack(r, db, e);
+    if (!rc && x->missing_files) rc = tell_lack(r, db, e);
     if (!rc && x->damaged) rc = tell_damaged(r, db, e);
     return rc ? rc : merge_place(r->m, r->staged, x->into, e);
 }
@@ -210,7 +210,7 @@ static int merge_add_words(struct store *s, sqlite3 *db, void *arg, struct err *
 static int look_for_files(struct merger *m, struct store_merged *x, struct err *e) {
     int64_t files;
     int rc = db_int(m->from->reader, e, &files, 0, "SELECT count(*) FROM artifact WHERE run=?", "i", x->from);
-    x->lacks_files = !rc && files && !merge_has_files(m->from, x->from);
+    x->missing_files = !rc && files && !merge_has_files(m->from, x->from);
     return rc;
 }
 

@@ -9,7 +9,7 @@ char *store_name(const char *split, const char *metric) {
     return split ? xprintf("%s.%s", split, metric) : xstrdup(metric);
 }
 
-char *store_name_beside(const char *name, const char *metric) {
+char *store_name_other(const char *name, const char *metric) {
     /* a task's name may contain dots, so the last one ends the split */
     const char *slash = strrchr(name, '/');
     const char *dot = strrchr(slash ? slash : name, '.');
@@ -25,7 +25,7 @@ const char *store_name_metric(const char *name, const char *task) {
     return dot ? dot + 1 : NULL;
 }
 
-int64_t store_rows_said(const char *rows) {
+int64_t store_rows_count(const char *rows) {
     const char *space = rows ? strchr(rows, ' ') : NULL;
     return space ? strtoll(space + 1, NULL, 10) : 0;
 }

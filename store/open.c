@@ -94,7 +94,7 @@ static int look_first(struct store *s, struct err *e) {
     int rc = db_open_writer(s->path, &db, e);
     if (rc) return rc;
     enum schema_kind kind;
-    rc = schema_look(db, &kind, e);
+    rc = schema_detect(db, &kind, e);
     if (!rc && kind == SCHEMA_NEWER) {
         rc = err_set(e, ERR_DATABASE,
                      "%s: written by a newer version of petri and read-only here; use that version, or "
@@ -158,7 +158,7 @@ static int open_prepare(struct store *s, sqlite3 **db, struct err *e) {
     if (!rc) rc = db_open_writer(s->path, db, e);
     if (rc) return rc;
     enum schema_kind kind;
-    rc = schema_look(*db, &kind, e);
+    rc = schema_detect(*db, &kind, e);
     const char *journal = db_journal_for(s->path);
     char *sql = xprintf("PRAGMA journal_mode=%s", journal);
     if (!rc) rc = db_exec(*db, sql, e);
@@ -221,7 +221,7 @@ static int open_for_reading(struct store *s, struct err *e) {
                        s->path);
     rc = db_open_reader(s->path, &s->reader, e);
     enum schema_kind kind = SCHEMA_SAME;
-    if (!rc) rc = schema_look(s->reader, &kind, e);
+    if (!rc) rc = schema_detect(s->reader, &kind, e);
     if (rc || kind == SCHEMA_NEWER) return rc;
     if (kind == SCHEMA_EMPTY) return lend_a_writer(s->path, e);
     bool any = false, here;

@@ -80,7 +80,7 @@ static int owner_add_module(sqlite3 *db, int64_t run, int position, const struct
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         "iittttttttttttnnii", run, (int64_t)position, m->text, m->fn, m->act, m->read, m->write,
         m->target, m->insertion, m->composition, m->source, m->heads, m->init, m->layers, m->size,
-        m->mid, m->trained, m->kept);
+        m->mid, m->trained, m->stored);
     if (!st) return e->code;
     if (m->has_scale) sqlite3_bind_double(st, 19, m->scale);
     sqlite3_bind_double(st, 20, m->dropout);
@@ -102,7 +102,7 @@ static int insert_run(sqlite3 *db, const struct store_new_run *n, int64_t key, i
                     "tttttttttttttttniiiiiittnnittttdi", n->config, n->method, n->canonical, n->method_json,
                     n->preset, n->model, n->model_folder, n->model_sha256, n->task, n->task_folder,
                     n->train_file, n->dev_file, n->train_sha256, n->dev_sha256, n->metric, key,
-                    (int64_t)n->seed, n->trained, n->kept, n->head, n->model_values, n->steps, n->version,
+                    (int64_t)n->seed, n->trained, n->stored, n->head, n->model_values, n->steps, n->version,
                     n->kernel, n->parent, n->sweep, store_now(), n->regime, n->imported,
                     n->name && *n->name ? n->name : NULL, n->cell, n->estimated_seconds, n->estimated_bytes);
     *id = sqlite3_last_insert_rowid(db);

@@ -67,7 +67,7 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->direction = sqlite3_column_int(st, 10);
     r->seed = (uint64_t)sqlite3_column_int64(st, 11);
     r->trained = sqlite3_column_int64(st, 12);
-    r->kept = sqlite3_column_int64(st, 13);
+    r->stored = sqlite3_column_int64(st, 13);
     r->head = sqlite3_column_int64(st, 14);
     r->model_values = sqlite3_column_int64(st, 15);
     r->step = sqlite3_column_int64(st, 16);
@@ -86,7 +86,7 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->decides = db_text(st, 28, true);
     store_value_of(st, 29, &r->best);
     store_value_of(st, 33, &r->loss);
-    r->rows = sqlite3_column_int64(st, 37);
+    r->examples = sqlite3_column_int64(st, 37);
     r->lr = sqlite3_column_type(st, 38) == SQLITE_NULL ? NAN : sqlite3_column_double(st, 38);
     r->regime = db_text(st, 39, true);
     r->dev_sha256 = db_text(st, 40, false);
@@ -324,7 +324,7 @@ static void take_module(void *self, sqlite3_stmt *st) {
     m->scale = sqlite3_column_double(st, 14);
     m->dropout = sqlite3_column_double(st, 15);
     m->trained = sqlite3_column_int64(st, 16);
-    m->kept = sqlite3_column_int64(st, 17);
+    m->stored = sqlite3_column_int64(st, 17);
 }
 
 static void take_report(void *self, sqlite3_stmt *st) {

@@ -264,7 +264,7 @@ static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
                    path, (long long)version, SCHEMA_VERSION);
 }
 
-int schema_look(sqlite3 *db, enum schema_kind *kind, struct err *e) {
+int schema_detect(sqlite3 *db, enum schema_kind *kind, struct err *e) {
     int64_t application, version, tables;
     int rc = db_int(db, e, &application, 0, "PRAGMA application_id", "");
     if (!rc) rc = db_int(db, e, &version, 0, "PRAGMA user_version", "");

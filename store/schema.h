@@ -18,7 +18,7 @@ enum schema_kind {
 };
 /* Sets *kind to the kind of the file.  Returns ERR_DATABASE for a file that is not a database, of another
  * program, written by an earlier version of petri, or newer and not readable. */
-int schema_look(sqlite3 *db, enum schema_kind *kind, struct err *e);
+int schema_detect(sqlite3 *db, enum schema_kind *kind, struct err *e);
 
 /* Creates tables, views and version number in an empty database, in one transaction.  The caller has the
  * lock. */

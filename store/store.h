@@ -91,7 +91,7 @@ struct store_module {
     int64_t size, mid;
     double scale, dropout;
     bool has_scale;
-    int64_t trained, kept;
+    int64_t trained, stored;
 };
 
 /* Fixed at step 0.  NULL strings are stored as "unknown". */
@@ -104,7 +104,7 @@ struct store_new_run {
     int direction;      /* its direction: 1 higher is better, -1 lower */
     const char *split;  /* the split that decides; NULL: "dev" */
     uint64_t seed;
-    int64_t trained, kept, head, model_values; /* counts; trained and kept exclude the head */
+    int64_t trained, stored, head, model_values; /* counts; trained and stored exclude the head */
     int64_t steps;      /* planned */
     double estimated_seconds;  /* of training; 0: not estimated */
     int64_t estimated_bytes;   /* peak memory; 0: not estimated */
@@ -200,12 +200,12 @@ int store_message(struct store *s, int64_t run, int64_t step, const char *text);
  * split NULL: the metric's own.  Caller frees. */
 char *store_name(const char *split, const char *metric);
 /* Returns the name of another metric of the same evaluation as `name`; caller frees. */
-char *store_name_beside(const char *name, const char *metric);
+char *store_name_other(const char *name, const char *metric);
 /* Returns METRIC of "TASK/SPLIT.METRIC" for that task; otherwise NULL. */
 const char *store_name_metric(const char *name, const char *task);
 /* Returns the number of examples of an evaluation: 40 of "dev 40 of 856 (seed 0)"; 0 for NULL and if no
  * number follows the split's name, as for episodes. */
-int64_t store_rows_said(const char *rows);
+int64_t store_rows_count(const char *rows);
 /* Returns the id of a point's name ("loss", "lr", …) in this store, < 0 when it was opened for reading.
  * `timing`: differs between equal runs (seconds), so a replay may change it silently. */
 int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e);
@@ -318,7 +318,7 @@ struct store_merged {
     int64_t apart;      /* the run of INTO from which it diverged, 0: none */
     int64_t step;       /* first different step; −1 */
     enum store_merged_as what;
-    bool lacks_files;   /* taken although its files were missing */
+    bool missing_files; /* taken although its files were missing */
     char *damaged; /* damaged files of FROM that were skipped, "best.safetensors, …"; NULL */
 };
 struct store_merge {
@@ -358,7 +358,7 @@ struct store_run {
     char *decides; /* the name of the best point, "dev.accuracy"; "" without a metric */
     int direction;
     uint64_t seed;
-    int64_t trained, kept, head, model_values;
+    int64_t trained, stored, head, model_values;
     int64_t step, steps;
     double seconds;
     int64_t created, started, ended, trashed;
@@ -368,7 +368,7 @@ struct store_run {
     char *weights_sha256, *name /* NULL: none */, *tags /* "a, b" */, *note, *version;
     bool constant;                 /* the deciding split's last evaluation predicted one class only */
     bool none_valid;               /* or none of its answers was valid */
-    int64_t rows;                  /* validation examples of best; 0: unknown */
+    int64_t examples;              /* validation examples of best; 0: unknown */
     double lr;                     /* of the config; NaN: none */
     char *dev_sha256;              /* of the deciding examples; NULL: unknown */
     int64_t peak;                  /* peak memory in bytes; 0: unknown */

@@ -222,7 +222,7 @@ bool option_enter(struct run_config *c, const char *name, const char *text, char
         config_put(c, name, sampling);
     }
     if (rc) snprintf(why, 200, "%.199s", e.text);
-    else config_tell_each(c);
+    else config_copy_each(c);
     return !rc;
 }
 

@@ -168,33 +168,33 @@ int outfile_check(const struct outfile_guard *g, const char *path, struct err *e
 
 /* ---- writing ---- */
 
-int outfile_open(struct file_aside *f, const struct outfile_guard *g, const char *path, struct err *e) {
+int outfile_open(struct file_atomic *f, const struct outfile_guard *g, const char *path, struct err *e) {
     int rc = outfile_check(g, path, e);
     if (rc) return rc;
     char *target = resolved(path); /* a link remains a link */
-    rc = file_aside_open(f, target, e);
+    rc = file_atomic_open(f, target, e);
     if (!rc) f->fresh = !g->overwrite;
     free(target);
     return rc;
 }
 
-int outfile_end(struct file_aside *f, int rc, struct err *e) {
-    if (!rc) return file_aside_commit(f, e);
-    file_aside_abandon(f);
+int outfile_end(struct file_atomic *f, int rc, struct err *e) {
+    if (!rc) return file_atomic_commit(f, e);
+    file_atomic_abandon(f);
     return rc;
 }
 
 int outfile_sink_add(void *self, const char *bytes, size_t n) {
     struct outfile_sink *s = self;
-    return file_aside_add(&s->file, bytes, n, s->e);
+    return file_atomic_add(&s->file, bytes, n, s->e);
 }
 
 int outfile_write(const struct outfile_guard *g, const char *path, const void *bytes, size_t n,
                   struct err *e) {
-    struct file_aside f;
+    struct file_atomic f;
     int rc = outfile_open(&f, g, path, e);
     if (rc) return rc;
-    return outfile_end(&f, file_aside_add(&f, bytes, n, e), e);
+    return outfile_end(&f, file_atomic_add(&f, bytes, n, e), e);
 }
 
 /* ---- names ---- */

@@ -32,15 +32,15 @@ void outfile_guard_run(struct outfile_guard *g, const struct run_config *c);
 int outfile_check(const struct outfile_guard *g, const char *path, struct err *e);
 /* Checks a new folder in the same way; the function that creates it ensures that it is new or empty. */
 int outfile_check_folder(const struct outfile_guard *g, const char *path, struct err *e);
-/* Checks and opens; add, commit and abandon as for file_aside.  A file that appears in the meantime is not
+/* Checks and opens; add, commit and abandon as for file_atomic.  A file that appears in the meantime is not
  * replaced and commit fails, unless the guard allows overwriting. */
-int outfile_open(struct file_aside *f, const struct outfile_guard *g, const char *path, struct err *e);
+int outfile_open(struct file_atomic *f, const struct outfile_guard *g, const char *path, struct err *e);
 /* Commits what was added, or removes it when rc is not 0.  Returns rc, or the error of the commit. */
-int outfile_end(struct file_aside *f, int rc, struct err *e);
+int outfile_end(struct file_atomic *f, int rc, struct err *e);
 /* An open output file that is written in pieces: outfile_sink_add is the `write` of a store_sink whose
  * `self` points to this. */
 struct outfile_sink {
-    struct file_aside file;
+    struct file_atomic file;
     struct err *e; /* set when adding fails */
 };
 int outfile_sink_add(void *self, const char *bytes, size_t n);

@@ -45,7 +45,7 @@ static void fill_module(struct store_module *row, const struct method *method, i
         .target = module_in_weight(m) ? target_name(m->target) : NULL,
         .layers = layers, .size = m->size, .mid = m->mid, .scale = m->scale,
         .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,
-        .trained = trained, .kept = kept,
+        .trained = trained, .stored = kept,
     };
 }
 
@@ -158,7 +158,7 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
         .split = x->split,
         .seed = c->seed,
         .trained = (int64_t)p->trained_method,
-        .kept = (int64_t)p->stored_method,
+        .stored = (int64_t)p->stored_method,
         .head = (int64_t)p->head,
         .model_values = (int64_t)p->model,
         .steps = x->steps,

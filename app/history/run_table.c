@@ -88,7 +88,7 @@ void run_table_report(const struct store_run *run, size_t n, enum report_form fo
         *l = (struct run_line){ run[i], store_state_name(run[i].state), run_table_remark(&run[i]),
                                 { l->best, l->rows, l->step }, .rows = "-" };
         run_table_value(&run[i].best, l->best);
-        if (run[i].rows) text_thousands(run[i].rows, l->rows);
+        if (run[i].examples) text_thousands(run[i].examples, l->rows);
         snprintf(l->step, sizeof l->step, "%lld/%lld", (long long)run[i].step, (long long)run[i].steps);
     }
     report_rows(column, form, line, n, sizeof *line, b);

@@ -260,7 +260,7 @@ static bool whole_evaluation(const struct run_series *s, const struct store_eval
 }
 
 static void whole_evaluations(struct run_series *s, const struct store_evals *v) {
-    char *majority = store_name_beside(s->decides, "majority"), *loss = store_name_beside(s->decides, "loss");
+    char *majority = store_name_other(s->decides, "majority"), *loss = store_name_other(s->decides, "loss");
     for (size_t i = 0; i < v->count;) {
         struct evaluation x = { .step = v->row[i].step, .value = NAN, .loss = NAN, .majority = NAN };
         bool there = false;

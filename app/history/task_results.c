@@ -59,7 +59,7 @@ static void task_results_fill(struct task_result *t, const struct store_evals *v
     t->value = t->majority = NAN;
     if (!r) return;
     t->step = r->step;
-    t->rows = store_rows_said(r->rows);
+    t->rows = store_rows_count(r->rows);
     t->value = r->value.v;
     if (r->value.undefined) t->undefined = xstrdup(r->value.undefined);
     for (size_t i = 0; i < v->count; i++)

@@ -66,7 +66,7 @@ static void show_evaluation(struct job_record *job, const struct event *e, const
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
         row[i] = (struct store_eval_row){ .step = e->step, .name = xprintf("%s.%s", split, m->name),
-                                          .rows = (char *)(uintptr_t)e->rows, .best = e->best,
+                                          .rows = (char *)(uintptr_t)e->examples, .best = e->best,
                                           .value = { .measured = true, .v = m->undefined ? NAN : m->value } };
     }
     pthread_mutex_lock(&job->jobs->lock);
@@ -90,7 +90,7 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
         metric[i] = (struct store_metric){ m->name, m->value, m->undefined, direction };
     }
     char *split = split_name(e);
-    struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->rows,
+    struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->examples,
                                   .split = split, .constant = e->constant, .none_valid = e->none_valid,
                                   .best = e->best,
                                   .seconds = e->seconds, .count = e->metrics, .metric = metric };
@@ -119,10 +119,10 @@ static char *job_events_joined(const char *const *name, int n) {
 /* Maps a prediction, a class of the example's task, to the classes of all examples. */
 static int32_t *predictions_of(const struct event_embedding *v, const struct rowset *rows) {
     if (!v->prediction) return NULL;
-    int32_t *out = xcalloc(v->rows + 1, sizeof *out);
+    int32_t *out = xcalloc(v->examples + 1, sizeof *out);
     int first[ROWSET_TASKS] = { 0 };
     for (int t = 1; t < v->tasks; t++) first[t] = first[t - 1] + v->of[t - 1]->classes;
-    for (size_t i = 0; i < v->rows; i++)
+    for (size_t i = 0; i < v->examples; i++)
         out[i] = v->prediction[i] < 0 ? -1 : first[rows->of_task[i]] + v->prediction[i];
     return out;
 }
@@ -158,7 +158,7 @@ static void on_embedding(struct job_record *job, const struct event *e) {
                                  .rows_sha256 = rows.sha256,
                                  .layer = v->layer,
                                  .seed = v->seed,
-                                 .rows = (int)v->rows,
+                                 .rows = (int)v->examples,
                                  .items = buf_take(&items) };
     keep_set(job, &m, "mean", v->vector, v->columns);
     if (v->retrieved) keep_set(job, &m, "retriever", v->retrieved, v->retrieved_columns);

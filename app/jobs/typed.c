@@ -117,6 +117,6 @@ int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct
     if (is_given(o, n, "dev")) c->no_dev = false;
     if (set_all(o, n, true, c, e)) return e->code;
     if (is_given(o, n, "no-dev") && c->no_dev) xreplace(&c->dev_file, NULL);
-    if (c->tasks) config_tell_each(c);
+    if (c->tasks) config_copy_each(c);
     return 0;
 }

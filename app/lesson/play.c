@@ -181,7 +181,7 @@ int lesson_begin(struct lesson_play *p, int step, struct err *e) {
 /* Notes the runs of a step that end at or below the majority baseline; multi-task runs are skipped. */
 static void note_majority(struct lesson_result *r, const struct store_run *run, int *flat) {
     double majority = NAN;
-    char *name = store_name_beside(run->decides, "majority");
+    char *name = store_name_other(run->decides, "majority");
     for (size_t i = 0; i < run->value_count; i++)
         if (!strcmp(run->value[i].name, name)) majority = run->value[i].last.v;
     free(name);

@@ -51,7 +51,7 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
         .none_valid = r->none_valid,
         .tuning = tune_is_tagged(r->tags),
         .resumable = over,
-        .rows = r->rows,
+        .rows = r->examples,
         .lr = r->lr,
         .unfit = r->unfit,
         .decides = r->decides,
@@ -247,7 +247,7 @@ static int fill_pairs(struct run_page *d, struct store *s, const struct store_ru
     fill_record(d, r);
     int counts = d->pairs;
     pair(d, "trainable, without head", thousands(r->trained));
-    pair(d, "stored after training", thousands(r->kept));
+    pair(d, "stored after training", thousands(r->stored));
     pair(d, "head", thousands(r->head));
     pair(d, "model", thousands(r->model_values));
     fill_costs(d, r);

@@ -68,7 +68,7 @@ static char *split_of(const char *decides) {
 
 static char *comparison_rows_of(const struct store_run *r, const char *split, const char *metric) {
     return xprintf("%s.%s of %s (sha256 %.8s\u2026), %lld examples", split, metric, r->task,
-                   r->dev_sha256 ? r->dev_sha256 : "unknown", (long long)r->rows);
+                   r->dev_sha256 ? r->dev_sha256 : "unknown", (long long)r->examples);
 }
 
 /* Returns in one line the difference between the first kind and another. */

@@ -15,7 +15,7 @@
 static char *conditions_of(const struct run_config *c) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "%s %s %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
-               config_regime_said(c), c->batch, c->accumulate, c->max_len, c->max_target, c->eval_every,
+               config_regime_given(c), c->batch, c->accumulate, c->max_len, c->max_target, c->eval_every,
                c->eval_rows);
     for (int i = 0; i < config_task_count(c); i++) {
         const struct run_config *rows = config_data_of(c, i);

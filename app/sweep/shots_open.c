@@ -83,7 +83,7 @@ static int open_parent(struct shots *x, const char *given, struct run_config *c,
 }
 
 static void shots_open_set_regime(struct shots *x) {
-    struct regime r = regime_usual(REGIME_FEWSHOT);
+    struct regime r = regime_default(REGIME_FEWSHOT);
     r.ks = x->how.ks;
     memcpy(r.k, x->how.k, sizeof x->how.k);
     r.draws = x->how.draws;

@@ -117,7 +117,7 @@ static char *group_of(const struct run_config *c) {
     char *method = method_text(&c->method);
     char *text = xprintf("%s %s %s %s %s", method, c->model_sha256 ? c->model_sha256 : "",
                          c->task ? c->task : "", c->train_sha256 ? c->train_sha256 : "",
-                         config_regime_said(c));
+                         config_regime_given(c));
     free(method);
     return text;
 }

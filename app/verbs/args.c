@@ -415,7 +415,7 @@ int args_config(const struct args *a, struct run_config *c, struct err *e) {
 /* ---- tables ---- */
 
 /* Returns the default as it is typed, which the caller frees, or NULL where there is none. */
-static char *usual_of(const struct option_spec *o, const struct run_config *c) {
+static char *default_regime(const struct option_spec *o, const struct run_config *c) {
     const char *word[OPTION_WORDS];
     if (o->required) return NULL;
     if (o->fills == FILLS_CONFIG)
@@ -455,7 +455,7 @@ static void add_row(struct growing *g, struct option_spec o) {
         o.required = own.required;
     }
     if (o.fills == FILLS_SHARED) o.fills = o.value ? FILLS_TEXT : FILLS_FLAG;
-    char *usual = usual_of(&o, g->usual);
+    char *usual = default_regime(&o, g->usual);
     const struct option *run = o.fills == FILLS_CONFIG ? option_find(o.name) : NULL;
     if (run || o.aliases == args_aliases_of_run) o.aliases = option_find(o.name)->aliases;
     if (run && !o.value) o.value = run->values;

@@ -63,7 +63,7 @@ void input_release(struct input *in) {
 /* Reads a table.  Without a column, a JSON Lines file of a known task is recognized by its keys. */
 static int rows_of_table(struct dataset *d, const char *file, const struct table_reader *how,
                          const char *second, struct err *e) {
-    int rc = how->column || second ? 0 : task_rows_by_keys(d, file, e);
+    int rc = how->column || second ? 0 : task_examples_by_keys(d, file, e);
     if (rc) return rc < 0 ? rc : 0;
     const struct dataset_options o = { .path = file,
                                        .text_a = how->column,

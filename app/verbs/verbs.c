@@ -739,7 +739,7 @@ static void make(void) {
         config_init(&usual);
         config_take_model(&usual, DEFAULT_MODEL ", else " OWN_MODEL);
         config_take_task(&usual, DEFAULT_TASK ", else " OWN_TASK);
-        if (VERBS[i].run == verb_pretrain) pretrain_usual(&usual);
+        if (VERBS[i].run == verb_pretrain) pretrain_defaults(&usual);
         made[i] = VERBS[i];
         made[i].options = args_table(&VERBS[i], &usual);
         config_release(&usual);

@@ -45,7 +45,7 @@ static void take_eval(struct why_task *t, const struct store_eval_row *v) {
     e->constant = v->constant;
     e->none_valid = v->none_valid;
     e->best = v->best;
-    if (v->rows) t->rows = store_rows_said(v->rows);
+    if (v->rows) t->rows = store_rows_count(v->rows);
     if (!strcmp(metric, "invalid")) t->invalid = v->value.v;
     if (!strcmp(metric, "loss")) {
         e->loss = v->value.v;

@@ -84,7 +84,7 @@ int file_read_start(const char *path, size_t most, struct buf *out, bool *whole,
     return rc;
 }
 
-int file_aside_open(struct file_aside *f, const char *path, struct err *e) {
+int file_atomic_open(struct file_atomic *f, const char *path, struct err *e) {
     f->path = xstrdup(path);
     f->temporary = xprintf("%s.tmp-%ld", path, (long)getpid());
     f->fresh = false;
@@ -96,7 +96,7 @@ int file_aside_open(struct file_aside *f, const char *path, struct err *e) {
     return rc;
 }
 
-int file_aside_add(struct file_aside *f, const void *bytes, size_t n, struct err *e) {
+int file_atomic_add(struct file_atomic *f, const void *bytes, size_t n, struct err *e) {
     const char *at = bytes;
     while (n) {
         ssize_t done = write(f->fd, at, n > (1u << 30) ? 1u << 30 : n);
@@ -108,14 +108,14 @@ int file_aside_add(struct file_aside *f, const void *bytes, size_t n, struct err
     return 0;
 }
 
-static void aside_free(struct file_aside *f) {
+static void aside_free(struct file_atomic *f) {
     free(f->path);
     free(f->temporary);
     f->path = f->temporary = NULL;
     f->fd = -1;
 }
 
-void file_aside_abandon(struct file_aside *f) {
+void file_atomic_abandon(struct file_atomic *f) {
     if (!f->path) return;
     if (f->fd >= 0) close(f->fd);
     unlink(f->temporary);
@@ -138,7 +138,7 @@ static void sync_folder_of(const char *path) {
 
 /* Renames the temporary file; with `fresh` it never replaces another file, even on file systems without such
  * a rename (where a link is refused as well). */
-static int give_name(const struct file_aside *f, struct err *e) {
+static int give_name(const struct file_atomic *f, struct err *e) {
     if (!f->fresh)
         return rename(f->temporary, f->path) ? file_system_error(e, "cannot be renamed to", f->path) : 0;
     if (!renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, RENAME_NOREPLACE)) return 0;
@@ -150,14 +150,14 @@ static int give_name(const struct file_aside *f, struct err *e) {
     return file_system_error(e, "cannot be renamed to", f->path);
 }
 
-int file_aside_commit(struct file_aside *f, struct err *e) {
+int file_atomic_commit(struct file_atomic *f, struct err *e) {
     int rc = 0;
     if (fsync(f->fd)) rc = file_system_error(e, "cannot be flushed", f->temporary);
     if (close(f->fd) && !rc) rc = file_system_error(e, "cannot be closed", f->temporary);
     f->fd = -1;
     if (!rc) rc = give_name(f, e);
     if (rc) {
-        file_aside_abandon(f);
+        file_atomic_abandon(f);
         return rc;
     }
     sync_folder_of(f->path);
@@ -165,7 +165,7 @@ int file_aside_commit(struct file_aside *f, struct err *e) {
     return 0;
 }
 
-void file_sweep_aside(const char *folder) {
+void file_sweep_temporary(const char *folder) {
     DIR *d = opendir(folder);
     for (struct dirent *f; d && (f = readdir(d));) {
         const char *mark = strstr(f->d_name, ".tmp-");
@@ -176,15 +176,15 @@ void file_sweep_aside(const char *folder) {
 }
 
 int file_write(const char *path, const void *bytes, size_t n, struct err *e) {
-    struct file_aside f;
-    int rc = file_aside_open(&f, path, e);
+    struct file_atomic f;
+    int rc = file_atomic_open(&f, path, e);
     if (rc) return rc;
-    rc = file_aside_add(&f, bytes, n, e);
+    rc = file_atomic_add(&f, bytes, n, e);
     if (rc) {
-        file_aside_abandon(&f);
+        file_atomic_abandon(&f);
         return rc;
     }
-    return file_aside_commit(&f, e);
+    return file_atomic_commit(&f, e);
 }
 
 bool file_exists(const char *path) {

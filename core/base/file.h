@@ -23,17 +23,17 @@ int file_write(const char *path, const void *bytes, size_t n, struct err *e);
 
 /* Writes a file atomically in pieces: open, add…, then commit or abandon.  With `fresh`, set after opening,
  * commit fails (ERR_USAGE) if the file exists by then. */
-struct file_aside {
+struct file_atomic {
     int fd;
     char *path, *temporary;
     bool fresh;
 };
-int file_aside_open(struct file_aside *f, const char *path, struct err *e);
-int file_aside_add(struct file_aside *f, const void *bytes, size_t n, struct err *e);
-int file_aside_commit(struct file_aside *f, struct err *e); /* abandons on failure */
-void file_aside_abandon(struct file_aside *f);
+int file_atomic_open(struct file_atomic *f, const char *path, struct err *e);
+int file_atomic_add(struct file_atomic *f, const void *bytes, size_t n, struct err *e);
+int file_atomic_commit(struct file_atomic *f, struct err *e); /* abandons on failure */
+void file_atomic_abandon(struct file_atomic *f);
 /* Removes temporary files of killed writers from a folder to which no other process writes. */
-void file_sweep_aside(const char *folder);
+void file_sweep_temporary(const char *folder);
 
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);

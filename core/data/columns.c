@@ -55,7 +55,7 @@ static const char *either(const struct dataset *d, const char *name, const char 
 }
 
 /* Without labels, a column with a common source name is accepted as the text. */
-static const char *columns_usual(const struct dataset *d, bool alone) {
+static const char *columns_default(const struct dataset *d, bool alone) {
     if (has(d, "sentence")) return "sentence";
     for (size_t i = 0; alone && !has(d, "text") && i < COUNT_OF(columns_pair); i++)
         if (has(d, columns_pair[i][0])) return columns_pair[i][0];
@@ -64,7 +64,7 @@ static const char *columns_usual(const struct dataset *d, bool alone) {
 
 static int labelled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
     const char *a = o->text_a;
-    if (!a) a = columns_usual(d, !o->label);
+    if (!a) a = columns_default(d, !o->label);
     *c = (struct columns){ .a = either(d, a, o->other.text_a),
                           .b = either(d, o->text_b, o->other.text_b), .c = o->text_c,
                           .label = either(d, o->label, o->other.label) };

@@ -77,7 +77,7 @@ static struct field with_third(struct import *m, const struct fields *f, size_t 
     return (struct field){ s, n };
 }
 
-void import_row(struct import *m, size_t line, const struct fields *f) {
+void import_example(struct import *m, size_t line, const struct fields *f) {
     struct dataset *d = m->d;
     struct import_report *r = &d->report;
     if (f->label.s && strlen(f->label.s) != f->label.n) {
@@ -364,7 +364,7 @@ void dataset_draw(struct dataset *d, size_t n) {
     size_t all = d->examples;
     if (!n || n >= all) return;
     bool *drawn = xcalloc(all, sizeof *drawn);
-    sample_rows(all, n, 0, "dataset", drawn);
+    sample_examples(all, n, 0, "dataset", drawn);
     dataset_keep_chosen(d, drawn, true);
     d->split_examples = all;
     text_line(&d->report.notes, "a random sample (seed 0) of %zu of the %zu examples", d->examples, all);

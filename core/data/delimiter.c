@@ -9,7 +9,7 @@
 static const struct {
     char c;
     const char *name, *option;
-} delimiter_usual[] = {
+} delimiter_table[] = {
     { '\t', "tab", "--delimiter tab" },
     { ';', "semicolon", "--delimiter ';'" },
     { ',', "comma", "--delimiter ','" },
@@ -17,9 +17,9 @@ static const struct {
 };
 
 int delimiter_parse(const char *text, char *out, struct err *e) {
-    for (size_t i = 0; i < COUNT_OF(delimiter_usual); i++)
-        if (!strcmp(text, delimiter_usual[i].name)) {
-            *out = delimiter_usual[i].c;
+    for (size_t i = 0; i < COUNT_OF(delimiter_table); i++)
+        if (!strcmp(text, delimiter_table[i].name)) {
+            *out = delimiter_table[i].c;
             return 0;
         }
     if (!strcmp(text, "\\t")) text = "\t";
@@ -35,14 +35,14 @@ int delimiter_parse(const char *text, char *out, struct err *e) {
 }
 
 const char *delimiter_option(char c) {
-    for (size_t i = 0; i < COUNT_OF(delimiter_usual); i++)
-        if (delimiter_usual[i].c == c) return delimiter_usual[i].option;
+    for (size_t i = 0; i < COUNT_OF(delimiter_table); i++)
+        if (delimiter_table[i].c == c) return delimiter_table[i].option;
     return NULL;
 }
 
 const char *delimiter_name(char c) {
-    for (size_t i = 0; i < COUNT_OF(delimiter_usual); i++)
-        if (delimiter_usual[i].c == c) return delimiter_usual[i].name;
+    for (size_t i = 0; i < COUNT_OF(delimiter_table); i++)
+        if (delimiter_table[i].c == c) return delimiter_table[i].name;
     return NULL;
 }
 
@@ -63,13 +63,13 @@ static bool has_part(const struct field *f, char c, const char *name) {
 
 const char *delimiter_hint(const struct records *r, const char *name) {
     const char *likely = NULL;
-    for (size_t k = 0; k < COUNT_OF(delimiter_usual); k++) {
-        if (delimiter_usual[k].c == r->separator) continue;
+    for (size_t k = 0; k < COUNT_OF(delimiter_table); k++) {
+        if (delimiter_table[k].c == r->separator) continue;
         for (size_t i = 0; i < r->fields; i++) {
             const struct field *f = &r->field[i];
-            if (!f->n || !memchr(f->s, delimiter_usual[k].c, f->n)) continue;
-            if (has_part(f, delimiter_usual[k].c, name)) return delimiter_usual[k].option;
-            if (r->fields == 1 && !likely) likely = delimiter_usual[k].option;
+            if (!f->n || !memchr(f->s, delimiter_table[k].c, f->n)) continue;
+            if (has_part(f, delimiter_table[k].c, name)) return delimiter_table[k].option;
+            if (r->fields == 1 && !likely) likely = delimiter_table[k].option;
         }
     }
     return likely;

@@ -89,7 +89,7 @@ struct import {
 struct fields {
     struct field a, b, c, label, target;
 };
-void import_row(struct import *m, size_t line, const struct fields *f);
+void import_example(struct import *m, size_t line, const struct fields *f);
 
 /* ---- column names ---- */
 struct columns {
@@ -114,10 +114,10 @@ const char *json_kind(const json_t *v);
 bool json_text(struct import *m, size_t line, const json_t *o, const char *key, struct field *out);
 /* Reads a label, which may also be a number or a boolean, taken as text. */
 bool json_label(struct import *m, size_t line, const json_t *o, const char *key, struct field *out);
-/* Read SuperGLUE's nested examples.  wsc_fields fills *f; multirc_rows imports one example per answer. */
+/* Read SuperGLUE's nested examples.  wsc_fields fills *f; multirc_examples imports one example per answer. */
 bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *label,
                 struct fields *f);
-void multirc_rows(struct import *m, size_t line, const json_t *o, const char *label);
+void multirc_examples(struct import *m, size_t line, const json_t *o, const char *label);
 
 /* Read the whole file of m->d, TSV and CSV or JSONL: examples, columns and skipped lines.  ERR_USAGE for a
  * missing column; ERR_INPUT, with the line, for a broken file. */

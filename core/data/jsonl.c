@@ -124,10 +124,10 @@ static void one_object(struct import *m, const struct columns *c, size_t line, c
     struct dataset *d = m->d;
     struct fields f = { 0 };
     if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", json_kind(o));
-    else if (m->o->shape == DATA_MULTIRC) multirc_rows(m, line, o, c->label);
+    else if (m->o->shape == DATA_MULTIRC) multirc_examples(m, line, o, c->label);
     else if (m->o->shape == DATA_WSC) {
-        if (wsc_fields(m, line, o, c->label, &f)) import_row(m, line, &f);
-    } else if (fields_of(m, line, o, c, &f)) import_row(m, line, &f);
+        if (wsc_fields(m, line, o, c->label, &f)) import_example(m, line, &f);
+    } else if (fields_of(m, line, o, c, &f)) import_example(m, line, &f);
 }
 
 static void one_line(struct import *m, const struct columns *c, size_t line, const char *s,

@@ -29,7 +29,7 @@ int lines_read(struct import *m, struct err *e) {
                            d->path, r->lines, DATASET_LINE >> 20);
         *last = '\0'; /* the file's buffer ends with one */
         if (lines_is_blank(at, n)) r->blank++;
-        else import_row(m, r->lines, &(struct fields){ .a = { at, n } });
+        else import_example(m, r->lines, &(struct fields){ .a = { at, n } });
         at = stop + 1;
     }
     return 0;

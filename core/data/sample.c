@@ -92,7 +92,7 @@ size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bo
     return n;
 }
 
-void sample_rows(size_t rows, size_t n, uint64_t seed, const char *what, bool *chosen) {
+void sample_examples(size_t rows, size_t n, uint64_t seed, const char *what, bool *chosen) {
     uint32_t *order = xmalloc((rows + 1) * sizeof *order);
     rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site(what)), order, rows);
     memset(chosen, 0, rows * sizeof *chosen);

@@ -18,7 +18,7 @@ int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick);
 size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bool *held);
 /* Simple random sampling: chosen (room for the rows) is true for n of them, by seed; `what` is the purpose,
  * so that samples for other purposes differ. */
-void sample_rows(size_t rows, size_t n, uint64_t seed, const char *what, bool *chosen);
+void sample_examples(size_t rows, size_t n, uint64_t seed, const char *what, bool *chosen);
 /* Reduces the split to these examples, and recounts classes, unlabeled examples and repeats (before
  * dataset_encode). */
 void dataset_keep(struct dataset *d, const int *pick, int n);

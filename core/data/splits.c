@@ -35,7 +35,7 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
                        100 * s->limit, all, d->path);
     bool *drawn = xcalloc(all + 1, sizeof *drawn);
     if (n < (double)all) {
-        sample_rows(all, (size_t)n, s->limit_seed, "limit", drawn);
+        sample_examples(all, (size_t)n, s->limit_seed, "limit", drawn);
         dataset_keep_chosen(d, drawn, true);
     }
     free(drawn);
@@ -87,7 +87,7 @@ static int hold_some(struct task *t, const struct task_files *p, const struct ta
                      struct dataset_options *o, struct err *e) {
     size_t all = t->train.examples;
     bool *held = xcalloc(all + 1, sizeof *held);
-    sample_rows(all, TASK_HELD, s->split_seed, "validation", held);
+    sample_examples(all, TASK_HELD, s->split_seed, "validation", held);
     int rc = hold_out(t, o, held, e);
     free(held);
     o->path = p->dev[0];
@@ -114,7 +114,7 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
                        dev->path);
     int rc = read_again(&t->test, o, all, e);
     bool *first = xcalloc(all + 1, sizeof *first);
-    sample_rows(all, all / 2, s->split_seed, "validation", first);
+    sample_examples(all, all / 2, s->split_seed, "validation", first);
     if (!rc) {
         dataset_keep_chosen(dev, first, true);
         dataset_keep_chosen(&t->test, first, false);

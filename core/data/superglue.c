@@ -119,11 +119,11 @@ static void answers_of(struct import *m, size_t line, const json_t *question, co
         const json_t *answer = json_array_get(answers, i);
         f.label = (struct field){ NULL, 0 };
         if (plain_text(m, line, answer, "text", &f.b) && json_label(m, line, answer, label, &f.label))
-            import_row(m, line, &f);
+            import_example(m, line, &f);
     }
 }
 
-void multirc_rows(struct import *m, size_t line, const json_t *o, const char *label) {
+void multirc_examples(struct import *m, size_t line, const json_t *o, const char *label) {
     struct import_report *r = &m->d->report;
     const json_t *passage = json_object_get(o, "passage");
     size_t before = m->d->examples + r->skipped;

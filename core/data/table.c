@@ -153,7 +153,7 @@ static void take_record(struct import *m, const struct records *r, const struct 
     if (c->label >= 0) f.label = r->field[c->label];
     if (c->target >= 0) f.target = r->field[c->target];
     if (f.label.s && !f.label.n) report_skip(rep, r->first, "unlabeled");
-    else import_row(m, r->first, &f);
+    else import_example(m, r->first, &f);
 }
 
 /* Returns whether r repeats the header, as in concatenated files.  A single column could contain its own

@@ -147,7 +147,7 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     return rc;
 }
 
-int task_rows_by_keys(struct dataset *d, const char *path, struct err *e) {
+int task_examples_by_keys(struct dataset *d, const char *path, struct err *e) {
     const struct task_source s = { .dev = path };
     struct task_files p;
     char *name = NULL;

@@ -90,7 +90,7 @@ int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_
 /* Reads the examples of a JSON Lines file whose first one has the keys of a known task (BoolQ, WiC, WSC,
  * MultiRC), labeled or not.  Returns 1; 0 with *d empty for other files; negative with *e like
  * dataset_read. */
-int task_rows_by_keys(struct dataset *d, const char *path, struct err *e);
+int task_examples_by_keys(struct dataset *d, const char *path, struct err *e);
 
 /* Lists the names that task_open accepts without a path: the folders in tasks of the assets (as in struct
  * task_source) that have a training set, sorted.  *names and its strings are owned by the caller. */

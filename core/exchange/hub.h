@@ -26,7 +26,7 @@ int hub_activation(const struct hub *h, const char *name, enum act *out);
 const char *hub_activation_name(enum act act); /* NULL: there is none */
 /* A config of that architecture ("": of bottlenecks) as it usually is, with what is its own, which is taken
  * over; the caller owns it. */
-json_t *hub_usual(const char *architecture, json_t *own);
+json_t *hub_defaults(const char *architecture, json_t *own);
 /* A module of its bottlenecks at attention or the FFN, but for its size. */
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out,
                    struct err *e);
@@ -71,7 +71,7 @@ struct hub_reader {
     bool own_pooler; /* the head goes through the model's pooler, as its family's own does */
 };
 /* The tensor of t's name with its end `own` replaced by `other`, or NULL. */
-struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own,
+struct bag_tensor *hub_sibling(struct hub_reader *r, const struct bag_tensor *t, const char *own,
                               const char *other);
 /* What all places share under this name, or NULL. */
 struct bag_tensor *hub_shared(struct hub_reader *r, const char *which);

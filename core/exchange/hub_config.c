@@ -55,7 +55,7 @@ static const char *const read_too[] = { "architecture",
                                         "random_uniform_scale",
                                         NULL };
 
-json_t *hub_usual(const char *architecture, json_t *own) {
+json_t *hub_defaults(const char *architecture, json_t *own) {
     size_t i = 0;
     while (strcmp(kinds[i].architecture, architecture)) i++;
     json_t *c = json_loads(kinds[i].usual, 0, NULL);

@@ -54,7 +54,7 @@ static json_t *bottleneck_config(const struct hub_out *o) {
     json_object_set_new(own, "adapter_residual_before_ln", json_boolean(m->norm == NORM_SUM));
     if (products) json_object_set_new(own, "phm_dim", json_integer(m->mid));
     if (products && m->factor) json_object_set_new(own, "phm_rank", json_integer(m->factor));
-    return hub_usual("", own);
+    return hub_defaults("", own);
 }
 
 /* Where LoRA or scales are, as the library asks for them. */
@@ -78,7 +78,7 @@ static json_t *lora_config(const struct hub_out *o) {
     for (int i = 0; i < hub_layers(o); i++)
         if (!o->low_at[i]) json_array_append_new(left_out, json_integer(i));
     double alpha = scale ? 1 : (first->comp == COMP_SCALED ? first->scale : 1) * first->size;
-    return hub_usual("lora",
+    return hub_defaults("lora",
                      json_pack("{s:o,s:o,s:s,s:f,s:s,s:b,s:o,s:b,s:i,s:b,s:b,s:b}", "alpha",
                                alpha == (double)(int)alpha ? json_integer((int)alpha) : json_real(alpha),
                                "attn_matrices", maps, "composition_mode", scale ? "scale" : "add", "dropout",
@@ -95,7 +95,7 @@ static json_t *prefix_config(const struct hub_out *o) {
     json_t *left_out = json_array();
     for (int i = 0; i < o->m->arch.encoder_layers && !decoder; i++)
         if (!o->keys[STACK_ENCODER][0][i]) json_array_append_new(left_out, json_integer(i));
-    return hub_usual("prefix_tuning",
+    return hub_defaults("prefix_tuning",
                      json_pack("{s:b,s:b,s:o,s:i,s:b,s:b}", "cross_prefix",
                                !decoder || o->keys[STACK_DECODER][1][0], "encoder_prefix",
                                !decoder || o->keys[STACK_ENCODER][0][0], "leave_out", left_out,
@@ -105,7 +105,7 @@ static json_t *prefix_config(const struct hub_out *o) {
 
 static json_t *prompt_config(const struct hub_out *o) {
     const struct module *m = &o->plan->method.module[o->prompt];
-    return hub_usual("prompt_tuning", json_pack("{s:s,s:i}", "combine",
+    return hub_defaults("prompt_tuning", json_pack("{s:s,s:i}", "combine",
                                                 m->place == PLACE_FIRST ? "prefix" : "prefix_after_bos",
                                                 "prompt_length", m->size));
 }

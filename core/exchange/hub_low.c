@@ -38,7 +38,7 @@ static void multiply(const real *a, const real *b, size_t n, size_t k, size_t m,
  * change is any one of rank r, W_d = A and W_u = V_B B V_D. */
 static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struct tensor_info *t,
                      struct placed *p, struct err *e) {
-    struct bag_tensor *inner = hub_beside(r, outer, "vera_B", "vera_D"), *a = hub_low_shared(r, "lora_A"),
+    struct bag_tensor *inner = hub_sibling(r, outer, "vera_B", "vera_D"), *a = hub_low_shared(r, "lora_A"),
                       *b = hub_low_shared(r, "lora_B");
     size_t rank = a ? a->shape[0] : 0, out = (size_t)t->rows;
     if (!inner || !a || !b || !rank)

@@ -23,7 +23,7 @@ static char *split(const struct hub_reader *r, const char *name, const char *inf
 
 /* ---- bottlenecks ---- */
 
-struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own,
+struct bag_tensor *hub_sibling(struct hub_reader *r, const struct bag_tensor *t, const char *own,
                               const char *other) {
     char *name = xprintf("%.*s%s", (int)(strlen(t->name) - strlen(own)), t->name, other);
     struct bag_tensor *x = bag_find(&r->in.bag, name);
@@ -296,7 +296,7 @@ static void hub_read_rename(struct bag *b) {
 
 /* A rule that is saved as two factors becomes the one that they make: A_i of n×1 by 1×n. */
 static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *e) {
-    struct bag_tensor *right = hub_beside(r, left, "_left", "_right");
+    struct bag_tensor *right = hub_sibling(r, left, "_left", "_right");
     size_t n = left->shape[0];
     if (left->rank != 3 || !n || n > 1 << 10 || shape3(r, left, n, n, 1, e) || !right ||
         shape3(r, right, n, 1, n, e))

@@ -83,7 +83,7 @@ bool st_fits_half(const real *v, size_t n, real *first) {
     return true;
 }
 
-static int st_add_halves(struct file_aside *f, const struct st_write *w, struct err *e) {
+static int st_add_halves(struct file_atomic *f, const struct st_write *w, struct err *e) {
     const real *from = w->data;
     size_t n = bytes_of(w) / sizeof(uint16_t);
     uint16_t piece[1024];
@@ -91,16 +91,16 @@ static int st_add_halves(struct file_aside *f, const struct st_write *w, struct 
     for (size_t i = 0; !rc && i < n; i += COUNT_OF(piece)) {
         size_t k = n - i < COUNT_OF(piece) ? n - i : COUNT_OF(piece);
         for (size_t j = 0; j < k; j++) piece[j] = half_of_float((float)from[i + j]);
-        rc = file_aside_add(f, piece, k * sizeof *piece, e);
+        rc = file_atomic_add(f, piece, k * sizeof *piece, e);
     }
     return rc;
 }
 
 /* F32 from real: unconverted in the float build, converted in pieces in the double build. */
-static int safetensors_save_add_values(struct file_aside *f, const struct st_write *w, struct err *e) {
+static int safetensors_save_add_values(struct file_atomic *f, const struct st_write *w, struct err *e) {
     size_t bytes = bytes_of(w);
     if (w->type == ST_F16) return st_add_halves(f, w, e);
-    if (w->type != ST_F32 || !REAL_IS_DOUBLE) return file_aside_add(f, w->data, bytes, e);
+    if (w->type != ST_F32 || !REAL_IS_DOUBLE) return file_atomic_add(f, w->data, bytes, e);
     const real *from = w->data;
     size_t n = bytes / sizeof(float);
     float piece[1024];
@@ -108,7 +108,7 @@ static int safetensors_save_add_values(struct file_aside *f, const struct st_wri
     for (size_t i = 0; !rc && i < n; i += COUNT_OF(piece)) {
         size_t k = n - i < COUNT_OF(piece) ? n - i : COUNT_OF(piece);
         for (size_t j = 0; j < k; j++) piece[j] = (float)from[i + j];
-        rc = file_aside_add(f, piece, k * sizeof *piece, e);
+        rc = file_atomic_add(f, piece, k * sizeof *piece, e);
     }
     return rc;
 }
@@ -117,15 +117,15 @@ int st_save(const char *path, const struct st_write *tensors, size_t n, const st
             size_t metas, struct err *e) {
     for (size_t i = 0; i < n; i++)
         BUG_IF(tensors[i].type == ST_BF16);
-    struct file_aside f;
-    int rc = file_aside_open(&f, path, e);
+    struct file_atomic f;
+    int rc = file_atomic_open(&f, path, e);
     if (rc) return rc;
     struct buf header = BUF_INIT;
     write_header(&header, tensors, n, meta, metas);
-    rc = file_aside_add(&f, header.data, header.size, e);
+    rc = file_atomic_add(&f, header.data, header.size, e);
     buf_release(&header);
     for (size_t i = 0; !rc && i < n; i++) rc = safetensors_save_add_values(&f, &tensors[i], e);
-    if (!rc) return file_aside_commit(&f, e);
-    file_aside_abandon(&f);
+    if (!rc) return file_atomic_commit(&f, e);
+    file_atomic_abandon(&f);
     return rc;
 }

@@ -136,10 +136,10 @@ static void a_written_file_is_whole_or_absent(void **state) {
     char *folder = test_folder();
     struct err e = ERR_INIT;
     char *path = test_file(folder, "a", "hello", 5);
-    struct file_aside f;
-    test_ok(file_aside_open(&f, path, &e), &e);
-    test_ok(file_aside_add(&f, "half", 4, &e), &e);
-    file_aside_abandon(&f);
+    struct file_atomic f;
+    test_ok(file_atomic_open(&f, path, &e), &e);
+    test_ok(file_atomic_add(&f, "half", 4, &e), &e);
+    file_atomic_abandon(&f);
     struct buf text;
     test_ok(file_read(path, 100, &text, &e), &e);
     assert_string_equal(buf_text(&text), "hello");

@@ -38,11 +38,11 @@ struct bench_outer {
 static void lay_episode(struct bench_outer *x, int at) {
     struct episode *e = &x->episode[at];
     *e = (struct episode){ .classes = CLASSES, .batches = INNER, .start = xcalloc(INNER + 2, sizeof *e->start),
-                           .row = xcalloc(ROWS, sizeof *e->row) };
+                           .example = xcalloc(ROWS, sizeof *e->example) };
     for (int b = 0; b <= INNER; b++) e->start[b] = SUPPORT * b / INNER;
     e->start[INNER + 1] = ROWS;
     for (int i = 0; i < ROWS; i++)
-        e->row[i] = (struct episode_row){ &x->task.train, (uint32_t)(at * ROWS + i), x->task.train.example[at * ROWS + i].label };
+        e->example[i] = (struct episode_example){ &x->task.train, (uint32_t)(at * ROWS + i), x->task.train.example[at * ROWS + i].label };
 }
 
 static int open_outer(struct bench_outer *x, struct err *e) {
@@ -58,7 +58,7 @@ static int open_outer(struct bench_outer *x, struct err *e) {
     x->params = xcalloc(x->plan->trained, sizeof *x->params);
     plan_init(x->plan, x->model, 1, x->params);
     const struct arch *a = &x->model->arch;
-    x->meta = (struct meta){ .plan = x->plan, .model = x->model, .regime = regime_usual(REGIME_META), .seed = 1,
+    x->meta = (struct meta){ .plan = x->plan, .model = x->model, .regime = regime_default(REGIME_META), .seed = 1,
                              .dropout = a->dropout, .attention_dropout = a->attention_dropout,
                              .classifier_dropout = a->classifier_dropout };
     x->meta.regime.inner = INNER;
@@ -81,7 +81,7 @@ static void close_outer(struct bench_outer *x) {
     }
     for (int i = 0; i < EPISODES; i++) {
         free(x->episode[i].start);
-        free(x->episode[i].row);
+        free(x->episode[i].example);
     }
     free(x->params);
     plan_free(x->plan);

@@ -120,13 +120,13 @@ static void bench_ratios_make_weights(struct bench_alone *x) {
 static void bench_ratios_encode(struct bench_alone *x) {
     struct attach *a = attach_new(x->plan, x->model);
     for (int part = 0; part < BENCH_OF_TASK; part++) {
-        struct batch_row row[BENCH_TASKS];
+        struct batch_example row[BENCH_TASKS];
         struct batch b;
         struct forward f;
         for (int t = 0; t < BENCH_TASKS; t++)
-            row[t] = (struct batch_row){ .data = &x->task[t]->train, .row = (uint32_t)((part + t) % BENCH_OF_TASK), .task = t };
+            row[t] = (struct batch_example){ .data = &x->task[t]->train, .index = (uint32_t)((part + t) % BENCH_OF_TASK), .task = t };
         tape_reset(x->tape, true, 1, 1);
-        batch_pack_rows(&b, x->memory, &x->model->arch, row, BENCH_TASKS);
+        batch_pack_examples(&b, x->memory, &x->model->arch, row, BENCH_TASKS);
         forward_init(&f, x->tape, x->model, &b, attach_begin(a, x->tape, x->params, x->made, NULL));
         f.dropout = x->model->arch.dropout;
         f.attention_dropout = x->model->arch.attention_dropout;

@@ -131,7 +131,7 @@ static void without_labels(void **state) {
         assert_null(t.dev[0].example[0].target_text);
         task_release(&t);
         struct dataset d;
-        assert_int_equal(task_rows_by_keys(&d, path, &e), 1);
+        assert_int_equal(task_examples_by_keys(&d, path, &e), 1);
         assert_int_equal(d.examples, 1);
         dataset_release(&d);
         /* such a file cannot be trained on */

@@ -330,7 +330,7 @@ static void others_are_as_restated(void **state) {
 /* What a teacher says of the fixture's rows, and what a run that it teaches counts of that. */
 struct lesson {
     struct run_config c;
-    struct distil_said said;
+    struct distil_output said;
     struct distil_terms terms;
 };
 
@@ -352,7 +352,7 @@ static void ask_teacher(struct lesson *x) {
     tape_reset(rig.tape, false, 0, 0);
     struct batch batch = rig_batch(&rig, p);
     forward_init(&f, rig.tape, rig.m, &batch, attach_begin(a, rig.tape, values, NULL, NULL));
-    distil_say(a, &f, !rig.classes, rig.prologue_arena, &x->said);
+    distil_compute(a, &f, !rig.classes, rig.prologue_arena, &x->said);
     /* The arena is the prologue tape's, which is used anew. */
     size_t logits = (size_t)x->said.answers * (size_t)x->said.outputs, states = (size_t)x->said.states * (size_t)x->said.width;
     real *kept = xcalloc(logits + states, sizeof *kept);

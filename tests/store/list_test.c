@@ -260,7 +260,7 @@ static void unlike_values_are_not_ranked_together(void **state) {
     static const struct { int64_t id, rows;
     } wanted[] = { { 4, 2551 }, { 2, 2551 }, { 1, 8 }, { 5, 8 }, { 3, 2551 } };
     for (size_t i = 0; i < list.count; i++)
-        assert_true(list.run[i].id == wanted[i].id && list.run[i].rows == wanted[i].rows);
+        assert_true(list.run[i].id == wanted[i].id && list.run[i].examples == wanted[i].rows);
     store_runs_release(&list);
     l = (struct store_list){ .filter = "rows>100 metric=accuracy", .sort = "best" };
     test_ok(store_list(s, &l, &list, &e), &e);

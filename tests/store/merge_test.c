@@ -243,13 +243,13 @@ static void files_may_lack_and_come_later(void **state) {
     assert_int_equal(rename(away, to), 0);
     struct store_merge m = merge(one, two);
     expect(m, 0, 1, STORE_MERGED_NEW);
-    assert_true(m.run[0].lacks_files);
+    assert_true(m.run[0].missing_files);
     store_merge_release(&m);
     char *line = xprintf("rm -rf '%s' && mv '%s' '%s'", away, to, away);
     assert_int_equal(system(line), 0);
     m = merge(one, two);
     expect(m, 0, 1, STORE_MERGED_FURTHER);
-    assert_false(m.run[0].lacks_files);
+    assert_false(m.run[0].missing_files);
     store_merge_release(&m);
     s = open_at(one, STORE_READ);
     expect_file(s, 1, "values");

@@ -30,7 +30,7 @@ static void a_run_comes_back_as_it_went_in(void **state) {
           .scale = 2,
           .has_scale = true,
           .trained = 100,
-          .kept = 100 },
+          .stored = 100 },
         { .fn = "bias",
           .write = "f.out",
           .composition = "in-weight",

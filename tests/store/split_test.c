@@ -14,7 +14,7 @@ static void names_are_made_and_taken_apart(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *name = store_name(cases[i].split, cases[i].metric);
-        char *beside = store_name_beside(name, "majority");
+        char *beside = store_name_other(name, "majority");
         assert_string_equal(name, cases[i].name);
         assert_string_equal(beside, cases[i].beside);
         free(name);

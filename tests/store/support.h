@@ -40,7 +40,7 @@ static inline struct store_new_run plain_run(void) {
     return (struct store_new_run){
         .config = "{\"seed\":1}", .method = "lora(r=8)", .preset = "lora", .model = "MiniLM",
         .task = "reviews", .metric = "accuracy", .direction = 1, .seed = 1, .trained = 73728,
-        .kept = 73728, .head = 770, .model_values = 22713216, .steps = 100, .version = "0.1",
+        .stored = 73728, .head = 770, .model_values = 22713216, .steps = 100, .version = "0.1",
     };
 }
 

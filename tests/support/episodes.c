@@ -11,7 +11,7 @@ void episode_make(struct made_episode *e, int number, int classes, int batches, 
     int n = batches * rows + query, at = 0;
     *e = (struct made_episode){ .episode = { .classes = classes, .batches = batches } };
     e->episode.start = xcalloc((size_t)batches + 2, sizeof *e->episode.start);
-    e->episode.row = xcalloc((size_t)n, sizeof *e->episode.row);
+    e->episode.example = xcalloc((size_t)n, sizeof *e->episode.example);
     e->data.example = xcalloc((size_t)n, sizeof *e->data.example);
     e->data.start = xcalloc((size_t)n + 1, sizeof *e->data.start);
     e->data.ids = xcalloc((size_t)n * 6, sizeof *e->data.ids);
@@ -24,14 +24,14 @@ void episode_make(struct made_episode *e, int number, int classes, int batches, 
         e->data.example[i].id = (uint64_t)i;
         e->data.start[i] = (size_t)at;
         for (int k = 0; k < length; k++) e->data.ids[at++] = (i * 31 + k * 17 + label * 5 + number * 13) % vocabulary;
-        e->episode.row[i] = (struct episode_row){ &e->data, (uint32_t)i, label };
+        e->episode.example[i] = (struct episode_example){ &e->data, (uint32_t)i, label };
     }
     e->data.start[n] = (size_t)at;
 }
 
 void episode_release(struct made_episode *e) {
     free(e->episode.start);
-    free(e->episode.row);
+    free(e->episode.example);
     free(e->data.example);
     free(e->data.start);
     free(e->data.ids);
@@ -41,7 +41,7 @@ void episode_release(struct made_episode *e) {
 void meta_rig_open(struct meta_rig *r, const struct model *m, const char *method, const char *regime) {
     struct err e = ERR_INIT;
     struct method parsed;
-    *r = (struct meta_rig){ .meta = { .model = m, .seed = 5, .regime = regime_usual(REGIME_META) } };
+    *r = (struct meta_rig){ .meta = { .model = m, .seed = 5, .regime = regime_default(REGIME_META) } };
     test_ok(regime_take(regime, &r->meta.regime, &e), &e);
     test_ok(method_parse(method, &parsed, &e), &e);
     const struct plan_meta meta = regime_plan(&r->meta.regime);

@@ -190,7 +190,7 @@ static struct sampler *sampler_of(const struct mixed *m, const struct run_config
     return sampler_new(&how, c->seed, m->tasks.count, rows, c->batch);
 }
 
-int mixed_first_rows(const struct mixed *m, const struct run_config *c, struct batch_row *out) {
+int mixed_first_rows(const struct mixed *m, const struct run_config *c, struct batch_example *out) {
     size_t rows[TRAINED_TASKS];
     uint32_t *row = xcalloc((size_t)c->batch, sizeof *row), first = 0;
     struct sampler *s = sampler_of(m, c, rows);
@@ -198,7 +198,7 @@ int mixed_first_rows(const struct mixed *m, const struct run_config *c, struct b
     for (int t = 0; t < m->tasks.count; first += (uint32_t)rows[t++])
         for (int i = 0; i < n; i++)
             if (row[i] >= first && row[i] < first + rows[t])
-                out[at++] = (struct batch_row){ .data = &m->task[t].train, .row = row[i] - first, .task = t };
+                out[at++] = (struct batch_example){ .data = &m->task[t].train, .index = row[i] - first, .task = t };
     BUG_IF(at != n);
     sampler_free(s);
     free(row);

@@ -41,7 +41,7 @@ struct run *mixed_begin_moved(struct mixed *m, const struct run_config *c, const
 /* The gradient of the first step of such a run before clipping, in the plan's order; caller frees. */
 real *mixed_gradient(struct mixed *m, const struct run_config *c, double sigma);
 /* The rows of the first step, those of a task next to each other; room for a batch.  Gives how many. */
-int mixed_first_rows(const struct mixed *m, const struct run_config *c, struct batch_row *out);
+int mixed_first_rows(const struct mixed *m, const struct run_config *c, struct batch_example *out);
 /* Writes what tests/reference/mixed_steps.py trains the same run from: folder/case.json, last.safetensors and
  * rows.tsv of so many steps.  `model`: the folder as Python is to find it. */
 void mixed_dump(struct mixed *m, const struct run_config *c, const char *model, const char *folder, int steps,

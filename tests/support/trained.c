@@ -37,7 +37,7 @@ static void keep_point(struct trained *t, const struct event *e) {
 }
 
 static void keep_evaluation(struct trained *t, const struct event *e) {
-    if (e->aside) return;
+    if (e->auxiliary) return;
     BUG_IF(t->evaluations == TRAINED_EVALUATIONS || !e->metrics);
     int i = t->evaluations++;
     t->evaluation[i].step = e->step;
@@ -46,7 +46,7 @@ static void keep_evaluation(struct trained *t, const struct event *e) {
     t->evaluation[i].constant = e->constant;
     snprintf(t->evaluation[i].split, sizeof t->evaluation[i].split, "%s", e->split ? e->split : "");
     snprintf(t->evaluation[i].task, sizeof t->evaluation[i].task, "%s", e->task ? e->task : "");
-    snprintf(t->evaluation[i].rows, sizeof t->evaluation[i].rows, "%s", e->rows);
+    snprintf(t->evaluation[i].rows, sizeof t->evaluation[i].rows, "%s", e->examples);
     for (int j = 0; j < e->metrics; j++)
         if (!strcmp(e->metric[j].name, "loss")) t->evaluation[i].loss = e->metric[j].value;
     BUG_IF(e->metrics > TRAINED_METRICS);
@@ -82,7 +82,7 @@ static void keep_samples(struct trained *t, const struct event *e) {
 static void keep_embedding(struct trained *t, const struct event *e) {
     BUG_IF(t->embeddings == TRAINED_STATES);
     const struct event_embedding *v = e->embedding;
-    int i = t->embeddings++, rows = (int)v->rows;
+    int i = t->embeddings++, rows = (int)v->examples;
     const unsigned char *bytes = (const unsigned char *)v->vector;
     uint64_t sum = 14695981039346656037u; /* FNV-1a */
     for (size_t k = 0; k < (size_t)rows * (size_t)v->columns * sizeof *v->vector; k++)

@@ -148,7 +148,7 @@ struct generator_rows {
     const struct plan *plan;
     const real *params, *made;
     int rows;
-    struct batch_row row[BATCH];
+    struct batch_example row[BATCH];
 };
 
 static void same_logits(const struct st_file *f, const struct generator_rows *x, double by) {
@@ -160,7 +160,7 @@ static void same_logits(const struct st_file *f, const struct generator_rows *x,
     struct forward forward;
     bool text = x->m->task[0].kind == DATA_TEXT;
     tape_reset(tape, false, 1, 1);
-    batch_pack_rows(&b, memory, arch, x->row, x->rows);
+    batch_pack_examples(&b, memory, arch, x->row, x->rows);
     if (text) batch_pack_targets(&b, memory, arch, x->row, x->rows);
     forward_init(&forward, tape, x->m->model, &b, attach_begin(a, tape, x->params, x->made, NULL));
     node encoded = forward_encode(&forward);
@@ -238,9 +238,9 @@ static void same_texts_of(const struct st_file *f, struct generator_rows *x, int
     size_t start[BATCH + 1] = { 0 }, n = 0;
     int32_t *ids = xcalloc(BATCH * 64, sizeof *ids);
     for (int i = 0; i < x->rows; i++) {
-        const struct batch_row *r = &x->row[i];
+        const struct batch_example *r = &x->row[i];
         if (r->task != task) continue;
-        size_t from = r->data->start[r->row], length = r->data->start[r->row + 1] - from;
+        size_t from = r->data->start[r->example], length = r->data->start[r->example + 1] - from;
         memcpy(ids + start[n], r->data->ids + from, length * sizeof *ids);
         start[n + 1] = start[n] + length;
         n++;

@@ -89,9 +89,9 @@ static void look(void *self, const struct event *e) {
     struct watched *s = self;
     if (e->kind != EVENT_POINT) return;
     struct join *j = &s->run->join;
-    s->held += j->held;
+    s->held += j->store_activations;
     for (int i = 0; i < j->parts; i++) {
-        const struct arena *memory = j->part[i].memory;
+        const struct arena *memory = j->stored[i].memory;
         s->too_large += memory && arena_peak(memory) > j->peak;
         s->kept += memory && e->step > 3;
     }

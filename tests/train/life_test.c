@@ -146,7 +146,7 @@ static void keep_progress(void *self, const struct event *e) {
     struct teller *t = self;
     struct event_sink sink = trained_sink(&t->told);
     sink.send(sink.self, e);
-    if (e->kind == EVENT_EVALUATION && !e->aside && !t->evaluations++) run_progress(t->run, &t->at);
+    if (e->kind == EVENT_EVALUATION && !e->auxiliary && !t->evaluations++) run_progress(t->run, &t->at);
     if (e->kind == EVENT_POINT) run_progress(t->run, &t->after);
 }
 

@@ -242,7 +242,7 @@ static void begin(struct begun *x) {
     bool made;
     struct pretrain p = asked(text);
     config_init(&x->c);
-    pretrain_usual(&x->c);
+    pretrain_defaults(&x->c);
     x->c.split = 0.2;
     x->c.max_len = 12;
     x->c.batch = 3;
@@ -403,7 +403,7 @@ static void what_cannot_be_is_refused(void **state) {
     struct run_config c;
     bool made;
     config_init(&c);
-    pretrain_usual(&c);
+    pretrain_defaults(&c);
     p.vocabulary = 20;
     test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_USAGE, &e, "--vocab 20: too small");
     p = asked(text[0]);

@@ -174,23 +174,25 @@ static void episodes_are_even_and_pure(void **state) {
                 int rows = x->start[x->batches + 1], count[2][8] = { { 0 } };
                 assert_int_equal(rows, 12);
                 for (int i = 0; i < rows; i++) {
-                    count[i >= 8][x->row[i].label]++;
+                    count[i >= 8][x->example[i].label]++;
                     for (int k = 0; k < i; k++)
-                        assert_true(x->row[i].data->example[x->row[i].row].id != x->row[k].data->example[x->row[k].row].id);
+                        assert_true(x->example[i].data->example[x->example[i].index].id !=
+                                        x->example[k].data->example[x->example[k].index].id);
                 }
                 for (int of = 0; of < 2; of++)
                     for (int k = 1; k < x->classes; k++) assert_in_range(count[of][0] - count[of][k] + 1, 0, 2);
                 for (int k = 0; k < x->classes; k++) { /* the first batch makes the label vectors */
                     int found = 0;
-                    for (int i = 0; i < x->start[1]; i++) found += x->row[i].label == k;
+                    for (int i = 0; i < x->start[1]; i++) found += x->example[i].label == k;
                     assert_true(found > 0);
                 }
                 const struct episode *y = episodes_draw(s, held, n, &b), *z;
                 assert_int_equal(x->classes, y->classes);
-                for (int i = 0; i < rows; i++) assert_int_equal(x->row[i].row, y->row[i].row);
+                for (int i = 0; i < rows; i++) assert_int_equal(x->example[i].index, y->example[i].index);
                 z = episodes_draw(s, held, n + 1, &b);
                 for (int i = 0; i < rows; i++)
-                    differ = differ || x->row[i].data->example[x->row[i].row].id != z->row[i].data->example[z->row[i].row].id;
+                    differ = differ || x->example[i].data->example[x->example[i].index].id !=
+                              z->example[i].data->example[z->example[i].index].id;
             }
         assert_true(differ);
         episodes_room_release(&a);

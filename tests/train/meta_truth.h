@@ -63,8 +63,8 @@ static void dump(const char *folder, const char *name, const struct meta_rig *r,
     for (int i = 1; i <= e->batches + 1; i++) buf_printf(&b, ",%d", e->start[i]);
     buf_puts(&b, "],\"rows\":[");
     for (int i = 0; i < e->start[e->batches + 1]; i++) {
-        const struct dataset *d = e->row[i].data;
-        buf_printf(&b, "%s{\"label\":%d,\"ids\":", i ? "," : "", e->row[i].label);
+        const struct dataset *d = e->example[i].data;
+        buf_printf(&b, "%s{\"label\":%d,\"ids\":", i ? "," : "", e->example[i].label);
         for (size_t k = d->start[i]; k < d->start[i + 1]; k++) buf_printf(&b, "%c%d", k == d->start[i] ? '[' : ',', d->ids[k]);
         buf_puts(&b, "]}");
     }

@@ -13,7 +13,7 @@ static const struct reduction {
     const char *expected;
 } reductions[] = {
     { MEAN_TOKENS, "smooth.tokens" },
-    { MEAN_ROWS, "smooth.rows" },
+    { MEAN_EXAMPLES, "smooth.rows" },
     { MEAN_SUM, "smooth.sum" },
     { MEAN_POSITIONS, "smooth.positions" },
 };

@@ -43,7 +43,7 @@ static void one_canonical_form(void **state) {
 
 static void refused(const char *text, const char *why) {
     struct err e = ERR_INIT;
-    struct regime r = regime_usual(REGIME_META);
+    struct regime r = regime_default(REGIME_META);
     r.inner = 5;
     if (!regime_take(text, &r, &e)) { /* of stages the kind alone */
         assert_null(option_parse(&regime_parser, text, &e));
@@ -90,7 +90,7 @@ static void what_is_wrong_is_named(void **state) {
 static void parts_are_taken_over(void **state) {
     (void)state;
     struct err e = ERR_INIT;
-    struct regime r = regime_usual(REGIME_META);
+    struct regime r = regime_default(REGIME_META);
     test_ok(regime_take("meta(inner=4, query=9)", &r, &e), &e);
     test_ok(regime_take("meta(query=8)", &r, &e), &e);
     assert_true(r.inner == 4 && r.query == 8);

@@ -22,7 +22,7 @@ static const struct {
     double smoothing;
 } cases[] = {
     { "t5-tiny", "lora(r=3)", MEAN_TOKENS, 0 },
-    { "t5-odd", "lora(r=3)", MEAN_ROWS, 0.1 },
+    { "t5-odd", "lora(r=3)", MEAN_EXAMPLES, 0.1 },
     { "t5-tiny", "parallel-adapter-ffn(r=4)", MEAN_POSITIONS, 0.1 },
     { "bart-tiny", "lora(r=3)", MEAN_TOKENS, 0.1 },
     { "bart-tiny", "parallel-adapter-ffn(r=4)", MEAN_SUM, 0 },

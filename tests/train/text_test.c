@@ -205,7 +205,7 @@ static void reductions_are_what_they_say(void **state) {
     assert_true(fabs(loss[MEAN_SUM] / tokens - loss[MEAN_TOKENS]) < 1e-5);
     assert_true(fabs(loss[MEAN_SUM] / (12 * longest) - loss[MEAN_POSITIONS]) < 1e-5);
     assert_true(longest * 12 > tokens); /* targets differ in length: rows and tokens are two means */
-    assert_true(fabs(loss[MEAN_ROWS] - loss[MEAN_TOKENS]) > 1e-6);
+    assert_true(fabs(loss[MEAN_EXAMPLES] - loss[MEAN_TOKENS]) > 1e-6);
 }
 
 /* Whole, and stopped after 5 steps and resumed. */
@@ -260,7 +260,7 @@ static void a_checkpoint_scores_as_the_run_did(void **state) {
             assert_true(m.value[METRIC_LOSS].value == t.evaluation[0].loss);
             assert_true(m.value[g->task.metric].value == t.evaluation[0].value);
             assert_true(tokens.value == trained_metric(&t, "token_accuracy"));
-            assert_int_equal(texts.rows, g->task.dev[0].examples);
+            assert_int_equal(texts.examples, g->task.dev[0].examples);
             metrics_release(&m);
             written_release(&texts);
             predictor_free(p);

@@ -199,7 +199,7 @@ struct plan *verb_plan(const struct method *m, const struct arch *arch, const st
         if (verb_space_read_classes(classes, (int)tasks, given, e)) return NULL;
         if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
     }
-    struct regime_said *said = a->regime ? option_parse(&regime_parser, a->regime, e) : NULL;
+    struct regime_given *said = a->regime ? option_parse(&regime_parser, a->regime, e) : NULL;
     if (a->regime && !said) return NULL;
     const struct regime regime = regime_of_method(m, tasks > 1, said);
     free(said);
@@ -248,7 +248,7 @@ static int count_stages(const struct args *a, const struct stages *s, const stru
 int verb_count(const struct args *a, struct err *e) {
     struct method m;
     const char *text = a->method;
-    struct regime_said *said = a->regime ? option_parse(&regime_parser, a->regime, e) : NULL;
+    struct regime_given *said = a->regime ? option_parse(&regime_parser, a->regime, e) : NULL;
     const struct stages *s = said && said->regime.kind == REGIME_STAGES ? &said->stages : NULL;
     if (e->code) return e->code;
     if (s && text) {

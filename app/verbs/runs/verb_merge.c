@@ -25,7 +25,7 @@ static void as_json(const char *path, const struct store_merge *m, struct buf *b
         const struct store_merged *x = &m->run[i];
         json_put(b, "{from:%jd,into:%jd,what:%s,apart:%1jd", x->from, x->into, WHAT[x->what], x->apart);
         if (x->what == STORE_MERGED_APART) json_member_int(b, "step", x->step);
-        json_put(b, "lacks_files:%i,damaged:%s}", x->lacks_files, x->damaged);
+        json_put(b, "lacks_files:%i,damaged:%s}", x->missing_files, x->damaged);
     }
     buf_puts(b, "]");
     json_open(b, "sweeps", '[');
@@ -67,7 +67,7 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
             buf_printf(b, "; damaged: %s%s", shown, x->what == STORE_MERGED_DAMAGED ? "" : " (skipped)");
             free(shown);
         }
-        buf_puts(b, x->lacks_files ? "; its files are missing\n" : "\n");
+        buf_puts(b, x->missing_files ? "; its files are missing\n" : "\n");
     }
     for (size_t i = 0; i < m->sweeps; i++)
         buf_printf(b, "%s: sweep %lld: imported as sweep %lld\n", path, (long long)m->sweep_from[i],
@@ -81,7 +81,7 @@ static bool verb_merge_is_same_file(const char *a, const char *b) {
 
 static bool verb_merge_sound(const char *path) {
     struct err ignored = ERR_INIT;
-    return !text_ends(path, ".safetensors") || !checkpoint_look(path, &ignored);
+    return !text_ends(path, ".safetensors") || !checkpoint_verify(path, &ignored);
 }
 
 /* *other: whether further databases can be merged after this error. */

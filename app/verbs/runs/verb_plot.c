@@ -48,7 +48,7 @@ static int plot_ask_smooth(const struct args *a, int *level, struct err *e) {
 
 /* Finds "dev.accuracy" for "accuracy" where the run has no points of that name. */
 static int find_key(const struct store_run *r, const char *asked, char **key, struct err *e) {
-    char *beside = r->decides && *r->decides ? store_name_beside(r->decides, asked) : NULL;
+    char *beside = r->decides && *r->decides ? store_name_other(r->decides, asked) : NULL;
     struct buf has = BUF_INIT;
     *key = NULL;
     for (size_t i = 0; i < r->value_count; i++) {

@@ -84,7 +84,7 @@ int verb_pretrain(const struct args *a, struct err *e) {
     struct pretrain p;
     struct store *s = NULL;
     config_init(&r.config);
-    pretrain_usual(&r.config);
+    pretrain_defaults(&r.config);
     int rc = verb_run_name(a, &r.name, e);
     if (!rc) rc = args_config(a, &r.config, e);
     if (!rc) rc = pretrain_asked(a, &r.config, &text, &p, e);

@@ -69,14 +69,14 @@ static int verb_replicate_write_files(const struct args *a, const struct outfile
     const struct buf *what[FILES] = { json, page };
     int rc = 0;
     for (int i = 0; !rc && i < FILES; i++) {
-        struct file_aside f;
+        struct file_atomic f;
         const char *path = i ? a->replicate.page : a->out;
         if (!path) continue;
         rc = outfile_open(&f, g, path, e);
         if (rc) break;
-        rc = file_aside_add(&f, buf_text(what[i]), what[i]->size, e);
-        if (rc) file_aside_abandon(&f);
-        else rc = file_aside_commit(&f, e);
+        rc = file_atomic_add(&f, buf_text(what[i]), what[i]->size, e);
+        if (rc) file_atomic_abandon(&f);
+        else rc = file_atomic_commit(&f, e);
     }
     return rc;
 }

@@ -246,7 +246,7 @@ static void show_disk(struct store *s, int64_t run) {
 static void show_text(struct store *s, const struct store_run *r) {
     char trained[32], kept[32], head[32], model[32], at[32];
     text_thousands(r->trained, trained);
-    text_thousands(r->kept, kept);
+    text_thousands(r->stored, kept);
     text_thousands(r->head, head);
     text_thousands(r->model_values, model);
     show_line("name", r->name);

@@ -119,14 +119,14 @@ static void event_json(const struct event *e) {
         json_put(&b, "loss:%f,lr:%f,grad_norm:%f,tokens:%f", e->loss, e->lr, e->grad_norm, e->tokens);
         values_json(&b, e);
     } else if (e->kind == EVENT_EVALUATION) {
-        json_put(&b, "split:%s,rows:%s", e->split, e->rows);
+        json_put(&b, "split:%s,rows:%s", e->split, e->examples);
         metrics_json(&b, e);
         json_put(&b, "constant:%i,none_valid:%i,best:%i,stage:%1d", e->constant, e->none_valid, e->best,
                  e->stage);
     } else if (e->kind == EVENT_CHECKPOINT) {
         json_put(&b, "path:%s,best:%i", e->path, e->best);
     } else if (e->kind == EVENT_EMBEDDING) {
-        json_put(&b, "rows:%zu,columns:%d,layer:%d", e->embedding->rows, e->embedding->columns,
+        json_put(&b, "rows:%zu,columns:%d,layer:%d", e->embedding->examples, e->embedding->columns,
                  e->embedding->layer);
     } else if (e->kind == EVENT_SAMPLE) {
         samples_json(&b, e->samples);
@@ -146,11 +146,12 @@ static void event_text(struct watcher *w, const struct event *e) {
         fprintf(stderr, "%s#%lld step %lld  loss %.4f  lr %.3g  %.0f s%s", w->tty ? "\r\033[K" : "",
                 (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
     } else if (e->kind == EVENT_EVALUATION) {
-        if (e->aside) return;
+        if (e->auxiliary) return;
         fprintf(stderr, "%s#%lld step %lld  ", w->tty ? "\r\033[K" : "", (long long)e->run,
                 (long long)e->step);
         if (e->stage) fprintf(stderr, "stage %d  ", e->stage);
-        fprintf(stderr, "%s%s%s:", e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
+        fprintf(stderr, "%s%s%s:", e->task ? e->task : "", e->task ? " " : "",
+                e->examples ? e->examples : "dev");
         for (int i = 0; i < e->metrics; i++) {
             const struct event_metric *m = &e->metric[i];
             if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);

@@ -24,7 +24,7 @@ enum { KEEP_BEST = 1, KEEP_LAST = 2 };
  * language modeling on a file with one text per line. */
 enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT, FORM_MASKED };
 /* Reduction of the losses of a step's target tokens (docs/text.md). */
-enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
+enum loss_mean { MEAN_TOKENS, MEAN_EXAMPLES, MEAN_SUM, MEAN_POSITIONS };
 /* Multi-task runs: whether the best checkpoint is selected by the average or per task, and whether the
  * average is over each task's primary metric or over every metric. */
 enum best_of { BEST_AVERAGE, BEST_PER_TASK };
@@ -35,8 +35,8 @@ enum join_way { JOIN_AUTO, JOIN_HELD, JOIN_TWICE };
 enum { RUN_TASKS = 64 }; /* maximum number of tasks of a run */
 
 /* Parsed values of options with their text (struct option_parser). */
-struct sampling_said;
-struct regime_said;
+struct sampling_given;
+struct regime_given;
 struct teachers;
 struct corpus_ways;
 struct corpus_words;
@@ -89,14 +89,14 @@ struct run_config {
     double task_weight;
     char *tasks_given; /* as given: "A,B,C", or a list file */
     char *weights;  /* "rte=2,cola=0.5"; NULL: 1 each */
-    struct sampling_said *sampling; /* sampling.h; NULL: proportional */
+    struct sampling_given *sampling; /* sampling.h; NULL: proportional */
     enum average average;
     enum best_of best_of;
 
     char *prompt_text; /* text from which a prompt with init=text is initialized; NULL: none */
     struct teachers *teachers; /* single-task runs that are teachers of this one (distil.h); NULL: none */
     double distil_logits, distil_hidden; /* weights of the distillation losses */
-    struct regime_said *regime; /* training regime (regime.h); NULL: single or multi, by the tasks */
+    struct regime_given *regime; /* training regime (regime.h); NULL: single or multi, by the tasks */
     /* runs over episodes (episodes.h) */
     char *episodes; /* "smlmt:FILE"; NULL: the examples of the tasks */
     char *episodes_sha256;
@@ -177,7 +177,7 @@ int config_add_task(struct run_config *c, const struct run_config *rows, const c
 /* Copies the data options of a single-task config (config_of_task) back to task i. */
 void config_put_task(struct run_config *c, int i, const struct run_config *one);
 /* Copies the OPTION_EACH options of c to its tasks, after one of them was changed. */
-void config_tell_each(struct run_config *c);
+void config_copy_each(struct run_config *c);
 /* Replaces the tasks by those of `text` (config_set_tasks): sampling and averaging are preserved, and
  * --weights where it names only existing tasks. "" or "none": a single-task run on the first task. On failure
  * *c is unchanged. */

@@ -85,7 +85,7 @@ static struct run_config *config_tasks_add(struct run_config *c) {
     return of;
 }
 
-void config_tell_each(struct run_config *c) {
+void config_copy_each(struct run_config *c) {
     for (int i = 0; i < c->tasks; i++) take_each(&c->of[i], c);
 }
 

@@ -66,7 +66,7 @@ const char *regime_kind_name(enum regime_kind k) { return regime_kinds[k]; }
 
 int regime_batches(const struct regime *r) { return r->inner + (r->labels == META_LABELS_APART); }
 
-struct regime regime_usual(enum regime_kind kind) {
+struct regime regime_default(enum regime_kind kind) {
     return (struct regime){
         .kind = kind,
         .sampling = { SAMPLING_PROPORTIONAL, 1 },
@@ -133,7 +133,7 @@ static bool take_inner(const char *text, const char *name, double *v) {
 }
 
 static bool take_rate(const struct regime_part *p, struct regime *r, const char *text) {
-    double v = regime_usual(REGIME_META).inner_lr;
+    double v = regime_default(REGIME_META).inner_lr;
     bool learned = !strcmp(text, "learned") || take_inner(text, "learned", &v);
     if (!learned && !text_to_double(text, &v)) return false;
     if (!option_in_range(&p->field, v)) return false;
@@ -188,12 +188,12 @@ static int regime_take_part(char *text, struct regime *r, struct err *e) {
         if (p->of != r->kind) continue;
         names[n++] = p->field.name;
         if (strcmp(p->field.name, text)) continue;
-        if (r->said & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: duplicate key %s",
+        if (r->given & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: duplicate key %s",
                                                 regime_kinds[r->kind], text);
         if (!take_value(p, r, equals + 1))
             return err_set(e, ERR_USAGE, "--regime %s: %s=%s: must be %s", regime_kinds[r->kind], text,
                            equals + 1, p->field.values);
-        r->said |= 1u << i;
+        r->given |= 1u << i;
         return 0;
     }
     known = text_nearest(text, names, n);
@@ -224,7 +224,7 @@ static int take_parts(char *text, struct regime *r, struct err *e) {
 
 static bool was_said(const struct regime *r, const char *key) {
     for (int i = 0; i < PARTS; i++)
-        if (parts[i].of == r->kind && !strcmp(parts[i].field.name, key)) return r->said & (1u << i);
+        if (parts[i].of == r->kind && !strcmp(parts[i].field.name, key)) return r->given & (1u << i);
     BUG("no part %s", key);
 }
 
@@ -272,11 +272,11 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
                        "--regime %s: unknown regime; must be single, multi, fewshot, meta or stages",
                        text);
     if (kind == REGIME_STAGES) {
-        *r = regime_usual(REGIME_STAGES);
+        *r = regime_default(REGIME_STAGES);
         return 0;
     }
-    struct regime next = r->kind == (enum regime_kind)kind ? *r : regime_usual((enum regime_kind)kind);
-    next.said = 0;
+    struct regime next = r->kind == (enum regime_kind)kind ? *r : regime_default((enum regime_kind)kind);
+    next.given = 0;
     if (text[n] && text[length - 1] != ')')
         return err_set(e, ERR_USAGE, "--regime %s: missing closing parenthesis", text);
     char *inner = text[n] ? xstrndup(text + n + 1, length - n - 2) : xstrdup("");
@@ -289,34 +289,34 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
 }
 
 static int parse_said(const char *text, void *value, struct err *e) {
-    struct regime_said *s = value;
-    s->regime = regime_usual(REGIME_SINGLE);
+    struct regime_given *s = value;
+    s->regime = regime_default(REGIME_SINGLE);
     if (regime_take(text, &s->regime, e)) return e->code;
     return s->regime.kind == REGIME_STAGES ? stages_parse(text, &s->stages, e) : 0;
 }
-const struct option_parser regime_parser = { offsetof(struct regime_said, text), parse_said };
+const struct option_parser regime_parser = { offsetof(struct regime_given, text), parse_said };
 
 /* Overrides the parts of *r that were given, as regime_take does with their text. */
 static void put_over(const struct regime *said, struct regime *r) {
     if (said->kind != r->kind) *r = *said;
     for (int i = 0; i < PARTS; i++) {
         const struct regime_part *p = &parts[i];
-        if (p->of != r->kind || !(said->said & (1u << i))) continue;
+        if (p->of != r->kind || !(said->given & (1u << i))) continue;
         if (p->kind == PART_INTS) memcpy(r->k, said->k, sizeof r->k), r->ks = said->ks;
         else if (p->kind == PART_SAMPLING) r->sampling = said->sampling;
         else option_set_number(r, &p->field, option_number(said, &p->field));
         if (p->kind == PART_RATE) r->learned = said->learned;
     }
-    r->said = said->said;
+    r->given = said->given;
     settle(r);
 }
 
 /* ---- of a run ---- */
 
-struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *given) {
+struct regime regime_of_method(const struct method *m, bool several, const struct regime_given *given) {
     /* only presets with a generated head name a regime */
     const struct preset *p = m->generated.on ? method_preset(m) : NULL;
-    struct regime r = regime_usual(several ? REGIME_MULTI : REGIME_SINGLE);
+    struct regime r = regime_default(several ? REGIME_MULTI : REGIME_SINGLE);
     if (p && p->regime && regime_take(p->regime, &r, NULL)) BUG("%s: regime %s", p->name, p->regime);
     if (given) put_over(&given->regime, &r);
     return r;
@@ -328,7 +328,7 @@ struct plan_meta regime_plan(const struct regime *r) {
 }
 
 /* Returns the regime of a config without --regime. */
-static struct regime usual_of(const struct run_config *c) {
+static struct regime default_regime(const struct run_config *c) {
     struct regime r = regime_of_method(&c->method, c->tasks > 0, NULL);
     if (!c->tasks) return r;
     r.average = c->average;
@@ -338,7 +338,7 @@ static struct regime usual_of(const struct run_config *c) {
 }
 
 struct regime config_regime(const struct run_config *c) {
-    struct regime r = usual_of(c);
+    struct regime r = default_regime(c);
     if (c->regime) put_over(&c->regime->regime, &r);
     return r;
 }
@@ -348,10 +348,10 @@ bool config_is_fewshot(const struct run_config *c) {
 }
 
 bool config_is_meta(const struct run_config *c) {
-    return (c->regime ? c->regime->regime.kind : usual_of(c).kind) == REGIME_META;
+    return (c->regime ? c->regime->regime.kind : default_regime(c).kind) == REGIME_META;
 }
 
-const char *config_regime_said(const struct run_config *c) { return c->regime ? c->regime->text : ""; }
+const char *config_regime_given(const struct run_config *c) { return c->regime ? c->regime->text : ""; }
 
 char *config_regime_text(const struct run_config *c) {
     const struct stages *s = config_stages(c);
@@ -377,7 +377,7 @@ static int regime_take_together(struct run_config *c, const struct regime *r, st
 }
 
 int config_complete_regime(struct run_config *c, struct err *e) {
-    const struct regime r = config_regime(c), usual = usual_of(c);
+    const struct regime r = config_regime(c), usual = default_regime(c);
     if (regime_agrees(&r, e)) return e->code;
     if (!c->regime && usual.kind != REGIME_META) return 0;
     if (r.kind == REGIME_SINGLE && c->tasks)

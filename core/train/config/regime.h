@@ -52,11 +52,11 @@ struct regime {
                        * the last */
     enum meta_labels labels; /* labels come from the first batch of the support set, or from an additional
                               * batch */
-    unsigned said;    /* parts that a text has: bits in the order of the canonical form */
+    unsigned given;   /* parts that a text has: bits in the order of the canonical form */
 };
 
 /* The parsed --regime of a run with its text. */
-struct regime_said {
+struct regime_given {
     struct regime regime;
     struct stages stages; /* for REGIME_STAGES */
     char text[];
@@ -64,7 +64,7 @@ struct regime_said {
 extern const struct option_parser regime_parser;
 
 /* Returns the defaults of a kind. */
-struct regime regime_usual(enum regime_kind kind);
+struct regime regime_default(enum regime_kind kind);
 /* Parses `text` and overrides the parts of *r with it; a text of another kind overrides the defaults of that
  * kind, and of stages only the kind is set. On failure *r is unchanged; ERR_USAGE names the part and its
  * valid values. */
@@ -78,7 +78,7 @@ const char *regime_kind_name(enum regime_kind k);
 int regime_batches(const struct regime *r);
 
 /* Returns the regime of the method's preset, else single or multi; overridden by `given` (may be NULL). */
-struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *given);
+struct regime regime_of_method(const struct method *m, bool several, const struct regime_given *given);
 /* Returns the options of a plan for this regime. */
 struct plan_meta regime_plan(const struct regime *r);
 
@@ -87,7 +87,7 @@ struct regime config_regime(const struct run_config *c);
 bool config_is_meta(const struct run_config *c);
 bool config_is_fewshot(const struct run_config *c);
 /* Returns --regime as given, "" where it is not set. */
-const char *config_regime_said(const struct run_config *c);
+const char *config_regime_given(const struct run_config *c);
 /* Returns the regime of a completed config as text; caller frees. */
 char *config_regime_text(const struct run_config *c);
 /* Checks a config against its regime: writes findings like those of method_check, with rules R1 …

@@ -10,7 +10,7 @@
 #include "core/base/text.h"
 #include "core/train/run/order.h"
 
-static const double usual_temperature = 10;
+static const double default_temperature = 10;
 static const char *const sampling_names[SAMPLING_RULES] = { "proportional", "temperature", "one-task",
                                                             "stratified" };
 
@@ -20,7 +20,7 @@ int sampling_parse(const char *text, struct sampling *out, struct err *e) {
     size_t length = inner ? strlen(inner) : 0;
     for (int i = 0; i < SAMPLING_RULES; i++) {
         if (strlen(sampling_names[i]) != n || memcmp(sampling_names[i], text, n)) continue;
-        double t = usual_temperature;
+        double t = default_temperature;
         char number[32] = "";
         if (inner && i != SAMPLING_PROPORTIONAL && length > 1 && length <= sizeof number &&
             inner[length - 1] == ')')
@@ -37,9 +37,9 @@ int sampling_parse(const char *text, struct sampling *out, struct err *e) {
 }
 
 static int parse_said(const char *text, void *value, struct err *e) {
-    return sampling_parse(text, &((struct sampling_said *)value)->how, e);
+    return sampling_parse(text, &((struct sampling_given *)value)->how, e);
 }
-const struct option_parser sampling_parser = { offsetof(struct sampling_said, text), parse_said };
+const struct option_parser sampling_parser = { offsetof(struct sampling_given, text), parse_said };
 
 struct sampling config_sampling(const struct run_config *c) {
     return c->sampling ? c->sampling->how : (struct sampling){ SAMPLING_PROPORTIONAL, 1 };

@@ -25,7 +25,7 @@ struct sampling {
 };
 
 /* The parsed --sampling of a run with its text. */
-struct sampling_said {
+struct sampling_given {
     struct sampling how;
     char text[];
 };

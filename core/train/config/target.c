@@ -6,9 +6,9 @@ size_t target_length(const struct dataset *d, uint32_t row) {
     return d->target_start[row + 1] - d->target_start[row];
 }
 
-void target_count_row(struct target_count *c, const struct dataset *d, uint32_t row) {
+void target_count_example(struct target_count *c, const struct dataset *d, uint32_t row) {
     size_t length = target_length(d, row);
-    c->rows++;
+    c->examples++;
     c->tokens += length;
     if (length > c->longest) c->longest = length;
 }
@@ -16,9 +16,9 @@ void target_count_row(struct target_count *c, const struct dataset *d, uint32_t 
 double target_weight(enum loss_mean mean, const struct target_count *of, size_t tokens) {
     switch (mean) {
     case MEAN_TOKENS: return 1 / (double)of->tokens;
-    case MEAN_ROWS: return 1 / ((double)of->rows * (double)tokens);
+    case MEAN_EXAMPLES: return 1 / ((double)of->examples * (double)tokens);
     case MEAN_SUM: return 1;
-    case MEAN_POSITIONS: return 1 / ((double)of->rows * (double)of->longest);
+    case MEAN_POSITIONS: return 1 / ((double)of->examples * (double)of->longest);
     }
     BUG("mean %d", (int)mean);
 }

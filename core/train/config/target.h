@@ -9,18 +9,18 @@
 
 /* Totals over the examples of a step, by which its loss is averaged. */
 struct target_count {
-    size_t rows, tokens, longest;
+    size_t examples, tokens, longest;
 };
-void target_count_row(struct target_count *c, const struct dataset *d, uint32_t row);
+void target_count_example(struct target_count *c, const struct dataset *d, uint32_t row);
 size_t target_length(const struct dataset *d, uint32_t row);
 
-/* The weight of each target token of a row that has `tokens` of them, so that the weighted sum of
- * the tokens' losses over all rows of the step is
- *   tokens      the mean over its target tokens,
- *   rows        the mean over its rows of each row's mean,
+/* Returns the weight of each target token of an example with `tokens` of them, by which the weighted sum of
+ * token losses over all examples of the step is
+ *   tokens      the mean over target tokens,
+ *   rows        the mean over examples of each example's mean,
  *   sum         the sum,
- *   positions   the sum over rows × the longest target: the mean over positions as a padded batch
- *               has them, where the padded ones count 0. */
+ *   positions   the sum divided by examples × the longest target: the mean over the positions of a padded
+ *               batch, with loss 0 at padded ones. */
 double target_weight(enum loss_mean mean, const struct target_count *of, size_t tokens);
 
 /* Returns whether the decoder starts with the target's last token (mBART: the language) instead of a start

@@ -67,7 +67,7 @@ struct fewshot_meta *fewshot_meta_open(const char *checkpoint, struct model *m, 
 /* ---- rows ---- */
 
 static void fewshot_meta_add_row(struct episode *x, int at, const struct dataset *d, uint32_t row) {
-    x->row[at] = (struct episode_row){ d, row, d->example[row].label };
+    x->example[at] = (struct episode_example){ d, row, d->example[row].label };
 }
 
 /* The first rows of each class for the label vectors, then the steps' batches: shuffled passes over all. */
@@ -77,7 +77,7 @@ static void lay_shots(struct episode *x, const struct dataset *d, int steps, int
     uint32_t *order = xmalloc((size_t)n * sizeof *order);
     *x = (struct episode){ .classes = d->classes, .batches = steps + 1 };
     x->start = xcalloc((size_t)steps + 3, sizeof *x->start);
-    x->row = xcalloc((size_t)n + (size_t)steps * (size_t)batch, sizeof *x->row);
+    x->example = xcalloc((size_t)n + (size_t)steps * (size_t)batch, sizeof *x->example);
     for (int i = 0; i < n; i++)
         if (count[d->example[i].label]++ < LABEL_ROWS) fewshot_meta_add_row(x, at++, d, (uint32_t)i);
     for (int s = 0; s < steps; s++) {
@@ -95,14 +95,14 @@ static void lay_scored(struct episode *x, const struct dataset *d) {
     int chunks = ((int)d->examples + SCORED_AT_ONCE - 1) / SCORED_AT_ONCE;
     *x = (struct episode){ .classes = d->classes, .batches = chunks - 1 };
     x->start = xcalloc((size_t)chunks + 1, sizeof *x->start);
-    x->row = xcalloc(d->examples, sizeof *x->row);
+    x->example = xcalloc(d->examples, sizeof *x->example);
     for (int i = 0; i < (int)d->examples; i++) fewshot_meta_add_row(x, i, d, (uint32_t)i);
     for (int i = 0; i <= chunks; i++) x->start[i] = i < chunks ? i * SCORED_AT_ONCE : (int)d->examples;
 }
 
 static void fewshot_meta_release(struct episode *x) {
     free(x->start);
-    free(x->row);
+    free(x->example);
 }
 
 /* ---- scores ---- */

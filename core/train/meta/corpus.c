@@ -499,7 +499,7 @@ static void corpus_encode_row(const struct corpus *c, const struct place *p, str
     buf_release(&b);
 }
 
-int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct corpus_row *row) {
+int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct corpus_example *row) {
     struct word_draw d = { .c = c, .key = key, .held = held };
     int n = c->how.support + c->how.query;
     const struct place **place = xcalloc((size_t)n, sizeof *place);

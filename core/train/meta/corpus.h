@@ -45,13 +45,13 @@ const char *corpus_report(const struct corpus *c);
 
 /* A sampled example: the sentence with its word masked, as token ids. Owned by the caller
  * (encoded_release). */
-struct corpus_row {
+struct corpus_example {
     uint32_t sentence;
     int label;
     struct encoded tokens;
 };
 /* Samples an episode: returns its number of words and writes its support+query examples to `row`, balanced
  * over the words and alternating. A pure function of the key. Thread-safe. */
-int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct corpus_row *row);
+int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct corpus_example *row);
 
 #endif

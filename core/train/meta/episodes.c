@@ -206,12 +206,12 @@ const char *episodes_report(const struct episodes *s) { return buf_text(&s->repo
 
 void episodes_room_release(struct episodes_room *r) {
     free(r->episode.start);
-    free(r->episode.row);
+    free(r->episode.example);
     free(r->drawn.example);
     free(r->drawn.start);
     free(r->drawn.ids);
     free(r->drawn.types);
-    free(r->row);
+    free(r->example);
     free(r->pick);
     free(r->count);
     *r = (struct episodes_room){ 0 };
@@ -220,13 +220,13 @@ void episodes_room_release(struct episodes_room *r) {
 static void episodes_make_room(const struct episodes *s, struct episodes_room *m) {
     size_t rows = (size_t)s->regime.support + (size_t)s->regime.query,
            batches = (size_t)regime_batches(&s->regime);
-    if (m->rows) return;
-    m->rows = rows;
+    if (m->examples) return;
+    m->examples = rows;
     m->episode.start = xcalloc(batches + 2, sizeof *m->episode.start);
-    m->episode.row = xcalloc(rows, sizeof *m->episode.row);
+    m->episode.example = xcalloc(rows, sizeof *m->episode.example);
     m->drawn.example = xcalloc(rows, sizeof *m->drawn.example);
     m->drawn.start = xcalloc(rows + 1, sizeof *m->drawn.start);
-    m->row = xcalloc(rows, sizeof *m->row);
+    m->example = xcalloc(rows, sizeof *m->example);
 }
 
 /* Divides the support into batches of nearly equal size. */
@@ -273,7 +273,7 @@ static void pick(const struct class_list *l, int class, int n, struct rng_key ke
 static void draw_labelled(const struct episodes *s, const struct class_list *l, uint64_t number,
                           struct episodes_room *m) {
     int classes = l->classes, most = s->regime.support + s->regime.query;
-    struct episode_row *row = m->episode.row;
+    struct episode_example *row = m->episode.example;
     GROW(m->count, m->counts, 4 * classes);
     GROW(m->pick, m->picks, classes * most);
     int *left = m->count, *support = left + classes, *query = support + classes, *taken = query + classes,
@@ -289,7 +289,7 @@ static void draw_labelled(const struct episodes *s, const struct class_list *l, 
         for (int end = of_query ? most : s->regime.support; at < end;)
             for (int k = 0; k < classes && at < end; k++) {
                 if (taken[k] == support[k] + (of_query ? query[k] : 0)) continue;
-                row[at++] = (struct episode_row){ l->data,
+                row[at++] = (struct episode_example){ l->data,
                                                   m->pick[(size_t)k * (size_t)most + (size_t)taken[k]++], k };
             }
     episodes_cut(s, &m->episode, classes);
@@ -298,25 +298,26 @@ static void draw_labelled(const struct episodes *s, const struct class_list *l, 
 static void draw_corpus(const struct episodes *s, bool held, uint64_t number, struct episodes_room *m) {
     struct dataset *d = &m->drawn;
     size_t at = 0;
-    int classes = corpus_draw(s->corpus, held, rng_key(s->seed, RNG_DRAW, number, rng_site("words")), m->row);
-    d->examples = m->rows;
-    for (size_t i = 0; i < m->rows; i++) {
-        struct encoded *x = &m->row[i].tokens;
+    int classes =
+        corpus_draw(s->corpus, held, rng_key(s->seed, RNG_DRAW, number, rng_site("words")), m->example);
+    d->examples = m->examples;
+    for (size_t i = 0; i < m->examples; i++) {
+        struct encoded *x = &m->example[i].tokens;
         if (at + x->n > m->ids) {
             m->ids = 2 * (at + x->n);
             d->ids = xrealloc(d->ids, m->ids, sizeof *d->ids);
             d->types = xrealloc(d->types, m->ids, sizeof *d->types);
         }
         d->start[i] = at;
-        d->example[i] = (struct example){ .id = m->row[i].sentence, .label = m->row[i].label };
+        d->example[i] = (struct example){ .id = m->example[i].sentence, .label = m->example[i].label };
         for (size_t k = 0; k < x->n; k++, at++) {
             d->ids[at] = x->ids[k];
             d->types[at] = (uint8_t)x->types[k];
         }
         encoded_release(x);
-        m->episode.row[i] = (struct episode_row){ d, (uint32_t)i, m->row[i].label };
+        m->episode.example[i] = (struct episode_example){ d, (uint32_t)i, m->example[i].label };
     }
-    d->start[m->rows] = at;
+    d->start[m->examples] = at;
     episodes_cut(s, &m->episode, classes);
 }
 

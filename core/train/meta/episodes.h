@@ -33,10 +33,10 @@ const char *episodes_file(const struct run_config *c);
 struct episodes_room {
     struct episode episode;
     struct dataset drawn; /* generated examples; owns its arrays */
-    struct corpus_row *row;
+    struct corpus_example *example;
     uint32_t *pick;
     int *count;
-    size_t rows, ids, picks, counts;
+    size_t examples, ids, picks, counts;
 };
 void episodes_room_release(struct episodes_room *r);
 const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number,

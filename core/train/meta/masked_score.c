@@ -32,7 +32,7 @@ void masked_scoring_release(struct masked_scoring *s) {
     *s = (struct masked_scoring){ 0 };
 }
 
-int64_t masked_scoring_rows(const struct masked_scoring *s, int chunk) {
+int64_t masked_scoring_examples(const struct masked_scoring *s, int chunk) {
     return (int64_t)s->first[chunk + 1] - s->first[chunk];
 }
 
@@ -40,7 +40,7 @@ bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape
                           struct attach *attach, const struct model *m, const real *params,
                           const real *generated, uint64_t *bad) {
     const uint32_t *rows = s->order + s->first[chunk];
-    int n = (int)masked_scoring_rows(s, chunk), vocabulary = m->arch.vocabulary;
+    int n = (int)masked_scoring_examples(s, chunk), vocabulary = m->arch.vocabulary;
     struct batch b;
     struct forward f;
     bool finite = true;

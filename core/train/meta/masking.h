@@ -48,7 +48,7 @@ struct masked_scoring {
 };
 void masked_scoring_init(struct masked_scoring *s, const struct masking *k, const struct dataset *d);
 void masked_scoring_release(struct masked_scoring *s);
-int64_t masked_scoring_rows(const struct masked_scoring *s, int chunk);
+int64_t masked_scoring_examples(const struct masked_scoring *s, int chunk);
 /* Scores a chunk. Returns false for NaN or infinite logits; *bad is then the number of the first such row in
  * its file. */
 bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape, struct arena *arena,

@@ -38,7 +38,7 @@ void meta_room_release(struct meta_room *r) {
         free(r->label[i]);
     }
     free(r->step);
-    free(r->given);
+    free(r->prediction);
     free(r->clip);
     free(r->rate);
     *r = (struct meta_room){ 0 };
@@ -122,16 +122,16 @@ static double norm_inner(const struct work *w, struct spot of) {
 static void meta_pack(const struct work *w, struct batch *b, int first, int end, const int *order,
                       double weight) {
     int n = end - first;
-    struct batch_row *rows = arena_keep(w->on->arena, (size_t)n * sizeof *rows);
+    struct batch_example *rows = arena_keep(w->on->arena, (size_t)n * sizeof *rows);
     for (int i = 0; i < n; i++) {
-        const struct episode_row *r = &w->e->row[order ? order[i] : first + i];
-        rows[i] = (struct batch_row){ .data = r->data,
-                                      .row = r->row,
+        const struct episode_example *r = &w->e->example[order ? order[i] : first + i];
+        rows[i] = (struct batch_example){ .data = r->data,
+                                      .index = r->index,
                                       .weight = r->label < 0 ? 0 : (real)(weight / n) };
     }
-    batch_pack_rows(b, w->on->arena, &w->x->model->arch, rows, n);
+    batch_pack_examples(b, w->on->arena, &w->x->model->arch, rows, n);
     for (int i = 0; i < n; i++) {
-        int32_t label = w->e->row[order ? order[i] : first + i].label;
+        int32_t label = w->e->example[order ? order[i] : first + i].label;
         b->label[i] = label < 0 ? 0 : label;
     }
     b->ranges = 0;
@@ -161,7 +161,7 @@ static void sort_classes(const struct work *w, struct class_rows *c) {
     for (int k = 0; k < classes; k++) {
         start[k] = at;
         for (int i = 0; i < n; i++)
-            if (w->e->row[i].label == k) c->order[at++] = i;
+            if (w->e->example[i].label == k) c->order[at++] = i;
         BUG_IF(at == start[k]);
     }
     start[classes] = at;
@@ -443,12 +443,12 @@ double meta_objective(const struct meta *x, const struct meta_bench *on, const r
 
 /* Evaluates the query without dropout. */
 static void train_meta_score(struct work *w, struct spot at, double *right, double *loss) {
-    const struct episode_row *row = w->e->row + w->e->start[w->e->batches];
+    const struct episode_example *row = w->e->example + w->e->start[w->e->batches];
     int n = w->e->start[w->e->batches + 1] - w->e->start[w->e->batches], count = 0;
     struct meta_room *m = w->on->room;
-    GROW(m->given, m->given_room, n); /* not on the arena, which each pass resets */
-    const int32_t *given = m->given;
-    *loss = loss_pass(w, w->e->batches, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, m->given);
+    GROW(m->prediction, m->prediction_room, n); /* not on the arena, which each pass resets */
+    const int32_t *given = m->prediction;
+    *loss = loss_pass(w, w->e->batches, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, m->prediction);
     for (int i = 0; i < n; i++) count += given[i] == row[i].label;
     *right = (double)count / n;
 }
@@ -485,7 +485,7 @@ bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real
 static double train_meta_tell(struct work *w, struct spot at, int32_t *given) {
     double sum = 0;
     int labelled = 0;
-    for (int i = 0; i < w->e->start[w->e->batches + 1]; i++) labelled += w->e->row[i].label >= 0;
+    for (int i = 0; i < w->e->start[w->e->batches + 1]; i++) labelled += w->e->example[i].label >= 0;
     for (int b = 0; b <= w->e->batches; b++) {
         int n = w->e->start[b + 1] - w->e->start[b];
         sum += n *

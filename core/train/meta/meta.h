@@ -1,10 +1,12 @@
 /* Meta-learning on an episode: the inner loop adapts a copy of the parameters on the support set; the outer
  * loop computes gradients of the loss of the adapted parameters on the query set.
  *
- * e_0 = label vectors of the first batch at φ_0 φ_{s+1} = φ_s − α ⊙ c_s g_s, g_s = ∇_φ L_s(φ_s, ω) s = 0 …
- * S−1; φ with e; c_s clips F = Σ_j w_j L_query(φ_j, ω) after the last step, or also at intermediate steps φ:
- * parameters adapted by the inner loop, ω: parameters frozen in it, α: a learning rate per layer. First order
- * uses the gradients of F with respect to φ_j as those with respect to φ_0; second order backpropagates
+ *   e_0     = label vectors of the first batch at φ_0
+ *   φ_{s+1} = φ_s − α ⊙ c_s g_s,  g_s = ∇_φ L_s(φ_s, ω),  s = 0 … S−1; φ includes e, c_s clips
+ *   F       = Σ_j w_j L_query(φ_j, ω), after the last step, or also at intermediate steps
+ *
+ * φ: parameters adapted by the inner loop; ω: parameters frozen in it; α: a learning rate per layer. First
+ * order uses the gradients of F with respect to φ_j as those with respect to φ_0; second order backpropagates
  * through the steps, with Hessian products by central differences. No graph is stored across steps. Clipping
  * factors are treated as constants. A pure function of parameters, examples and episode number, independent
  * of runs and threads. */
@@ -16,15 +18,15 @@
 #include "core/train/config/regime.h"
 
 /* The examples of an episode: the support set in batches, then the query set. Owned by the sampler. */
-struct episode_row {
+struct episode_example {
     const struct dataset *data; /* encoded */
-    uint32_t row;
+    uint32_t index;
     int32_t label;              /* 0 … classes-1 */
 };
 struct episode {
     int classes, batches;
     int *start;                 /* batches+2: offsets of the batches and of the query */
-    struct episode_row *row;
+    struct episode_example *example;
 };
 
 /* The settings shared by the episodes of a run. */
@@ -45,8 +47,8 @@ struct meta_room {
     size_t labels[5];
     real *step;                 /* second order: adapted parameters and gradients, per step */
     size_t step_room;
-    int32_t *given;             /* predictions for the query */
-    size_t given_room;
+    int32_t *prediction;        /* predictions for the query */
+    size_t prediction_room;
     double *clip, *rate;        /* per step; per learning rate */
     size_t clip_room, rate_room;
 };

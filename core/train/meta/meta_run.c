@@ -212,9 +212,11 @@ static void tell_inside(struct run *r) {
     const struct run_meta *x = r->objective.meta;
     const struct plan *p = r->plan;
     int inner = x->meta.regime.inner;
-    struct asides a = {
-        r, { .kind = EVENT_EVALUATION, .split = "inner", .aside = true, .rows = "the first held-out episode" }
-    };
+    struct asides a = { r,
+                        { .kind = EVENT_EVALUATION,
+                          .split = "inner",
+                          .auxiliary = true,
+                          .examples = "the first held-out episode" } };
     for (int s = 0; s <= inner; s++) {
         add_aside(&a, x->trace_name[3 * s], x->trace.query[s]);
         if (s == inner) break;
@@ -223,7 +225,7 @@ static void tell_inside(struct run *r) {
     }
     send_asides(&a);
     a.e.split = "rates";
-    a.e.rows = "of the inner loop";
+    a.e.examples = "of the inner loop";
     for (int i = 0; p->rate_tensor >= 0 && i < p->rates; i++)
         add_aside(&a, x->rate_name[i],
                   (double)r->values.params[p->tensor[p->rate_tensor].offset + (size_t)i]);
@@ -252,7 +254,7 @@ static bool tell(struct run *r) {
     r->evaluation.best_unsaved |= best;
     snprintf(rows, sizeof rows, "%d held-out episodes", EPISODES_HELD);
     struct event e = {
-        .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .rows = rows, .best = best
+        .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .examples = rows, .best = best
     };
     add(&e, "after", after);
     add(&e, "before", before);
@@ -274,7 +276,7 @@ const struct example_source source_episodes = {
     .updated = clamp_rates,
     .every = every,
     .units = units,
-    .unit_rows = unit_rows,
+    .unit_examples = unit_rows,
     .unit = evaluate,
-    .tell = tell,
+    .report = tell,
 };

@@ -14,7 +14,7 @@
 /* Names of the data files in the folder of the run. */
 static const char texts_name[] = "texts.txt", dev_name[] = "dev.txt";
 
-void pretrain_usual(struct run_config *c) {
+void pretrain_defaults(struct run_config *c) {
     static const char *const usual[][2] = {
         { "method", "full" }, { "form", "masked" },       { "lr", "0.001" },  { "warmup", "0.05" },
         { "batch", "64" },    { "weight-decay", "0.01" }, { "dropout", "0" }, { "eval-rows", "1000" },
@@ -124,7 +124,7 @@ static size_t pretrain_rows(const struct buf *texts) {
 }
 
 /* Sets the default share held out for validation. */
-static int usual_split(const struct buf *texts, double *split, struct err *e) {
+static int default_split(const struct buf *texts, double *split, struct err *e) {
     const double part = 0.02;
     size_t rows = pretrain_rows(texts);
     if (!rows) return err_set(e, ERR_INPUT, "the text contains no words");
@@ -178,7 +178,7 @@ int pretrain_begin(const struct pretrain *p, const char *parent, const char *nam
     if (!rc) rc = add_texts(p, &texts, report, e);
     if (!rc && p->dev) rc = add_text(p->dev, &dev, e);
     if (!rc && !p->dev && !(c->split > 0))
-        rc = usual_split(&texts, &c->split, e) ? err_prefix(e, "%s", p->text[0]) : 0;
+        rc = default_split(&texts, &c->split, e) ? err_prefix(e, "%s", p->text[0]) : 0;
     if (!rc) {
         char *key = pretrain_key(p, &texts, &dev), *folder = xprintf("%s/%s-%s", parent, name, key);
         bool before = file_is_folder(folder);

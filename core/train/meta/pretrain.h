@@ -21,9 +21,9 @@ struct pretrain {
 
 /* Sets the defaults of such a run: full training, masked language modeling, AdamW with learning rate 1e-3,
  * warm-up and weight decay, batch size 64, no dropout. */
-void pretrain_usual(struct run_config *c);
+void pretrain_defaults(struct run_config *c);
 /* Creates the folder parent/NAME-KEY, where the key is that of its content: the same texts, architecture and
- * seed give the same folder, which is created once. c (pretrain_usual, overridden by options) becomes the
+ * seed give the same folder, which is created once. c (pretrain_defaults, overridden by options) becomes the
  * config of the run on it. Appends lines to `report`; *made: whether the folder is new. ERR_INPUT names the
  * file; ERR_USAGE the option of petri pretrain. */
 int pretrain_begin(const struct pretrain *p, const char *parent, const char *name, struct run_config *c,

@@ -15,23 +15,23 @@ static void batch_add_range(struct batch *b, int task, int row) {
     b->range[b->ranges++] = (struct task_range){ task, row, row + 1 };
 }
 
-static size_t batch_length_of(const struct batch_row *r) {
-    return r->data->start[r->row + 1] - r->data->start[r->row];
+static size_t batch_length_of(const struct batch_example *r) {
+    return r->data->start[r->index + 1] - r->data->start[r->index];
 }
 
 /* Fills in the outputs of the shared frozen layers. */
 static void batch_take_below(struct batch *b, struct arena *a, const struct arch *arch,
-                             const struct batch_row *rows) {
+                             const struct batch_example *rows) {
     size_t width = (size_t)arch->width;
     real *below = arena_keep(a, (size_t)b->tokens * width * sizeof *below);
     for (int i = 0; i < b->rows; i++)
-        frozen_row(rows[i].frozen, rows[i].row, below + (size_t)b->start[i] * width);
+        frozen_row(rows[i].frozen, rows[i].index, below + (size_t)b->start[i] * width);
     b->below = below;
     b->below_layers = frozen_layers(rows[0].frozen);
 }
 
-void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
-                     int n) {
+void batch_pack_examples(struct batch *b, struct arena *a, const struct arch *arch,
+                         const struct batch_example *rows, int n) {
     size_t count = (size_t)n, tokens = 0;
     for (int i = 0; i < n; i++) tokens += batch_length_of(&rows[i]);
     *b = (struct batch){
@@ -50,8 +50,8 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
     int at = 0;
     for (int i = 0; i < n; i++) {
         const struct dataset *d = rows[i].data;
-        const struct example *row = &d->example[rows[i].row];
-        size_t from = d->start[rows[i].row], length = batch_length_of(&rows[i]);
+        const struct example *row = &d->example[rows[i].index];
+        size_t from = d->start[rows[i].index], length = batch_length_of(&rows[i]);
         b->start[i] = at;
         arch_positions(arch, d->ids + from, length, b->positions + at);
         for (size_t j = 0; j < length; j++, at++) {
@@ -69,9 +69,9 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
 }
 
 void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch,
-                        const struct batch_row *rows, int n) {
+                        const struct batch_example *rows, int n) {
     size_t tokens = 0;
-    for (int i = 0; i < n; i++) tokens += target_length(rows[i].data, rows[i].row);
+    for (int i = 0; i < n; i++) tokens += target_length(rows[i].data, rows[i].index);
     BUG_IF(b->rows != n);
     b->target_tokens = (int)tokens;
     b->target_in = arena_keep(a, tokens * sizeof *b->target_in);
@@ -82,8 +82,8 @@ void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arc
     int at = 0;
     for (int i = 0; i < n; i++) {
         const struct dataset *d = rows[i].data;
-        const int32_t *ids = d->target_ids + d->target_start[rows[i].row];
-        size_t length = target_length(d, rows[i].row);
+        const int32_t *ids = d->target_ids + d->target_start[rows[i].index];
+        size_t length = target_length(d, rows[i].index);
         BUG_IF(!length);
         int32_t start = target_begins_with_last(arch) ? ids[length - 1] : arch->decoder_start;
         b->target_start[i] = at;
@@ -99,9 +99,10 @@ void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arc
 
 void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
                 struct frozen *frozen, const uint32_t *rows, int n, bool targets) {
-    struct batch_row *all = arena_keep(a, (size_t)n * sizeof *all);
-    for (int i = 0; i < n; i++) all[i] = (struct batch_row){ .data = d, .frozen = frozen, .row = rows[i] };
-    batch_pack_rows(b, a, arch, all, n);
+    struct batch_example *all = arena_keep(a, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++)
+        all[i] = (struct batch_example){ .data = d, .frozen = frozen, .index = rows[i] };
+    batch_pack_examples(b, a, arch, all, n);
     if (targets) batch_pack_targets(b, a, arch, all, n);
     b->ranges = 0;
 }

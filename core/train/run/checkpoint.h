@@ -54,7 +54,7 @@ struct checkpoint {
 int checkpoint_open(struct checkpoint *c, const char *path, struct err *e);
 void checkpoint_close(struct checkpoint *c);
 /* Verifies the SHA-256 of a file of tensors, where it has one; ERR_INPUT. */
-int checkpoint_look(const char *path, struct err *e);
+int checkpoint_verify(const char *path, struct err *e);
 /* Checks that the model has the weights, config and tokenizer with which the run was trained (ERR_INPUT). */
 int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct err *e);
 /* Reads tensors into the flat blocks. `training`: also those needed only for training, and adam_m, adam_v.

@@ -152,7 +152,7 @@ static int check_bytes(const struct st_file *f, const char *path, struct err *e)
         path, found, said);
 }
 
-int checkpoint_look(const char *path, struct err *e) {
+int checkpoint_verify(const char *path, struct err *e) {
     struct st_file *f = st_open(path, e);
     if (!f) return e->code;
     int rc = check_bytes(f, path, e);

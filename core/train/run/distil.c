@@ -152,7 +152,8 @@ static const real *kept_copy(struct arena *keep, struct tape *t, node x, int *ro
     return to;
 }
 
-void distil_say(struct attach *a, struct forward *f, bool text, struct arena *keep, struct distil_said *out) {
+void distil_compute(struct attach *a, struct forward *f, bool text, struct arena *keep,
+                    struct distil_output *out) {
     node states = forward_encode(f), answers;
     if (text) {
         states = forward_decode(f, states);
@@ -165,8 +166,8 @@ void distil_say(struct attach *a, struct forward *f, bool text, struct arena *ke
 }
 
 /* Uses a separate tape without training: the outputs are those of the teacher's predictor. */
-void distil_ask(struct distil *d, struct worker *w, struct arena *keep, const struct batch_row *rows, int n,
-                struct distil_said *out) {
+void distil_teach(struct distil *d, struct worker *w, struct arena *keep, const struct batch_example *rows,
+                  int n, struct distil_output *out) {
     struct distil_seat *s = &d->seat[w->index];
     const int task = rows[0].task;
     const struct predictor *p = d->teacher[task];
@@ -176,17 +177,18 @@ void distil_ask(struct distil *d, struct worker *w, struct arena *keep, const st
     if (!s->attach[task]) s->attach[task] = attach_new(predictor_plan(p), m);
     struct batch b;
     tape_reset(s->w.tape, false, 0, 0);
-    struct batch_row *own = arena_keep(s->w.arena, (size_t)n * sizeof *own);
-    for (int i = 0; i < n; i++) own[i] = (struct batch_row){ .data = rows[i].data, .row = rows[i].row };
-    batch_pack_rows(&b, s->w.arena, &m->arch, own, n);
+    struct batch_example *own = arena_keep(s->w.arena, (size_t)n * sizeof *own);
+    for (int i = 0; i < n; i++)
+        own[i] = (struct batch_example){ .data = rows[i].data, .index = rows[i].index };
+    batch_pack_examples(&b, s->w.arena, &m->arch, own, n);
     if (d->text) batch_pack_targets(&b, s->w.arena, &m->arch, own, n);
     struct forward f;
     forward_init(&f, s->w.tape, m, &b,
                  attach_begin(s->attach[task], s->w.tape, predictor_params(p), predictor_made(p), NULL));
-    distil_say(s->attach[task], &f, d->text, keep, out);
+    distil_compute(s->attach[task], &f, d->text, keep, out);
 }
 
-node distil_add(struct tape *t, const struct run_config *c, const struct distil_said *said, node loss,
+node distil_add(struct tape *t, const struct run_config *c, const struct distil_output *said, node loss,
                 node answers, const real *weight, node hidden, const real *state_weight,
                 struct distil_terms *terms) {
     BUG_IF(tape_rows_of(t, answers) != said->answers || tape_cols_of(t, answers) != said->outputs);

@@ -2,11 +2,13 @@
  * states are computed on the same examples without dropout. Adds to the loss of an example with weight w in
  * the batch:
  *
- * w · distil_logits · KL(teacher's answer ‖ own answer) + w · distil_hidden · mean (teacher's hidden - own
- * hidden)² Answers are the softmax of the head's outputs, or for each target token that over the vocabulary.
- * Hidden states are those of the last layer of the output stack, over all positions and channels, including
- * prompt vectors. The run's folder has a copy of each teacher's checkpoint, teacher.N.safetensors, so that
- * the teachers may be deleted. Private to core/train, except for parsing, copying and checking teachers. */
+ *   w · distil_logits · KL(teacher's answer ‖ own answer)
+ *   w · distil_hidden · mean (teacher's hidden − own hidden)²
+ *
+ * Answers are the softmax of the head's outputs, or for each target token that over the vocabulary. Hidden
+ * states are those of the last layer of the output stack, over all positions and channels, including prompt
+ * vectors. The run's folder has a copy of each teacher's checkpoint, teacher.N.safetensors, so that the
+ * teachers may be deleted. Private to core/train, except for parsing, copying and checking teachers. */
 #ifndef CORE_TRAIN_RUN_DISTIL_H
 #define CORE_TRAIN_RUN_DISTIL_H
 
@@ -43,20 +45,21 @@ struct distil_terms {
     double logits, hidden;
 };
 /* Outputs of a teacher: answers × outputs, and hidden states × width. */
-struct distil_said {
+struct distil_output {
     const real *logits, *hidden;
     int answers, outputs, states, width;
 };
 /* Computes the outputs of a pass started by attach_begin and forward_init on a tape without training;
  * allocated on `keep`. */
-void distil_say(struct attach *a, struct forward *f, bool text, struct arena *keep, struct distil_said *out);
+void distil_compute(struct attach *a, struct forward *f, bool text, struct arena *keep,
+                    struct distil_output *out);
 /* Computes the teacher's outputs for examples of one task; allocated on `keep`. Called by each worker on its
  * own. */
-void distil_ask(struct distil *d, struct worker *w, struct arena *keep, const struct batch_row *rows, int n,
-                struct distil_said *out);
+void distil_teach(struct distil *d, struct worker *w, struct arena *keep, const struct batch_example *rows,
+                  int n, struct distil_output *out);
 /* Returns `loss` plus both distillation losses. answers and hidden: the run's own nodes; weight: of each
  * answer; state_weight: of each channel of a state. */
-node distil_add(struct tape *t, const struct run_config *c, const struct distil_said *said, node loss,
+node distil_add(struct tape *t, const struct run_config *c, const struct distil_output *said, node loss,
                 node answers, const real *weight, node hidden, const real *state_weight,
                 struct distil_terms *terms);
 

@@ -50,7 +50,9 @@ bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_
 }
 
 int64_t evaluation_every(const struct run *r) { return r->objective.source->every(r); }
-int64_t evaluation_rows(const struct run *r, int index) { return r->objective.source->unit_rows(r, index); }
+int64_t evaluation_examples(const struct run *r, int index) {
+    return r->objective.source->unit_examples(r, index);
+}
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
     r->objective.source->unit(r, index, w);
 }
@@ -111,19 +113,19 @@ static struct run_split *split_at(const struct run *r, int split) {
     return split == SPLIT_TEST ? &r->final.test[r->final.tested] : &r->evaluation.split[split];
 }
 
-int64_t examples_unit_rows(const struct run *r, int index) {
+int64_t examples_unit_examples(const struct run *r, int index) {
     const struct run_evaluation *x = &r->evaluation;
     struct unit_place at = evaluate_place_of(r, index);
     if (at.split >= x->splits && x->on) return 0; /* computed with the scores */
-    if (at.split > x->splits) return samples_rows(r, at.unit);
-    if (at.split == x->splits) return watch_rows(r, at.unit);
-    return r->objective.row->split_rows(split_at(r, at.split), at.unit);
+    if (at.split > x->splits) return samples_examples(r, at.unit);
+    if (at.split == x->splits) return watch_examples(r, at.unit);
+    return r->objective.row->split_examples(split_at(r, at.split), at.unit);
 }
 
 static bool evaluate_score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
     const struct run_final *f = &r->final;
-    const real *params = f->kept ? f->kept : r->values.params;
-    const real *generated = f->kept ? f->best_generated : r->values.generated;
+    const real *params = f->best_params ? f->best_params : r->values.params;
+    const real *generated = f->best_params ? f->best_generated : r->values.generated;
     return r->objective.row->split_score(r, s, unit, w, run_attach(r, w), params, generated, bad);
 }
 
@@ -138,7 +140,7 @@ void examples_unit(struct run *r, int index, struct worker *w) {
     run_lock(r);
     if (x->bad_chunk < 0 || index < x->bad_chunk) {
         x->bad_chunk = index;
-        x->bad_row = bad;
+        x->bad_example = bad;
     }
     run_unlock(r);
 }
@@ -169,8 +171,8 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
     char rows[160];
     if (test)
         snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->examples,
-                 f->kept ? "best checkpoint," : "parameters of",
-                 (long long)(f->kept ? f->kept_step : r->step));
+                 f->best_params ? "best checkpoint," : "parameters of",
+                 (long long)(f->best_params ? f->best_step : r->step));
     else if (d->split_examples > d->examples)
         snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->examples,
                  d->split_examples);
@@ -179,7 +181,7 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
                        .task = run_is_single(r) ? NULL : of->name,
                        .split = test ? "test" : task_split(of->task, s->dev),
                        .decides = !s->dev && run_is_single(r),
-                       .rows = rows,
+                       .examples = rows,
                        .stage = stage_decides(r) ? 0 : r->stages.now + 1,
                        .constant = m->constant,
                        .none_valid = m->examples && m->invalid == m->examples,
@@ -231,7 +233,7 @@ static void tell_average(struct run *r, const struct mean *x) {
     if (stage_decides(r)) offer(r, best);
     snprintf(rows, sizeof rows, "%d metrics of %d tasks%s", x->count, r->tasks,
              x->undefined ? ", undefined ones as 0" : "");
-    struct event e = { .kind = EVENT_EVALUATION, .decides = true, .rows = rows, .best = best,
+    struct event e = { .kind = EVENT_EVALUATION, .decides = true, .examples = rows, .best = best,
                        .stage = stage_decides(r) ? 0 : r->stages.now + 1 };
     event_add_metric(&e, "average", v);
     if (x->undefined) event_add_metric(&e, "undefined", (struct metric_value){ x->undefined, true, NULL });
@@ -240,12 +242,12 @@ static void tell_average(struct run *r, const struct mean *x) {
 
 /* ---- results of an evaluation ---- */
 
-bool examples_tell(struct run *r) {
+bool examples_report(struct run *r) {
     const struct run_evaluation *x = &r->evaluation;
     if (x->bad_chunk < 0) return true;
     return run_fails(r, "step %lld: evaluation: NaN or infinite logits for %s row %llu%s", (long long)r->step,
-                     r->final.on ? "test" : "dev", (unsigned long long)x->bad_row + 1,
-                     r->objective.row->beside);
+                     r->final.on ? "test" : "dev", (unsigned long long)x->bad_example + 1,
+                     r->objective.row->other_examples);
 }
 
 /* Returns whether the primary metric of the split's task improved. */
@@ -275,7 +277,7 @@ static void tell_scores_of(struct run *r, struct run_split *s, struct mean *mean
 }
 
 static bool tell_test(struct run *r) {
-    if (!examples_tell(r)) return false;
+    if (!examples_report(r)) return false;
     tell_scores_of(r, &r->final.test[r->final.tested], NULL);
     test_done(r);
     return true;
@@ -284,7 +286,7 @@ static bool tell_test(struct run *r) {
 static bool tell_scores(struct run *r) {
     struct run_evaluation *x = &r->evaluation;
     struct mean mean = { 0 };
-    if (!r->objective.source->tell(r)) return false;
+    if (!r->objective.source->report(r)) return false;
     for (int i = 0; i < x->splits; i++) tell_scores_of(r, &x->split[i], &mean);
     if (!run_is_single(r)) tell_average(r, &mean);
     x->evaluated = r->step;

@@ -15,46 +15,46 @@ void test_init(struct run *r, int task, const struct generate_options *how) {
     split_init(r, &f->test[f->tests++], task, SPLIT_TEST, how);
 }
 
-static void drop_kept(struct run_final *f) {
-    free(f->kept);
+static void drop_best(struct run_final *f) {
+    free(f->best_params);
     free(f->best_generated);
-    f->kept = f->best_generated = NULL;
+    f->best_params = f->best_generated = NULL;
     f->on = false;
 }
 
 void test_release(struct run *r) {
-    drop_kept(&r->final);
+    drop_best(&r->final);
     for (int i = 0; i < r->final.tests; i++) split_release(&r->final.test[i]);
     free(r->final.test);
 }
 
 void test_done(struct run *r) {
-    drop_kept(&r->final);
+    drop_best(&r->final);
     r->final.tested++;
 }
 
 /* Returns the path of the saved checkpoint for the next split's task; NULL: only the last step. */
-static char *kept_path(const struct run *r) {
+static char *best_path(const struct run *r) {
     const struct run_task *of = &r->of[r->final.test[r->final.tested].task];
     if (!r->folder || !(r->c.keep & KEEP_BEST)) return NULL;
     if (run_keeps_each_best(r)) return of->best.has ? checkpoint_path_of_task(r->folder, of->name) : NULL;
     return r->evaluation.best.has ? checkpoint_path(r->folder, false) : NULL;
 }
 
-static int read_kept(struct run *r, const char *path, struct err *e) {
+static int read_best_params(struct run *r, const char *path, struct err *e) {
     struct run_final *f = &r->final;
     struct checkpoint k;
     size_t trained = r->plan->trained, generated = r->plan->generated_size;
-    f->kept = mem_try(trained + 1, sizeof *f->kept);
+    f->best_params = mem_try(trained + 1, sizeof *f->best_params);
     f->best_generated = mem_try(generated + 1, sizeof *f->best_generated);
-    if (!f->kept || !f->best_generated)
+    if (!f->best_params || !f->best_generated)
         return err_set(e, ERR_SYSTEM, "out of memory for the parameters of %s", path);
-    for (size_t i = 0; i < trained; i++) f->kept[i] = r->values.params[i]; /* parameters needed only for
-                                                                            * training are not read */
+    /* not read: parameters needed only for training */
+    for (size_t i = 0; i < trained; i++) f->best_params[i] = r->values.params[i];
     if (checkpoint_open(&k, path, e)) return e->code;
-    int rc = checkpoint_read(&k, r->plan, false, f->kept, f->best_generated, NULL, NULL, e);
-    if (!rc) attach_regenerate(r->plan, r->m, f->kept, f->best_generated);
-    f->kept_step = k.step;
+    int rc = checkpoint_read(&k, r->plan, false, f->best_params, f->best_generated, NULL, NULL, e);
+    if (!rc) attach_regenerate(r->plan, r->m, f->best_params, f->best_generated);
+    f->best_step = k.step;
     checkpoint_close(&k);
     return rc;
 }
@@ -62,8 +62,8 @@ static int read_kept(struct run *r, const char *path, struct err *e) {
 bool test_ready(struct run *r) {
     while (!r->final.on && test_due(r)) {
         struct err e = ERR_INIT;
-        char *path = kept_path(r);
-        r->final.on = !path || !read_kept(r, path, &e);
+        char *path = best_path(r);
+        r->final.on = !path || !read_best_params(r, path, &e);
         free(path);
         if (r->final.on) break;
         char text[512];

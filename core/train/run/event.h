@@ -36,7 +36,7 @@ struct event_embedding {
     int tasks;                  /* 1, or the number of tasks with a validation set */
     const struct dataset *const *of; /* sampled examples of each: texts, labels and row numbers in the file */
     const char *const *task;    /* its name; "" in a single-task run */
-    size_t rows;                /* total, grouped by task */
+    size_t examples;            /* total, grouped by task */
     const real *vector;         /* rows × columns: mean over the tokens of an example */
     int columns, layer;         /* layer: index of the last layer */
     const real *retrieved; /* rows × retrieved_columns: output of the method's retriever; or NULL */
@@ -97,8 +97,8 @@ struct event {
                        * NULL: the only task, or (an evaluation without split) the average */
     const char *split; /* evaluation: task_split; samples, embedding: their split */
     bool decides;      /* evaluation: this split, the first, selects the best checkpoint */
-    bool aside;        /* evaluation: auxiliary values, stored but not printed */
-    const char *rows;  /* evaluation: the examples, "dev 256 of 2538 (seed 0)" */
+    bool auxiliary;    /* evaluation: auxiliary values, stored but not printed */
+    const char *examples; /* evaluation: the examples, "dev 256 of 2538 (seed 0)" */
     int stage; /* evaluation: number of a stage before the last, from 1; 0: the last stage, or a run without
                 * stages */
     bool constant;     /* predicts one class only */

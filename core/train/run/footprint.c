@@ -58,7 +58,7 @@ size_t run_peak_bytes(struct run *r) {
         bytes += r->memory.activations[i];
         workers += r->memory.activations[i] > 0;
     }
-    if (r->join.held) bytes += r->join.peak * (size_t)r->join.parts;
+    if (r->join.store_activations) bytes += r->join.peak * (size_t)r->join.parts;
     run_unlock(r);
     if (r->values.prologue_arena) bytes += arena_peak(r->values.prologue_arena);
     return bytes + grads * (size_t)workers + footprint_model(r->m) + footprint_tasks(r);

@@ -149,7 +149,7 @@ void moved_tell(struct moved *m, struct run *r) {
     m->name = xcalloc((size_t)m->groups * OF_A_GROUP + OF_THE_MODEL, sizeof *m->name);
     snprintf(since, sizeof since, "since step %lld", (long long)m->from);
     struct telling t = {
-        r, { .kind = EVENT_EVALUATION, .split = "moved", .aside = true, .rows = since }, m, 0
+        r, { .kind = EVENT_EVALUATION, .split = "moved", .auxiliary = true, .examples = since }, m, 0
     };
     for (int g = 0; g < m->groups; g++) tell_group(&t, g);
     model_hash(r->m, hash);

@@ -23,10 +23,10 @@ struct example_source {
     /* Evaluation: interval in steps, number of units, examples completed by a unit, one unit. */
     int64_t (*every)(const struct run *r);
     int (*units)(const struct run *r);
-    int64_t (*unit_rows)(const struct run *r, int index);
+    int64_t (*unit_examples)(const struct run *r, int index);
     void (*unit)(struct run *r, int index, struct worker *w);
     /* Sends the results of all units other than the scores of splits; returns false when the run failed. */
-    bool (*tell)(struct run *r);
+    bool (*report)(struct run *r);
 };
 extern const struct example_source source_examples, source_episodes;
 /* The functions of source_examples. */
@@ -35,9 +35,9 @@ void examples_prepare(struct run *r);
 void examples_part(struct run *r, int index, struct worker *w, real *grads);
 int64_t examples_every(const struct run *r);
 int examples_units(const struct run *r);
-int64_t examples_unit_rows(const struct run *r, int index);
+int64_t examples_unit_examples(const struct run *r, int index);
 void examples_unit(struct run *r, int index, struct worker *w);
-bool examples_tell(struct run *r);
+bool examples_report(struct run *r);
 
 /* Resources of a pass. */
 struct bench {
@@ -50,7 +50,8 @@ struct bench {
 
 struct objective {
     const char *loss_op; /* op of the loss, for messages; NULL: by the kind of the first task */
-    const char *beside;  /* message suffix where NaN or infinite logits may belong to another example; or
+    const char
+        *other_examples; /* message suffix where NaN or infinite logits may belong to another example; or
                           * "" */
     int (*begin)(struct run *r, struct err *e); /* or NULL */
     void (*release)(struct run *r);             /* or NULL */
@@ -58,9 +59,9 @@ struct objective {
     /* An example of a step. take (or NULL): counts it and returns its total number of tokens, given those of
      * its text; weigh: sets its weights in the loss. */
     size_t (*take)(struct run *r, struct run_task *of, uint32_t row, size_t tokens);
-    void (*weigh)(const struct run *r, const struct run_task *of, struct batch_row *x);
+    void (*weigh)(const struct run *r, const struct run_task *of, struct batch_example *x);
     /* Adds further inputs of the loss to a packed batch; or NULL. */
-    void (*pack)(const struct run *r, struct arena *memory, struct batch *b, const struct batch_row *row,
+    void (*pack)(const struct run *r, struct arena *memory, struct batch *b, const struct batch_example *row,
                  int n);
     /* Computes the weighted losses of the examples of a part, 1×1 each, per task or for all together;
      * part->loss is without distillation losses. Returns their number. */
@@ -71,7 +72,7 @@ struct objective {
     int (*open)(struct run *r, int task, struct generate_options *how, struct err *e);
     void (*split_init)(const struct run *r, struct run_split *s, const struct generate_options *how);
     int (*split_units)(const struct run_split *s);
-    int64_t (*split_rows)(const struct run_split *s, int unit);
+    int64_t (*split_examples)(const struct run_split *s, int unit);
     bool (*split_score)(const struct run *r, struct run_split *s, int unit, struct worker *w,
                         struct attach *a, const real *params, const real *generated, uint64_t *bad);
     void (*split_measure)(struct run_split *s, const struct task *t, struct metrics *m,
@@ -83,7 +84,7 @@ struct objective {
 extern const struct objective objective_head, objective_text, objective_masked;
 
 /* Sets the weight of an example where the loss is the mean over examples. */
-void weigh_example(const struct run *r, const struct run_task *of, struct batch_row *x);
+void weigh_example(const struct run *r, const struct run_task *of, struct batch_example *x);
 /* Returns the random stream of the masks of the current step. */
 uint64_t step_masks(const struct run *r);
 /* Appends a metric, unless the event is full. */

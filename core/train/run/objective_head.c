@@ -3,8 +3,8 @@
 #include "core/train/run/distil.h"
 #include "core/train/run/objective.h"
 
-void weigh_example(const struct run *r, const struct run_task *of, struct batch_row *x) {
-    x->weight = (real)(of->weight / r->batch.rows);
+void weigh_example(const struct run *r, const struct run_task *of, struct batch_example *x) {
+    x->weight = (real)(of->weight / r->batch.examples);
 }
 
 /* Returns the weight of each channel of a hidden state: that of its example, divided over the positions. */
@@ -22,9 +22,9 @@ static real *state_weights(struct arena *memory, const struct tape_rows *rows, c
 static node add_teacher(struct run *r, const struct bench *on, const struct pass *p, struct task_range x,
                         node encoded, node out, node loss, struct part *part) {
     const struct forward *f = &p->forward;
-    struct distil_said said;
+    struct distil_output said;
     int first = f->rows.start[x.first], end = f->rows.start[x.end];
-    distil_ask(r->objective.distil, on->worker, on->memory, p->row + x.first, x.end - x.first, &said);
+    distil_teach(r->objective.distil, on->worker, on->memory, p->row + x.first, x.end - x.first, &said);
     node states = end - first < f->rows.start[f->rows.count] ? op_rows(f->tape, encoded, first, end)
                                                              : encoded;
     real *each = state_weights(on->memory, &f->rows, p->batch.weight, x, said.width);
@@ -76,12 +76,12 @@ static void split_measure(struct run_split *s, const struct task *t, struct metr
 }
 
 const struct objective objective_head = {
-    .beside = "",
+    .other_examples = "",
     .weigh = weigh_example,
     .losses = losses,
     .split_init = init_split,
     .split_units = split_units,
-    .split_rows = split_rows,
+    .split_examples = split_rows,
     .split_score = split_score,
     .split_measure = split_measure,
 };

@@ -23,7 +23,7 @@ static size_t take(struct run *r, struct run_task *of, uint32_t row, size_t toke
     return tokens;
 }
 
-static void pack(const struct run *r, struct arena *memory, struct batch *b, const struct batch_row *row,
+static void pack(const struct run *r, struct arena *memory, struct batch *b, const struct batch_example *row,
                  int n) {
     const struct run_objective *o = &r->objective;
     (void)row, (void)n;
@@ -45,7 +45,7 @@ static void init_split(const struct run *r, struct run_split *s, const struct ge
 
 static int split_units(const struct run_split *s) { return s->masked.chunks; }
 static int64_t split_rows(const struct run_split *s, int unit) {
-    return masked_scoring_rows(&s->masked, unit);
+    return masked_scoring_examples(&s->masked, unit);
 }
 
 static bool split_score(const struct run *r, struct run_split *s, int unit, struct worker *w,
@@ -61,7 +61,7 @@ static void split_measure(struct run_split *s, const struct task *t, struct metr
 
 const struct objective objective_masked = {
     .loss_op = "vocabulary_loss",
-    .beside = "",
+    .other_examples = "",
     .begin = begin,
     .release = release,
     .take = take,
@@ -70,7 +70,7 @@ const struct objective objective_masked = {
     .losses = losses,
     .split_init = init_split,
     .split_units = split_units,
-    .split_rows = split_rows,
+    .split_examples = split_rows,
     .split_score = split_score,
     .split_measure = split_measure,
 };

@@ -5,18 +5,18 @@
 static size_t take(struct run *r, struct run_task *of, uint32_t row, size_t tokens) {
     const struct dataset *d = &of->task->train;
     (void)r;
-    target_count_row(&of->targets, d, row);
+    target_count_example(&of->targets, d, row);
     return tokens + target_length(d, row);
 }
 
 /* The loss is the mean over examples of each task's loss, times its weight; a sum remains a sum. */
-static void weigh(const struct run *r, const struct run_task *of, struct batch_row *x) {
+static void weigh(const struct run *r, const struct run_task *of, struct batch_example *x) {
     x->token_weight =
         (real)(of->weight * run_task_share(r, of) *
-               target_weight(r->c.loss_mean, &of->targets, target_length(x->data, x->row)));
+               target_weight(r->c.loss_mean, &of->targets, target_length(x->data, x->index)));
 }
 
-static void pack(const struct run *r, struct arena *memory, struct batch *b, const struct batch_row *row,
+static void pack(const struct run *r, struct arena *memory, struct batch *b, const struct batch_example *row,
                  int n) {
     batch_pack_targets(b, memory, &r->m->arch, row, n);
 }
@@ -28,9 +28,9 @@ static node add_teachers(struct run *r, const struct bench *on, struct pass *p, 
     struct tape *t = p->forward.tape;
     for (int k = 0; k < b->ranges; k++) {
         struct task_range x = b->range[k];
-        struct distil_said said;
+        struct distil_output said;
         int first = b->target_start[x.first], n = b->target_start[x.end] - first;
-        distil_ask(r->objective.distil, on->worker, on->memory, p->row + x.first, x.end - x.first, &said);
+        distil_teach(r->objective.distil, on->worker, on->memory, p->row + x.first, x.end - x.first, &said);
         node states = n < b->target_tokens ? op_rows(t, decoded, first, first + n) : decoded;
         real *each = arena_keep(on->memory, ((size_t)n + 1) * sizeof *each);
         for (int i = 0; i < n; i++) each[i] = b->target_weight[first + i] / (real)said.width;
@@ -80,7 +80,9 @@ static void init_split(const struct run *r, struct run_split *s, const struct ge
 }
 
 static int split_units(const struct run_split *s) { return text_scoring_units(&s->text); }
-static int64_t split_rows(const struct run_split *s, int unit) { return text_scoring_rows(&s->text, unit); }
+static int64_t split_rows(const struct run_split *s, int unit) {
+    return text_scoring_examples(&s->text, unit);
+}
 
 static bool split_score(const struct run *r, struct run_split *s, int unit, struct worker *w,
                         struct attach *a, const real *params, const real *generated, uint64_t *bad) {
@@ -102,7 +104,7 @@ static void add_metrics(struct event *e, const struct task *t, const struct metr
 
 const struct objective objective_text = {
     .loss_op = "vocabulary_loss",
-    .beside = " or a row generated together with it",
+    .other_examples = " or a row generated together with it",
     .take = take,
     .weigh = weigh,
     .pack = pack,
@@ -110,7 +112,7 @@ const struct objective objective_text = {
     .open = open_splits,
     .split_init = init_split,
     .split_units = split_units,
-    .split_rows = split_rows,
+    .split_examples = split_rows,
     .split_score = split_score,
     .split_measure = split_measure,
     .metrics = add_metrics,

@@ -24,22 +24,22 @@ static real *grads_of(struct run *r, int index, struct worker *w) {
 }
 
 /* The loss is the mean over examples of each task's loss, times its weight. */
-static struct batch_row part_row_of(const struct run *r, uint32_t number) {
+static struct batch_example part_row_of(const struct run *r, uint32_t number) {
     uint32_t row;
     int t = run_task_of(r, number, &row);
     const struct run_task *of = &r->of[t];
-    struct batch_row x = { .data = &of->task->train, .frozen = of->frozen, .row = row, .task = t };
+    struct batch_example x = { .data = &of->task->train, .frozen = of->frozen, .index = row, .task = t };
     r->objective.row->weigh(r, of, &x);
     return x;
 }
 
-static const struct batch_row *part_pack(const struct run *r, int index, struct arena *memory,
+static const struct batch_example *part_pack(const struct run *r, int index, struct arena *memory,
                                          struct batch *b) {
     const uint32_t *rows = r->batch.cut.row + r->batch.cut.start[index];
     int n = r->batch.cut.start[index + 1] - r->batch.cut.start[index];
-    struct batch_row *all = arena_keep(memory, (size_t)n * sizeof *all);
+    struct batch_example *all = arena_keep(memory, (size_t)n * sizeof *all);
     for (int i = 0; i < n; i++) all[i] = part_row_of(r, rows[i]);
-    batch_pack_rows(b, memory, &r->m->arch, all, n);
+    batch_pack_examples(b, memory, &r->m->arch, all, n);
     if (r->objective.row->pack) r->objective.row->pack(r, memory, b, all, n);
     return all;
 }
@@ -117,24 +117,24 @@ void join_init(struct run *r) {
         j->prototype_grad = xcalloc(j->prototypes->count, sizeof *j->prototype_grad);
     }
     j->parts = r->c.accumulate * r->c.shards;
-    j->part = xcalloc((size_t)j->parts, sizeof *j->part);
+    j->stored = xcalloc((size_t)j->parts, sizeof *j->stored);
 }
 
-static void part_let_go(struct join *j) {
+static void join_free_stored(struct join *j) {
     for (int i = 0; i < j->parts; i++) {
-        struct held *h = &j->part[i];
+        struct stored_pass *h = &j->stored[i];
         if (!h->tape) continue;
         tape_free(h->tape);
         arena_free(h->memory);
         attach_free(h->attach);
-        *h = (struct held){ 0 };
+        *h = (struct stored_pass){ 0 };
     }
 }
 
 void join_release(struct run *r) {
     struct join *j = &r->join;
-    part_let_go(j);
-    free(j->part);
+    join_free_stored(j);
+    free(j->stored);
     free(j->vector);
     free(j->grad);
     free(j->spare);
@@ -146,12 +146,12 @@ void join_prepare(struct run *r) {
     struct join *j = &r->join;
     double bytes = (double)j->peak * r->batch.cut.parts, most = (double)r->c.join_memory * 1048576;
     if (!j->on) return;
-    j->held = r->c.join == JOIN_HELD || (r->c.join == JOIN_AUTO && j->peak && bytes <= most);
-    if (!j->held) part_let_go(j);
+    j->store_activations = r->c.join == JOIN_HELD || (r->c.join == JOIN_AUTO && j->peak && bytes <= most);
+    if (!j->store_activations) join_free_stored(j);
 }
 
-static struct bench held_bench(struct run *r, int index) {
-    struct held *h = &r->join.part[index];
+static struct bench stored_bench(struct run *r, int index) {
+    struct stored_pass *h = &r->join.stored[index];
     if (!h->tape) {
         struct mem_guard *guard = mem_guard_pause(); /* many small allocations */
         h->memory = arena_new();
@@ -165,9 +165,9 @@ static struct bench held_bench(struct run *r, int index) {
 
 void step_forward(struct run *r, int index, struct worker *w) {
     clear_part(r, index);
-    if (r->join.held) {
-        struct bench on = held_bench(r, index);
-        struct pass *p = &r->join.part[index].pass;
+    if (r->join.store_activations) {
+        struct bench on = stored_bench(r, index);
+        struct pass *p = &r->join.stored[index].pass;
         run_pass(r, index, &on, p);
         tell_vectors(r, index, p, p->value[0]);
         return;
@@ -183,7 +183,7 @@ void step_forward(struct run *r, int index, struct worker *w) {
 int step_join(struct run *r) {
     struct join *j = &r->join;
     const struct retriever *of = &r->plan->method.retriever;
-    const int rows = r->batch.rows;
+    const int rows = r->batch.examples;
     size_t values = (size_t)rows * (size_t)j->width;
     j->anchors = 1;
     if (of->instance == INSTANCE_NONE) memset(j->grad, 0, values * sizeof *j->grad);
@@ -197,9 +197,9 @@ int step_join(struct run *r) {
                                            j->prototype_grad);
         kernel_add_to(values, 1, j->spare, j->grad);
     }
-    if (!j->anchors && !j->said)
+    if (!j->anchors && !j->reported)
         run_say(r, "a batch contains no two examples of the same task: the instance loss is 0");
-    j->said |= !j->anchors;
+    j->reported |= !j->anchors;
     return r->batch.cut.parts;
 }
 
@@ -214,15 +214,15 @@ static void note_peak(struct run *r, const struct arena *memory) {
 
 /* Runs the backward pass of a part with stored activations. */
 static void held_part(struct run *r, int index, real *grads) {
-    struct bench on = held_bench(r, index);
+    struct bench on = stored_bench(r, index);
     tape_move_grads(on.tape, r->values.sum, r->plan->trained + r->plan->generated_size, grads);
     on.grads = grads;
-    run_back(&on, &r->join.part[index].pass);
+    run_back(&on, &r->join.stored[index].pass);
     note_peak(r, on.memory);
 }
 
 void examples_part(struct run *r, int index, struct worker *w, real *grads) {
-    if (r->join.held) {
+    if (r->join.store_activations) {
         held_part(r, index, grads);
         return;
     }

@@ -85,12 +85,12 @@ static void make_call(void *self) {
 static void guarded(struct call *x, struct arena *memory) {
     struct run *r = x->run;
     run_lock(r);
-    size_t lacks = r->control.lacks;
+    size_t bytes = r->control.failed_bytes;
     run_unlock(r);
-    if (lacks || !(lacks = mem_guard(make_call, x))) return;
+    if (bytes || !(bytes = mem_guard(make_call, x))) return;
     if (memory) arena_drop(memory);
     run_lock(r);
-    if (!r->control.lacks) r->control.lacks = lacks;
+    if (!r->control.failed_bytes) r->control.failed_bytes = bytes;
     run_unlock(r);
 }
 
@@ -100,10 +100,10 @@ static int run_close(struct run *r, int (*alone)(struct run *r)) {
     struct call x = { .run = r, .alone = alone };
     struct err e;
     guarded(&x, r->values.prologue_arena);
-    if (!r->control.lacks) return x.result;
+    if (!r->control.failed_bytes) return x.result;
     bool score = r->control.phase == PHASE_SCORE;
     err_memory(
-        &e, r->control.lacks,
+        &e, r->control.failed_bytes,
         "use a smaller --batch, a smaller --max-length, a higher --gradient-accumulation-steps, or fewer "
         "--workers");
     return run_fails(r, "%s %lld: %.470s", score ? "evaluation after step" : "step",
@@ -113,7 +113,7 @@ static int run_close(struct run *r, int (*alone)(struct run *r)) {
 static bool score_begin(struct run *r) {
     int units = run_close(r, evaluation_prepare);
     int64_t rows = 0;
-    for (int i = 0; i < units; i++) rows += evaluation_rows(r, i);
+    for (int i = 0; i < units; i++) rows += evaluation_examples(r, i);
     run_lock(r);
     r->evaluation.scored = 0;
     r->evaluation.to_score = rows;
@@ -253,12 +253,12 @@ static void advance_run(struct run *r) {
 
 static enum run_take take_next(struct run *r, struct unit *u, enum unit_kind kind) {
     *u = (struct unit){ r, kind, kind == UNIT_BEGIN ? 0 : r->control.next++ };
-    r->control.in_hand++;
+    r->control.in_progress++;
     return RUN_TOOK;
 }
 
 static enum run_take take_alone(struct run *r, struct unit *u) {
-    return r->control.in_hand ? RUN_BUSY : take_next(r, u, UNIT_BEGIN);
+    return r->control.in_progress ? RUN_BUSY : take_next(r, u, UNIT_BEGIN);
 }
 
 static enum run_take take_locked(struct run *r, struct unit *u) {
@@ -308,7 +308,7 @@ static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     struct run_control *k = &r->control;
     run_lock(r);
     while (k->done != index) pthread_cond_wait(&k->turn, &r->lock);
-    bool lacks = k->lacks;
+    bool lacks = k->failed_bytes;
     run_unlock(r);
     if (index && !lacks)
         kernel_add_to(r->plan->trained + r->plan->generated_size, 1, w->grads, r->values.sum);
@@ -350,13 +350,14 @@ void run_work(struct unit *u, struct worker *w) {
         if ((advance = add_in_turn(r, x.index, w))) good = run_close(r, step_finish);
         break;
     case UNIT_CHUNK:
-        if ((advance = count_unit(r, evaluation_rows(r, x.index)))) good = run_close(r, evaluation_finish);
+        if ((advance = count_unit(r, evaluation_examples(r, x.index))))
+            good = run_close(r, evaluation_finish);
         break;
     }
     if (!good) run_fail(r);
     else if (advance) advance_run(r);
     run_lock(r);
-    r->control.in_hand--;
+    r->control.in_progress--;
     run_unlock(r);
 }
 

@@ -19,23 +19,23 @@ void samples_init(struct run *r, int task, const struct generate_options *how) {
     if (!rows_each(r)) return;
     const struct dataset *d = &r->of[task].task->dev[0];
     int *pick = xmalloc((d->examples + 1) * sizeof *pick), n = dataset_pick(d, rows_each(r), r->c.seed, pick);
-    dataset_view(&s->rows, d, pick, n);
+    dataset_view(&s->data, d, pick, n);
     free(pick);
-    text_scoring_init(&s->scoring, r->m, &s->rows, false, how);
+    text_scoring_init(&s->scoring, r->m, &s->data, false, how);
     s->scoring.task = task;
 }
 
 void samples_release(struct run *r) {
     for (int i = 0; i < r->tasks; i++) {
         text_scoring_release(&r->of[i].samples.scoring);
-        dataset_view_release(&r->of[i].samples.rows);
+        dataset_view_release(&r->of[i].samples.data);
     }
 }
 
 /* All tasks are sampled at the same steps. */
 bool samples_due(const struct run *r) {
     const struct samples *s = &r->of[0].samples;
-    if (!s->rows.examples || s->step == r->step) return false;
+    if (!s->data.examples || s->step == r->step) return false;
     return evaluation_due(r) || (r->c.sample_every && r->step % r->c.sample_every == 0);
 }
 
@@ -54,9 +54,9 @@ static int sample_task_of(const struct run *r, int *index) {
     return t;
 }
 
-int64_t samples_rows(const struct run *r, int index) {
+int64_t samples_examples(const struct run *r, int index) {
     int t = sample_task_of(r, &index);
-    return text_scoring_rows(&r->of[t].samples.scoring, index);
+    return text_scoring_examples(&r->of[t].samples.scoring, index);
 }
 
 void samples_unit(struct run *r, int index, struct worker *w) {
@@ -68,18 +68,18 @@ void samples_unit(struct run *r, int index, struct worker *w) {
 
 static void finish_task(struct run *r, const struct run_task *of) {
     const struct samples *s = &of->samples;
-    struct event_sample *sample = xcalloc(s->rows.examples, sizeof *sample);
+    struct event_sample *sample = xcalloc(s->data.examples, sizeof *sample);
     int n = 0;
-    for (size_t i = 0; i < s->rows.examples; i++) {
-        const struct example *row = &s->rows.example[i];
-        const char *given = s->scoring.given[i];
+    for (size_t i = 0; i < s->data.examples; i++) {
+        const struct example *row = &s->data.example[i];
+        const char *given = s->scoring.text[i];
         if (!given) continue;
         bool any = of->task->label_kind == DATA_TEXT;
         sample[n++] = (struct event_sample){
             .row = row->id, .source = text_string(row->a, row->a_size),
             .target = row->target_text ? text_string(row->target_text, row->target_size) : NULL,
-            .generated = text_string(given, s->scoring.given_size[i]),
-            .valid = any ? -1 : text_parse(of->task, given, s->scoring.given_size[i]).valid,
+            .generated = text_string(given, s->scoring.text_size[i]),
+            .valid = any ? -1 : text_parse(of->task, given, s->scoring.text_size[i]).valid,
         };
     }
     const struct event_samples all = { n, sample };

@@ -62,9 +62,9 @@ const struct example_source source_examples = {
     .part = examples_part,
     .every = examples_every,
     .units = examples_units,
-    .unit_rows = examples_unit_rows,
+    .unit_examples = examples_unit_examples,
     .unit = examples_unit,
-    .tell = examples_tell,
+    .report = examples_report,
 };
 
 /* ---- creating and freeing ---- */
@@ -200,7 +200,7 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
         run_free(r);
         return NULL;
     }
-    if (folder) file_sweep_aside(folder);
+    if (folder) file_sweep_temporary(folder);
     return r;
 }
 

@@ -57,11 +57,11 @@ void share_release(struct run *r) {
 void share_tell(struct run *r) {
     struct err e = ERR_INIT;
     for (int i = 0; i < r->share.count; i++) {
-        if (!frozen_trouble(r->share.of[i], &e) || r->share.told) continue;
+        if (!frozen_trouble(r->share.of[i], &e) || r->share.reported) continue;
         char *text = xprintf("--share-frozen on: caching stopped, results are unaffected: %.400s",
                              e.text);
         run_say(r, text);
         free(text);
-        r->share.told = true;
+        r->share.reported = true;
     }
 }

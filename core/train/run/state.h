@@ -45,7 +45,7 @@ struct part {
 /* A pass of a part: the nodes from which the backward pass starts, and their gradients (NULL: ones). */
 struct pass {
     struct batch batch;
-    const struct batch_row *row;
+    const struct batch_example *row;
     struct forward forward;
     int values;
     node value[RUN_TASKS + 1];
@@ -53,7 +53,7 @@ struct pass {
 };
 
 /* A part whose activations are stored between its forward and backward pass. */
-struct held {
+struct stored_pass {
     struct arena *memory;
     struct tape *tape;
     struct attach *attach;
@@ -70,10 +70,10 @@ struct join {
     const struct plan_tensor *prototypes; /* tasks × width, or NULL */
     real *spare, *prototype_grad; /* a second gradient of the vectors; gradient of the prototypes */
     int anchors;          /* number of anchors in the mean */
-    bool said;            /* a batch without anchors was reported */
-    bool held;            /* this step stores activations; else the encoder runs twice */
+    bool reported;        /* a batch without anchors was reported */
+    bool store_activations; /* this step stores activations; else the encoder runs twice */
     int parts;
-    struct held *part;
+    struct stored_pass *stored;
     size_t peak;          /* bytes of the largest part so far */
 };
 
@@ -96,7 +96,7 @@ bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_
 /* The examples of a task whose embeddings are saved during training. */
 struct watch_part {
     const char *name;         /* of the task */
-    struct dataset rows;      /* a view of its first dev split; row, start, ids and types are owned */
+    struct dataset data;      /* a view of its first dev split; row, start, ids and types are owned */
     struct scoring scoring;
     real **layer;             /* output of scoring for the last layer */
     size_t first;             /* index of its first row among all */
@@ -104,7 +104,7 @@ struct watch_part {
 struct watch {
     int parts;
     struct watch_part *part;
-    size_t rows;
+    size_t examples;
     real *vector, *retrieved; /* rows × width of the last layer; rows × width of the retriever, or NULL */
     int32_t *prediction;
     bool now;                 /* part of the current evaluation */
@@ -113,7 +113,7 @@ struct watch {
 
 /* The examples whose generated texts are saved during training. */
 struct samples {
-    struct dataset rows;      /* a view of the first dev split, as in struct watch_part */
+    struct dataset data;      /* a view of the first dev split, as in struct watch_part */
     struct text_scoring scoring; /* only its texts are used */
     bool now;
     int64_t step;
@@ -130,7 +130,7 @@ struct run_task {
     struct best best;         /* by its own primary metric */
     bool best_unsaved;        /* its per-task best checkpoint is not written yet */
     /* The current step. */
-    int rows;
+    int examples;
     struct target_count targets;
 };
 
@@ -187,15 +187,15 @@ struct run_stages {
 
 /* The batch of the current step (step.c). */
 struct run_batch {
-    uint32_t *row, *tokens;   /* the sampled examples, and their lengths */
-    int rows;
+    uint32_t *example, *tokens; /* the sampled examples, and their lengths */
+    int examples;
     struct row_parts cut;
     struct part *part;
     double *losses;           /* parts × tasks: storage of part.by_task */
     double began;
     double stop_loss;         /* stop after an epoch with a mean loss below this; 0: never */
-    double pass_loss;         /* Σ loss·rows of the current epoch */
-    int64_t pass_rows;
+    double epoch_loss;        /* Σ loss·rows of the current epoch */
+    int64_t epoch_examples;
     bool low;                 /* that loss was reached */
 };
 
@@ -210,7 +210,7 @@ struct run_evaluation {
     bool early;               /* stopped early */
     bool zero;                /* also evaluate before the first step */
     bool on;                  /* scores are computed; else only embeddings or texts */
-    uint64_t bad_row;
+    uint64_t bad_example;
     int bad_chunk;            /* -1: none */
     double began, seconds;    /* the last one: start and duration */
     int64_t scored, to_score; /* examples of the current one (under the lock) */
@@ -221,15 +221,15 @@ struct run_final {
     int tests, tested;
     struct run_split *test;
     bool on;                  /* number `tested` is being evaluated */
-    real *kept, *best_generated; /* parameters of the saved checkpoint; NULL: the current ones */
-    int64_t kept_step;        /* step of the checkpoint */
+    real *best_params, *best_generated; /* of the evaluated checkpoint; NULL: the current parameters */
+    int64_t best_step;        /* step of the checkpoint */
 };
 
 /* Splits with shared frozen layers (share.c). */
 struct run_share {
     int count;                /* 0: none */
     struct frozen **of;
-    bool told;
+    bool reported;
 };
 
 /* Monotonic seconds (run.c). */
@@ -251,8 +251,8 @@ struct run_control {
     int next;                 /* next part or chunk */
     int done;                 /* parts added, or chunks scored */
     int count;                /* of them */
-    int in_hand;              /* units in progress */
-    size_t lacks;             /* size of a failed allocation in the current phase, in bytes; 0: none */
+    int in_progress;          /* units in progress */
+    size_t failed_bytes;      /* size of a failed allocation in the current phase, in bytes; 0: none */
     double loss;              /* of the last step */
 };
 
@@ -359,7 +359,7 @@ int evaluation_prepare(struct run *r);
 void evaluation_chunk(struct run *r, int index, struct worker *w);
 /* Returns the number of examples completed by a chunk; an example with a loss and a generated text counts
  * once. */
-int64_t evaluation_rows(const struct run *r, int index);
+int64_t evaluation_examples(const struct run *r, int index);
 int evaluation_finish(struct run *r); /* false when the run failed */
 
 /* evaluate_final.c */
@@ -376,7 +376,7 @@ void watch_init(struct run *r);
 void watch_release(struct run *r);
 bool watch_due(const struct run *r);
 int watch_chunks(const struct run *r); /* of those that are due now */
-int64_t watch_rows(const struct run *r, int index);
+int64_t watch_examples(const struct run *r, int index);
 void watch_chunk(struct run *r, int index, struct worker *w);
 /* Sends the embeddings. Returns false where one is NaN or infinite: the run failed (reason in r->failure). */
 bool watch_finish(struct run *r);
@@ -386,7 +386,7 @@ void samples_init(struct run *r, int task, const struct generate_options *how);
 void samples_release(struct run *r);
 bool samples_due(const struct run *r);
 int samples_units(const struct run *r); /* of those that are due now */
-int64_t samples_rows(const struct run *r, int index);
+int64_t samples_examples(const struct run *r, int index);
 void samples_unit(struct run *r, int index, struct worker *w);
 void samples_finish(struct run *r); /* sends them */
 

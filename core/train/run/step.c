@@ -17,7 +17,7 @@
 void step_init(struct run *r) {
     struct run_batch *b = &r->batch;
     size_t rows = (size_t)r->c.batch, parts = (size_t)r->objective.source->parts(r);
-    b->row = xmalloc(rows * sizeof *b->row);
+    b->example = xmalloc(rows * sizeof *b->example);
     b->tokens = xmalloc(rows * sizeof *b->tokens);
     b->cut.row = xmalloc(rows * sizeof *b->cut.row);
     b->cut.scratch = xmalloc(rows * sizeof *b->cut.scratch);
@@ -28,7 +28,7 @@ void step_init(struct run *r) {
 
 void step_release(struct run *r) {
     struct run_batch *b = &r->batch;
-    free(b->row);
+    free(b->example);
     free(b->tokens);
     free(b->cut.row);
     free(b->cut.scratch);
@@ -60,7 +60,7 @@ int run_task_of(const struct run *r, uint32_t row, uint32_t *own) {
 }
 
 double run_task_share(const struct run *r, const struct run_task *of) {
-    return r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->batch.rows;
+    return r->c.loss_mean == MEAN_SUM ? 1 : (double)of->examples / r->batch.examples;
 }
 
 uint64_t step_masks(const struct run *r) { return (uint64_t)r->step + 1; }
@@ -70,16 +70,16 @@ static void step_take_rows(struct run *r) {
     struct run_batch *b = &r->batch;
     size_t (*take)(struct run *, struct run_task *, uint32_t, size_t) = r->objective.row->take;
     r->objective.masks = 0;
-    b->rows = sampler_step(r->order.sampler, r->step, b->row);
+    b->examples = sampler_step(r->order.sampler, r->step, b->example);
     for (int t = 0; t < r->tasks; t++) {
-        r->of[t].rows = 0;
+        r->of[t].examples = 0;
         r->of[t].targets = (struct target_count){ 0 };
     }
-    for (int i = 0; i < b->rows; i++) {
+    for (int i = 0; i < b->examples; i++) {
         uint32_t row;
-        struct run_task *of = &r->of[run_task_of(r, b->row[i], &row)];
+        struct run_task *of = &r->of[run_task_of(r, b->example[i], &row)];
         const size_t *start = of->task->train.start + row, tokens = start[1] - start[0];
-        of->rows++;
+        of->examples++;
         b->tokens[i] = (uint32_t)(take ? take(r, of, row, tokens) : tokens);
     }
 }
@@ -89,7 +89,7 @@ int examples_parts(const struct run *r) { return r->c.accumulate * r->c.shards; 
 void examples_prepare(struct run *r) {
     struct run_batch *b = &r->batch;
     step_take_rows(r);
-    order_cut(&b->cut, b->row, b->tokens, b->rows, r->c.accumulate, r->c.shards);
+    order_cut(&b->cut, b->example, b->tokens, b->examples, r->c.accumulate, r->c.shards);
     order_by_task(&b->cut, r->tasks, r->order.first);
     run_prologue(r, true);
     join_prepare(r);
@@ -182,7 +182,7 @@ static int task_losses(const struct run *r, struct event_term *term) {
         const struct run_task *of = &r->of[t];
         double sum = 0;
         for (int i = 0; i < r->batch.cut.parts; i++) sum += r->batch.part[i].by_task[t];
-        if (of->rows)
+        if (of->examples)
             term[n++] = (struct event_term){ of->name, "loss", sum / (of->weight * run_task_share(r, of)) };
     }
     return n;
@@ -191,12 +191,12 @@ static int task_losses(const struct run *r, struct event_term *term) {
 /* Returns whether an epoch has just ended with a mean loss below stop_loss. */
 static void watch_loss(struct run *r, double loss) {
     struct run_batch *b = &r->batch;
-    b->pass_loss += loss * b->rows;
-    b->pass_rows += b->rows;
+    b->epoch_loss += loss * b->examples;
+    b->epoch_examples += b->examples;
     if ((r->step + 1) % sampler_epoch(r->order.sampler)) return;
-    b->low = b->pass_loss < b->stop_loss * (double)b->pass_rows;
-    b->pass_loss = 0;
-    b->pass_rows = 0;
+    b->low = b->epoch_loss < b->stop_loss * (double)b->epoch_examples;
+    b->epoch_loss = 0;
+    b->epoch_examples = 0;
 }
 
 /* ---- loss components ---- */

@@ -31,7 +31,7 @@ static void cut_chunks(struct text_scoring *s) {
     s->order = xmalloc((d->examples + 1) * sizeof *s->order);
     s->first = xmalloc((d->examples + 1) * sizeof *s->first);
     s->loss = xcalloc(d->examples + 1, sizeof *s->loss);
-    s->right = xcalloc(d->examples + 1, sizeof *s->right);
+    s->correct = xcalloc(d->examples + 1, sizeof *s->correct);
     order_by_length(s->order, d->examples, d->start, d->target_start);
     s->first[0] = 0;
     for (size_t i = 0; i < d->examples; i++) {
@@ -60,23 +60,23 @@ void text_scoring_init(struct text_scoring *s, const struct model *m, const stru
     s->sources = (struct generate_sources){ d->examples, d->start, d->ids };
     generation_init(&s->generation, m, &s->how, &s->sources);
     s->ids = xcalloc(d->examples + 1, sizeof *s->ids);
-    s->given = xcalloc(d->examples + 1, sizeof *s->given);
-    s->given_size = xcalloc(d->examples + 1, sizeof *s->given_size);
+    s->text = xcalloc(d->examples + 1, sizeof *s->text);
+    s->text_size = xcalloc(d->examples + 1, sizeof *s->text_size);
 }
 
 void text_scoring_release(struct text_scoring *s) {
     if (s->ids) {
-        for (size_t i = 0; i < s->data->examples; i++) free(s->given[i]);
+        for (size_t i = 0; i < s->data->examples; i++) free(s->text[i]);
         generated_release(s->ids, s->data->examples);
         generation_release(&s->generation);
     }
     free(s->ids);
-    free(s->given);
-    free(s->given_size);
+    free(s->text);
+    free(s->text_size);
     free(s->order);
     free(s->first);
     free(s->loss);
-    free(s->right);
+    free(s->correct);
     *s = (struct text_scoring){ 0 };
 }
 
@@ -103,7 +103,7 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
             hits += right;
         }
         s->loss[rows[i]] = sum;
-        s->right[rows[i]] = hits;
+        s->correct[rows[i]] = hits;
         if (finite && !isfinite(sum)) {
             finite = false;
             *bad = b.row_id[i];
@@ -133,8 +133,8 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     struct generate_memory memory = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
                                   .begin = text_score_begin, .self = &b };
     for (size_t i = from; i < to; i++) { /* from the previous evaluation */
-        free(s->given[i]);
-        s->given[i] = NULL;
+        free(s->text[i]);
+        s->text[i] = NULL;
     }
     generated_release(s->ids + from, to - from);
     int rc = generation_group(&s->generation, group, &memory, s->ids, &e);
@@ -144,13 +144,13 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     for (size_t i = from; i < to && !rc; i++) {
         struct buf text = BUF_INIT;
         tokenizer_decode(s->model->tokenizer, s->ids[i].ids, (size_t)s->ids[i].count, true, &text);
-        s->given_size[i] = text.size;
-        s->given[i] = buf_take(&text);
+        s->text_size[i] = text.size;
+        s->text[i] = buf_take(&text);
     }
     return !rc;
 }
 
-int64_t text_scoring_rows(const struct text_scoring *s, int unit) {
+int64_t text_scoring_examples(const struct text_scoring *s, int unit) {
     const struct generation *g = &s->generation;
     if (unit < g->groups) return (int64_t)(g->first[unit + 1] - g->first[unit]);
     return g->groups ? 0 : (int64_t)s->first[unit + 1] - s->first[unit];
@@ -202,12 +202,12 @@ void text_scoring_metrics(const struct text_scoring *s, const struct task *task,
     size_t tokens = 0, right = 0;
     struct metric_text *written = xcalloc(s->data->examples + 1, sizeof *written);
     for (size_t i = 0; i < s->data->examples; i++)
-        written[i] = (struct metric_text){ s->given[i], s->given_size[i] };
+        written[i] = (struct metric_text){ s->text[i], s->text_size[i] };
     text_metrics(out, task, s->data, written);
     free(written);
     for (size_t i = 0; i < s->data->examples; i++) {
         loss += s->loss[i];
-        right += s->right[i];
+        right += s->correct[i];
         tokens += target_tokens(s->data, i);
     }
     const struct metric_value undefined = { 0, false, "no example has a target" };

@@ -20,14 +20,14 @@ struct text_scoring {
     uint32_t *order;      /* examples with a target, longest first */
     uint32_t *first;      /* chunks+1: chunk c is order[first[c]] … order[first[c+1]-1] */
     double *loss;         /* per example: Σ −log p of the target's tokens */
-    uint32_t *right;      /* per example: number of target tokens with the highest probability */
+    uint32_t *correct;    /* per example: number of target tokens with the highest probability */
     /* Generated texts; their groups precede the chunks, since they take longer. */
     struct generate_options how;
     struct generate_sources sources;
     struct generation generation; /* groups 0: no texts are generated */
     struct generated *ids;        /* rows */
-    char **given;         /* per example: generated text, NUL-terminated; NULL before */
-    size_t *given_size;
+    char **text;          /* per example: generated text, NUL-terminated; NULL before */
+    size_t *text_size;
 };
 
 /* Sets up scoring. Losses need a tokenized target side. how NULL: no generated texts. A text_scoring must not
@@ -38,7 +38,7 @@ void text_scoring_release(struct text_scoring *s);
 int text_scoring_units(const struct text_scoring *s);
 /* Returns the number of examples completed by a unit: those whose texts it generates, or scores where none
  * are generated. */
-int64_t text_scoring_rows(const struct text_scoring *s, int unit);
+int64_t text_scoring_examples(const struct text_scoring *s, int unit);
 /* Processes a unit. Returns false for NaN or infinite logits; *bad is then the number of the row in its file,
  * or of the first of the rows generated together. */
 bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, struct arena *arena,

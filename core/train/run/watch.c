@@ -15,11 +15,11 @@ static void open_part(struct run *r, struct watch_part *p, int task, int most) {
     int *pick = xmalloc((d->examples + 1) * sizeof *pick), last = r->m->arch.encoder_layers;
     int n = dataset_pick(d, most, r->c.seed, pick);
     p->name = r->of[task].name;
-    p->first = w->rows;
-    w->rows += (size_t)n;
-    dataset_view(&p->rows, d, pick, n);
+    p->first = w->examples;
+    w->examples += (size_t)n;
+    dataset_view(&p->data, d, pick, n);
     free(pick);
-    scoring_init(&p->scoring, &p->rows, r->plan->outputs[task]);
+    scoring_init(&p->scoring, &p->data, r->plan->outputs[task]);
     p->layer = xcalloc((size_t)last + 1, sizeof *p->layer);
     p->scoring.task = task;
     p->scoring.layer = p->layer;
@@ -37,20 +37,20 @@ void watch_init(struct run *r) {
     for (int t = 0; t < r->tasks; t++)
         if (rows[t]) open_part(r, &w->part[w->parts++], t, (int)share[t]);
     size_t width = (size_t)r->m->arch.width, retrieved = (size_t)attach_retrieved_width(r->plan, &r->m->arch);
-    w->vector = xcalloc(w->rows * width, sizeof *w->vector);
-    w->retrieved = retrieved ? xcalloc(w->rows * retrieved, sizeof *w->retrieved) : NULL;
+    w->vector = xcalloc(w->examples * width, sizeof *w->vector);
+    w->retrieved = retrieved ? xcalloc(w->examples * retrieved, sizeof *w->retrieved) : NULL;
     for (int i = 0; i < w->parts; i++) {
         struct watch_part *p = &w->part[i];
         p->layer[r->m->arch.encoder_layers] = w->vector + p->first * width;
         p->scoring.retrieved = w->retrieved ? w->retrieved + p->first * retrieved : NULL;
     }
-    w->prediction = xcalloc(w->rows, sizeof *w->prediction);
+    w->prediction = xcalloc(w->examples, sizeof *w->prediction);
 }
 
 void watch_release(struct run *r) {
     struct watch *w = &r->watch;
     for (int i = 0; i < w->parts; i++) {
-        dataset_view_release(&w->part[i].rows);
+        dataset_view_release(&w->part[i].data);
         scoring_release(&w->part[i].scoring);
         free(w->part[i].layer);
     }
@@ -79,7 +79,7 @@ static struct watch_part *part_of(const struct run *r, int *index) {
     return p;
 }
 
-int64_t watch_rows(const struct run *r, int index) {
+int64_t watch_examples(const struct run *r, int index) {
     const struct scoring *s = &part_of(r, &index)->scoring;
     return (int64_t)s->first[index + 1] - s->first[index];
 }
@@ -94,13 +94,13 @@ void watch_chunk(struct run *r, int index, struct worker *w) {
 /* Fails the run, naming the row, where its vectors are NaN or infinite. */
 static bool watch_all_finite(struct run *r, const real *v, size_t width, const char *whose) {
     const struct watch *w = &r->watch;
-    for (size_t i = 0; i < w->rows * width; i++) {
+    for (size_t i = 0; i < w->examples * width; i++) {
         if (isfinite(v[i])) continue;
         const struct watch_part *p = w->part;
-        while (i / width >= p->first + p->rows.examples) p++;
+        while (i / width >= p->first + p->data.examples) p++;
         return run_fails(r, "step %lld: NaN or infinite %svector for %s%sdev row %llu", (long long)r->step,
                          whose, p->name, *p->name ? " " : "",
-                         (unsigned long long)p->rows.example[i / width - p->first].id + 1);
+                         (unsigned long long)p->data.example[i / width - p->first].id + 1);
     }
     return true;
 }
@@ -112,8 +112,8 @@ static bool predict(struct run *r) {
     for (int i = 0; i < w->parts; i++) {
         const struct watch_part *p = &w->part[i];
         const struct scoring *s = &p->scoring;
-        bool classes = p->rows.kind == DATA_CLASSES;
-        for (size_t k = 0; k < p->rows.examples; k++)
+        bool classes = p->data.kind == DATA_CLASSES;
+        for (size_t k = 0; k < p->data.examples; k++)
             w->prediction[p->first + k] = classes ? argmax(s->logits + k * (size_t)s->outputs, s->outputs)
                                                   : -1;
         any |= classes;
@@ -129,13 +129,21 @@ bool watch_finish(struct run *r) {
     if (!watch_all_finite(r, w->vector, (size_t)width, "")) return false;
     if (w->retrieved && !watch_all_finite(r, w->retrieved, (size_t)retrieved, "retriever's ")) return false;
     for (int i = 0; i < w->parts; i++) {
-        of[i] = &w->part[i].rows;
+        of[i] = &w->part[i].data;
         name[i] = w->part[i].name;
     }
     const struct event_embedding set = {
-        .tasks = w->parts, .of = of, .task = name, .rows = w->rows, .vector = w->vector, .columns = width,
-        .layer = r->m->arch.encoder_layers, .retrieved = w->retrieved, .retrieved_columns = retrieved,
-        .seed = r->c.seed, .prediction = predict(r) ? w->prediction : NULL,
+        .tasks = w->parts,
+        .of = of,
+        .task = name,
+        .examples = w->examples,
+        .vector = w->vector,
+        .columns = width,
+        .layer = r->m->arch.encoder_layers,
+        .retrieved = w->retrieved,
+        .retrieved_columns = retrieved,
+        .seed = r->c.seed,
+        .prediction = predict(r) ? w->prediction : NULL,
     };
     const struct run_task *first = &r->of[w->part[0].scoring.task];
     run_send(r,

@@ -102,7 +102,7 @@ int predictor_task_form(const struct predictor *p, const struct model *m, struct
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e);
 /* Generated texts. */
 struct written {
-    size_t rows;
+    size_t examples;
     char **text; /* NUL-terminated */
     size_t *size;
 };

@@ -63,7 +63,7 @@ struct parsed predictor_parse(const struct predictor *p, const char *text, size_
 }
 
 void written_release(struct written *w) {
-    for (size_t i = 0; i < w->rows && w->text; i++) free(w->text[i]);
+    for (size_t i = 0; i < w->examples && w->text; i++) free(w->text[i]);
     free(w->text);
     free(w->size);
     *w = (struct written){ 0 };
@@ -86,9 +86,9 @@ static int run_units(struct writing *x, struct crew *crew, struct err *e) {
 
 /* Moves the texts of the scoring to the caller. */
 static void predict_text_take_texts(struct text_scoring *s, struct written *out) {
-    *out = (struct written){ s->data->examples, s->given, s->given_size };
-    s->given = xcalloc(s->data->examples + 1, sizeof *s->given);
-    s->given_size = NULL;
+    *out = (struct written){ s->data->examples, s->text, s->text_size };
+    s->text = xcalloc(s->data->examples + 1, sizeof *s->text);
+    s->text_size = NULL;
 }
 
 int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams,

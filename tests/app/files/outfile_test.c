@@ -81,13 +81,13 @@ static void a_newcomer_is_left_alone(void **state) {
     char *folder = test_folder(), *database = file_join(folder, "h.db"), *path = file_join(folder, "out");
     struct err e = ERR_INIT;
     struct outfile_guard g;
-    struct file_aside f;
+    struct file_atomic f;
     outfile_guard_init(&g, database, false);
     test_ok(outfile_open(&f, &g, path, &e), &e);
-    test_ok(file_aside_add(&f, "mine", 4, &e), &e);
+    test_ok(file_atomic_add(&f, "mine", 4, &e), &e);
     FILE *newcomer = fopen(path, "wx");
     assert_true(newcomer && fputs("theirs", newcomer) >= 0 && !fclose(newcomer));
-    test_refused(file_aside_commit(&f, &e), ERR_USAGE, &e, "out: exists");
+    test_refused(file_atomic_commit(&f, &e), ERR_USAGE, &e, "out: exists");
     struct buf bytes;
     test_ok(file_read(path, 100, &bytes, &e), &e);
     assert_string_equal(buf_text(&bytes), "theirs");
