@@ -20,8 +20,10 @@ struct compare_kind {
     bool points;         /* shown ×100 */
 };
 struct compare_group {
-    /* claim: a sentence on the comparison with the best of its kind; NULL */
-    const char *name, *state, *seeds, *claim;
+    const char *name, *state, *seeds;
+    /* In words: the mean over seeds; the paired difference from the best other group of its kind; what follows
+     * from it.  NULL: not known. */
+    const char *evidence, *difference, *follows;
     int kind;            /* without a value, that of other runs of its task */
     bool other_rows;     /* evaluated on other examples of the task */
     int n;               /* runs that count */

@@ -15,15 +15,48 @@
 
 enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, NAME_LEAST = 14, NAME_MOST = 34 };
 
+/* Draws the lines of the evidence on a group below the title of the pane (c NULL: draws nothing); returns their
+ * rows. */
+static int draw_lines(const struct compare_group *g, struct canvas *c, struct rect r) {
+    const char *const line[] = { g->evidence, g->difference, g->follows };
+    struct canvas measure = { .clips = 0 };
+    int rows = 0;
+    for (size_t i = 0; i < COUNT_OF(line); i++) {
+        struct rect in = rect_in(r, PANE_EDGE, 1 + rows);
+        if (!line[i]) continue;
+        if (c) canvas_wrap(c, in, line[i] == g->follows ? INK_TITLE : INK_TEXT, line[i]);
+        rows += canvas_wrap_rows(c ? c : &measure, in.w, line[i]);
+    }
+    return rows;
+}
+
+/* `elsewhere`: the settings are shown instead after Tab. */
+static void draw_evidence(const struct compare_view *v, struct canvas *c, struct rect r, bool elsewhere) {
+    const struct compare_group *g = compare_at_cursor(v);
+    int *differing, partial, n = compare_differing(v, &differing, &partial);
+    free(differing);
+    canvas_title(c, r, phrase("evidence: %.200s", g ? g->name : "").text,
+                 elsewhere ? phrase("Tab: %d setting%s", n, n == 1 ? " differs" : "s differ").text : NULL);
+    if (g && !draw_lines(g, c, r))
+        canvas_fit(c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE - 1, INK_DIM, "no finished run with a value");
+}
+
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     const struct compare_view *v = &ui->compare;
-    (void)f;
     int *differing, partial;
     need->groups = compare_tab_groups(v, v->kind);
     if (v->data.kinds > 1) need->groups += 1 + (v->kind < 0 ? v->data.kinds : 0); /* tabs, and headings */
     need->differences = compare_differing(v, &differing, &partial);
     if (partial && !need->differences) need->differences = 1;
+    need->part = v->part;
     free(differing);
+    int w = f->size == LAYOUT_WIDE ? f->body.w - f->body.w * 2 / 5 : f->body.w;
+    for (int i = 0; i < v->data.groups; i++) {
+        int rows = v->kind < 0 || v->data.group[i].kind == v->kind
+                       ? draw_lines(&v->data.group[i], NULL, (struct rect){ 0, 0, w, 0 })
+                       : 0;
+        if (rows > need->evidence) need->evidence = rows;
+    }
 }
 
 /* ---- groups ---- */
@@ -242,15 +275,19 @@ void compare_draw(const struct ui *ui, struct canvas *c, struct rect body) {
         return;
     }
     draw_groups(v, c, p.at[PANE_GROUPS]);
+    if (!rect_empty(p.at[PANE_EVIDENCE]))
+        draw_evidence(v, c, p.at[PANE_EVIDENCE], rect_empty(p.at[PANE_DIFFERS]));
     if (!rect_empty(p.at[PANE_DIFFERS])) draw_differences(v, c, p.at[PANE_DIFFERS]);
     bool both = !rect_empty(p.at[PANE_LOSS]) && !rect_empty(p.at[PANE_METRIC]);
     if (!rect_empty(p.at[PANE_METRIC])) draw_chart(v, c, p.at[PANE_METRIC], both ? false : v->losses);
     if (both) draw_chart(v, c, p.at[PANE_LOSS], true);
 }
 
-/* What is shown of the group under the cursor beside the best; in the differences the whole value. */
+/* Appends the group under the cursor, and what follows from its runs if the evidence is not shown; in the
+ * differences the whole value. */
 void compare_readout(const struct ui *ui, struct buf *out) {
     const struct compare_view *v = &ui->compare;
+    struct panes p = ui_panes(ui, SCREEN_COMPARE);
     const struct compare_group *g = compare_at_cursor(v);
     if (!g) return;
     if (v->part) {
@@ -261,10 +298,11 @@ void compare_readout(const struct ui *ui, struct buf *out) {
         free(differing);
         if (d) return;
     }
-    if (g->claim) buf_puts(out, g->claim);
+    if (g->follows && rect_empty(p.at[PANE_EVIDENCE])) buf_puts(out, g->follows);
     else
         buf_printf(out, "%s \u00B7 n %d, seed%s %s", g->name, g->n, g->n == 1 ? "" : "s",
                    *g->seeds ? g->seeds : "\u2013");
+    if (isfinite(g->seconds)) buf_printf(out, " \u00B7 %s per run", show_seconds(g->seconds).text);
     if (g->repeats) buf_printf(out, " \u00B7 %s", g->repeats);
     if (v->left) buf_printf(out, " \u00B7 %d more runs omitted: filter the list of Runs with /", v->left);
 }

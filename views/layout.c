@@ -172,15 +172,22 @@ void layout_compare(enum layout_size size, struct rect body, const struct layout
         struct rect right = part_right(&body, body.w * 2 / 5);
         out->at[PANE_LOSS] = part_bottom(&right, right.h / 2, blank);
         out->at[PANE_METRIC] = right;
-        int differs = least(need->differences + 1, body.h / 2);
-        int groups = most(body.h - blank - differs, least(need->groups + 2, body.h - 2));
+        int evidence = need->evidence ? need->evidence + 1 + blank : 0;
+        int differs = least(need->differences + 1, (body.h - evidence) / 2);
+        int groups = least(need->groups + 2, most(body.h - blank - evidence - differs, 3));
         out->at[PANE_GROUPS] = part_top(&body, groups, blank);
+        if (evidence) out->at[PANE_EVIDENCE] = part_top(&body, need->evidence + 1, blank);
         if (body.h > 1) out->at[PANE_DIFFERS] = body;
         return;
     }
     out->at[PANE_GROUPS] = part_top(&body, least(need->groups + 2, most(body.h / 3, 5)), blank);
-    if (need->differences && body.h >= 8)
-        out->at[PANE_DIFFERS] = part_top(&body, least(need->differences + 1, most(3, body.h / 3)), blank);
+    /* The chart keeps its rows: in a low window Tab changes between evidence and settings. */
+    int differs = least(need->differences + 1, most(3, body.h / 3));
+    bool both = body.h >= need->evidence + differs + 14;
+    if (need->evidence && body.h >= need->evidence + 7 && (both || !need->part))
+        out->at[PANE_EVIDENCE] = part_top(&body, need->evidence + 1, blank);
+    if (need->differences && body.h >= 8 && (both || need->part || !need->evidence))
+        out->at[PANE_DIFFERS] = part_top(&body, differs, blank);
     if (body.h >= 5) out->at[PANE_METRIC] = body;
     else out->at[PANE_GROUPS].h += body.h;
 }

@@ -25,7 +25,7 @@ enum pane_id {
     PANE_LOSS, PANE_METRIC, PANE_RATE, PANE_NORM, PANE_TEXTS, PANE_TASKS, PANE_JOBS, /* train */
     PANE_TABLE, PANE_ASIDE,                                            /* runs */
     PANE_MAP, PANE_MAP_2, PANE_FOOT,                                   /* map; also aside */
-    PANE_GROUPS, PANE_DIFFERS,                                         /* compare; also loss, metric */
+    PANE_GROUPS, PANE_EVIDENCE, PANE_DIFFERS,                          /* compare; also loss, metric */
     PANE_SWEEP_HEAD, PANE_SWEEP, PANE_SWEEP_LAST = PANE_SWEEP + 3,     /* sweep: four parts */
     PANE_HEAT_TITLE, PANE_MATRIX,                                      /* heatmap; also foot, aside */
     PANE_TEXT,                                                         /* the others */
@@ -42,7 +42,8 @@ struct layout_need {
     bool texts;   /* train: texts are shown instead of the metric */
     bool given;   /* train: there are texts */
     int groups, differences; /* compare: lines of its table, and of the differences */
-    int part;     /* sweep: which of its four parts is shown where there is room for one */
+    int evidence; /* compare: lines of the evidence on a group */
+    int part;     /* sweep, compare: the part that is shown where there is room for one */
     int panels;   /* map: 1 or 2 side by side */
     bool options; /* compose: the cursor is on the run's options */
 };

@@ -60,7 +60,7 @@ static int seeds_apart(const struct side_by_side *c, enum quantity q, double *ou
                        c->group[0].name, c->group[1].name);
     }
     const struct spread s = pair[0].s;
-    const struct interval i = spread_interval(s, 0.95);
+    const struct interval i = pair[0].interval;
     int direction = c->kind[c->group[0].kind].direction;
     free(pair);
     if (q == QUANTITY_WINS) *out = seeds_wins(c);

@@ -11,25 +11,6 @@ static char *compared_keep(struct compared_page *p, char *text) {
     return p->text[p->texts++] = text;
 }
 
-/* Compares with the best of its kind; the best itself with the second best. */
-static char *claim_of(const struct side_by_side *c, int group) {
-    const struct compared_group *g = &c->group[group];
-    struct compared_pair *pair;
-    size_t n = comparison_pairs(c, 0, &pair);
-    char *claim = NULL;
-    int best = -1;
-    for (int i = 0; i < c->groups && g->kind >= 0; i++) {
-        if (i == group || c->group[i].kind != g->kind || !isfinite(comparison_rank(c, i))) continue;
-        if (best < 0 || comparison_rank(c, i) < comparison_rank(c, best)) best = i;
-    }
-    for (size_t i = 0; i < n && !claim; i++)
-        if ((pair[i].a == group && pair[i].b == best) || (pair[i].a == best && pair[i].b == group))
-            claim = comparison_claim(c, &pair[i], n, 0);
-    free(pair);
-    if (!claim && best >= 0) claim = comparison_unpaired(c, group, best);
-    return claim;
-}
-
 /* Returns the kind of a group: without a value, the first one of its task, added if there is none. */
 static int tab_of(struct compared_page *p, int group) {
     const char *task = p->groups.task[group];
@@ -65,7 +46,7 @@ static void fill_kinds(struct compared_page *p) {
 static void fill_group(struct compared_page *p, int i) {
     const struct side_by_side *c = &p->groups.of;
     const struct compared_group *g = &c->group[i];
-    struct interval v = spread_interval(g->value, 0.95);
+    const struct compared_evidence *e = &p->evidence[i];
     char seeds[256];
     comparison_seeds(c, g, seeds, sizeof seeds);
     p->run[i] = comparison_run_ids(g);
@@ -73,21 +54,22 @@ static void fill_group(struct compared_page *p, int i) {
     int repeated = 0;
     for (int k = 0; k < g->runs; k++) repeated += comparison_repeated(&g->run[k]);
     p->repeated += repeated;
-    char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
     p->group[i] = (struct compare_group){
         .name = g->name,
         .state = comparison_state(g),
         .seeds = compared_keep(p, xstrdup(seeds)),
         .repeats = repeats ? compared_keep(p, repeats) : NULL,
-        .claim = claim ? compared_keep(p, claim) : NULL,
+        .evidence = e->mean,
+        .difference = e->difference,
+        .follows = e->follows,
         .kind = tab_of(p, i),
         .other_rows = g->other_rows,
         .n = (int)g->value.n,
         .mean = g->value.mean,
         .sd = g->value.sd,
-        .low = v.low,
-        .high = v.high,
-        .rank = comparison_rank(c, i),
+        .low = g->interval.low,
+        .high = g->interval.high,
+        .rank = e->rank,
         .seconds = comparison_seconds(g),
         .trained = g->trained,
         .run = p->run[i],
@@ -147,6 +129,7 @@ static void compared_fill(struct compared_page *p) {
     size_t groups = (size_t)c->groups;
     p->group = xcalloc(groups + 1, sizeof *p->group);
     p->run = xcalloc(groups + 1, sizeof *p->run);
+    p->evidence = comparison_evidence(c);
     fill_kinds(p);
     for (int i = 0; i < c->groups; i++) fill_group(p, i);
     d->differences = (int)grouping_differences(&p->groups, &p->differs);
@@ -196,6 +179,7 @@ void compared_page_free(struct compared_page *p) {
     free(p->run), free(p->differs), free(p->difference), free(p->series), free(p->curve), free(p->text),
         free(p->metric);
     free(p->kind), free(p->group);
+    comparison_evidence_release(p->evidence, p->groups.of.groups);
     grouping_release(&p->groups);
     free(p);
 }

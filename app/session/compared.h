@@ -11,12 +11,13 @@ struct compared_page {
     struct grouping groups;
     struct compare_kind *kind;
     struct compare_group *group;
+    struct compared_evidence *evidence; /* of each group */
     struct grouping_difference *differs;
     struct compare_difference *difference;
     struct compare_curve *curve;
     struct run_series **series; /* of each curve */
     const char **metric;
-    char **text;                /* owned: seeds, claims */
+    char **text;                /* owned: seeds, names of kinds, repeats */
     int texts;
     int64_t **run;              /* of each group */
     int repeated;               /* runs that are not counted */

@@ -54,6 +54,7 @@ struct compared_group *comparison_add(struct side_by_side *c, const char *name) 
                                   .axis = xcalloc((size_t)c->axes + 1, sizeof *g->axis),
                                   .kind = KIND_NONE,
                                   .value = spread_of(NULL, 0),
+                                  .interval = { NAN, NAN },
                                   .final = spread_of(NULL, 0) };
     return g;
 }
@@ -244,6 +245,7 @@ void comparison_take(struct side_by_side *c, struct compared_group *g, const str
     g->run[g->runs++] = *run;
     comparison_settle(c, g);
     g->value = spread_of_runs(c, g, false);
+    g->interval = spread_interval(g->value, 0.95);
     g->final = spread_of_runs(c, g, true);
 }
 
@@ -344,7 +346,9 @@ size_t comparison_pairs(const struct side_by_side *c, double margin, struct comp
             struct spread s = comparison_pair(c, &c->group[i], &c->group[k]);
             if (k == i || !s.n) continue;
             GROW(pair, room, n + 1);
-            pair[n++] = (struct compared_pair){ .a = i, .b = k, .s = s };
+            pair[n++] = (struct compared_pair){
+                .a = i, .b = k, .s = s, .interval = spread_interval(s, 0.95)
+            };
         }
     }
     double *p = xcalloc(n + 1, sizeof *p), *adjusted = xcalloc(n + 1, sizeof *adjusted);
@@ -358,42 +362,6 @@ size_t comparison_pairs(const struct side_by_side *c, double margin, struct comp
     free(adjusted);
     *out = pair;
     return n;
-}
-
-/* Returns "adjusted p 0.012 (Holm, 3 comparisons)", or the reason for a missing test. */
-static char *adjusted_p(const struct compared_pair *p, size_t k, bool of_equality) {
-    double value = of_equality ? p->p_equal : p->p;
-    if (isnan(value))
-        return xprintf("no test: %s",
-                       p->s.n < 2 ? "only one difference" : "all differences are equal");
-    char *text = value < 0.0001 ? xstrdup("below 0.0001") : xprintf("%.2g", value);
-    char *out = xprintf("adjusted p %s (Holm, %zu %s%s%s)", text, k,
-                        of_equality ? "equality test" : "comparison", k == 1 ? "" : "s",
-                        of_equality ? " as a separate family" : "");
-    free(text);
-    return out;
-}
-
-char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin) {
-    const struct compared_group *a = &c->group[p->a], *b = &c->group[p->b];
-    bool points = comparison_in_points(c, a->kind), better = c->kind[a->kind].direction * p->s.mean > 0;
-    double by = points ? 100 : 1;
-    struct interval i = spread_interval(p->s, 0.95);
-    const char *unit = points ? " percentage points" : "",
-               *seeds = p->s.n == 1 ? "shared seed" : "shared seeds";
-    bool equal = p->equal && !p->differs;
-    char *tested = adjusted_p(p, k, equal), *out;
-    if (p->differs)
-        out = xprintf("%s > %s: %+.2f%s, 95%% interval [%.2f, %.2f], not adjusted, %zu %s; %s",
-                      better ? a->name : b->name, better ? b->name : a->name,
-                      by * (better ? p->s.mean : -p->s.mean), unit, by * (better ? i.low : -i.high),
-                      by * (better ? i.high : -i.low), p->s.n, seeds, tested);
-    else if (equal)
-        out = xprintf("%s and %s are equal within %g%s, %zu %s; %s", a->name, b->name, by * margin, unit,
-                      p->s.n, seeds, tested);
-    else out = xprintf("%s and %s: no difference shown, %zu %s; %s", a->name, b->name, p->s.n, seeds, tested);
-    free(tested);
-    return out;
 }
 
 char *comparison_unpaired(const struct side_by_side *c, int a, int b) {

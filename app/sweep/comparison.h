@@ -1,6 +1,7 @@
 /* Comparison of runs (comparison.c): groups of runs that differ only in their seeds, with means and
  * intervals; paired differences of groups over common seeds; Pareto fronts; ranks.  Main effects of the
- * axes are in comparison_effects.c, printing is in comparison_output.c.  Values are as stored.
+ * axes are in comparison_effects.c, evidence in words in comparison_evidence.c, printing in
+ * comparison_output.c.  Values are as stored.
  *
  * Values can be averaged, compared and ranked if they are of the same kind: the same metric on the same
  * split and examples of the same task.  A group is of one kind; over groups of different kinds only the
@@ -43,6 +44,7 @@ struct compared_group {
     int kind;        /* index of its kind; KIND_NONE: no value; KIND_SEVERAL: no mean */
     bool other_rows; /* one of its runs has it */
     struct spread value, final; /* over the counted runs; of one kind */
+    struct interval interval;   /* 95%, of the mean value */
     char *size, *sized; /* its size and the requested one, as JSON and in a line; NULL: none requested */
     char *status_text;  /* replaces the state of its runs: "stopped at rung 1 of 3"; NULL: none */
     char *rungs, *runged; /* its values at the rungs, as JSON and in a line; NULL: none */
@@ -112,7 +114,8 @@ bool comparison_in_points(const struct side_by_side *c, int kind);
  * groups by columns, are averaged first. */
 struct compared_pair {
     int a, b; /* groups */
-    struct spread s;
+    struct spread s; /* of the differences a − b */
+    struct interval interval; /* 95%, of their mean, not adjusted */
     bool differs, equal; /* at the 5% level */
     double p, p_equal; /* adjusted by Holm's method over the pairs, those of equality as a separate
                           family; NaN: no test */
@@ -120,12 +123,29 @@ struct compared_pair {
 enum { COMPARISON_PAIRS_OF = 40 }; /* with more groups, only pairs with the best of a kind are compared */
 /* Computes the pairs; `margin` > 0 also tests for equality within it.  Caller frees. */
 size_t comparison_pairs(const struct side_by_side *c, double margin, struct compared_pair **out);
+
+/* ---- evidence in words (comparison_evidence.c) ---- */
+
 /* Returns a sentence on whether the pair, one of k, differs, or is equal within `margin`, with its interval
  * and adjusted p.  The caller frees. */
 char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin);
 /* Returns "A and B: no common seeds, …" for two groups of one kind without common seeds, else NULL. The
- * caller frees. */
+ * caller frees.  In comparison.c. */
 char *comparison_unpaired(const struct side_by_side *c, int a, int b);
+/* The evidence on a group: its mean over seeds, and its paired difference from the best other group of its
+ * kind. */
+struct compared_evidence {
+    double rank;      /* comparison_rank */
+    int against;      /* the best other group; -1: none */
+    char *mean;       /* "mean 65.72 ± 0.92 sd of 3 seeds (1, 2, 3), 95% CI [63.44, 68.00]"; NULL: no value */
+    char *difference; /* "paired difference from …"; NULL: no common seed */
+    char *follows;    /* the sentence on what follows; NULL: no other group */
+};
+/* Returns the evidence on each group; release with comparison_evidence_release. */
+struct compared_evidence *comparison_evidence(const struct side_by_side *c);
+void comparison_evidence_release(struct compared_evidence *e, int groups);
+
+/* ---- costs and ranks ---- */
 
 /* The cost of a group. */
 enum compared_cost { COST_TRAINED, COST_SECONDS, COST_MEMORY };

@@ -14,11 +14,6 @@ static const char *const cost_name[] = { "trained", "seconds", "memory" };
 
 /* ---- JSON ---- */
 
-static void interval_json(struct buf *b, struct spread s) {
-    struct interval i = spread_interval(s, 0.95);
-    json_put(b, "low:%g,high:%g", i.low, i.high);
-}
-
 /* Returns whether no run before it has its seed. */
 static bool is_new_seed(const struct compared_group *g, int run) {
     for (int i = 0; i < run; i++)
@@ -75,7 +70,7 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
     if (c->kinds > 1) json_put(b, "metric:%s,rows:%s", kind ? kind->metric : NULL, kind ? kind->rows : NULL);
     if (g->other_rows) json_member_bool(b, "other_rows", true);
     json_put(b, "n:%zu,mean:%g,sd:%g", s.n, s.mean, s.sd);
-    interval_json(b, s);
+    json_put(b, "low:%g,high:%g", g->interval.low, g->interval.high);
     json_put(b, "final:%g,trained:%jd,seconds:%g,memory:%g,size:%1p,rungs:%1p,tune:%1p}", g->final.mean,
              g->trained, comparison_seconds(g), comparison_memory(g), g->size, g->rungs, g->tune);
 }
@@ -86,9 +81,9 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
     json_open(b, "pairs", '[');
     for (size_t i = 0; i < n; i++) {
         char *claim = comparison_claim(c, &pair[i], n, margin);
-        json_put(b, "{a:%s,b:%s,n:%zu,diff:%g", c->group[pair[i].a].name, c->group[pair[i].b].name,
-                 pair[i].s.n, pair[i].s.mean);
-        interval_json(b, pair[i].s);
+        json_put(b, "{a:%s,b:%s,n:%zu,diff:%g,low:%g,high:%g", c->group[pair[i].a].name,
+                 c->group[pair[i].b].name, pair[i].s.n, pair[i].s.mean, pair[i].interval.low,
+                 pair[i].interval.high);
         json_member_measured(b, "p", pair[i].p);
         if (margin > 0) json_member_measured(b, "p_equal", pair[i].p_equal);
         json_put(b, "claim:%s}", claim);
@@ -194,7 +189,7 @@ void comparison_csv(const struct side_by_side *c, struct buf *out) {
     buf_puts(out, ",state,metric,rows,runs,seeds,n,mean,sd,low,high,final,trained,seconds,memory\n");
     for (int i = 0; i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
-        struct interval v = spread_interval(g->value, 0.95);
+        struct interval v = g->interval;
         const double values[] = { g->value.mean, g->value.sd, v.low, v.high, g->final.mean };
         text_csv(out, g->name);
         for (int k = 0; k < c->axes; k++) buf_putc(out, ','), text_csv(out, g->axis[k] ? g->axis[k] : "");
@@ -245,7 +240,7 @@ static void comparison_output_line(const struct side_by_side *c, int at, const s
                                    bool costs, struct buf *out) {
     const struct compared_group *g = &c->group[at];
     bool points = comparison_in_points(c, g->kind);
-    struct interval v = spread_interval(g->value, 0.95);
+    struct interval v = g->interval;
     char mean[32], sd[32], low[32], high[32], trained[32], seeds[96];
     comparison_output_number(mean, g->value.mean, points), comparison_output_number(sd, g->value.sd, points);
     comparison_output_number(low, v.low, points), comparison_output_number(high, v.high, points);

@@ -112,9 +112,10 @@ static void settings_of_all_groups_differ(void **state) {
         struct ui ui;
         begin(&ui, size[s][0], size[s][1]);
         ui_show(&ui, SCREEN_COMPARE);
-        assert_true(scene_shows(&ui, "2 settings differ"));
+        scene_press(&ui, PRESS_TAB);
+        assert_true(scene_shows(&ui, "2 settings differ \u2501"));
         assert_true(scene_shows(&ui, "softmax+bottleneck"));
-        assert_false(scene_shows(&ui, "   task "));
+        assert_false(scene_shows(&ui, " task  "));
         assert_false(scene_shows(&ui, "axis init"));
         assert_true(scene_shows(&ui, "O: 1 more that only some groups have"));
         scene_press(&ui, 'O');
@@ -122,8 +123,35 @@ static void settings_of_all_groups_differ(void **state) {
         assert_true(scene_shows(&ui, "axis init"));
         scene_press(&ui, 'O');
         for (int i = 0; i < 3; i++) scene_press(&ui, 'b');
-        assert_true(scene_shows(&ui, "   task "));
+        assert_true(scene_shows(&ui, " task  "));
         assert_true(scene_shows(&ui, "O: 2 more that only some groups have")); /* lr, axis init */
+        ui_release(&ui);
+    }
+}
+
+/* The evidence on the group under the cursor, whole, with the names of its statistics; in a low window Tab shows the
+ * settings instead. */
+static void the_evidence_is_in_words(void **state) {
+    (void)state;
+    static const int size[][2] = {{80, 24}, {200, 60}};
+    for (int s = 0; s < 2; s++) {
+        struct ui ui;
+        begin(&ui, size[s][0], size[s][1]);
+        ui_show(&ui, SCREEN_COMPARE);
+        assert_true(scene_shows(&ui, "evidence: mam"));
+        assert_true(scene_shows(&ui, "mean 85.10 of 1 seed (1)"));
+        scene_press(&ui, 'j');
+        assert_true(scene_shows(&ui, "evidence: lora(r=8) #3"));
+        assert_true(scene_shows(&ui, "mean 83.81 \u00B1 0.42 sd of 3 seeds (1, 2, 3), 95% CI [82.77, 84.85]"));
+        assert_true(scene_shows(&ui, "paired difference from mam(l=16,r=16) #7: -1.29 percentage points"));
+        assert_true(scene_shows(&ui, "more seeds."));
+        assert_true(scene_shows(&ui, "Tab: 2 settings differ") == !s);
+        scene_press(&ui, PRESS_TAB);
+        assert_true(scene_shows(&ui, "softmax+bottleneck"));
+        assert_true(scene_shows(&ui, "evidence: lora(r=8) #3") == s);
+        ui_resize(&ui, 50, 12); /* no room for the pane: what follows is in the line of the cursor */
+        scene_press(&ui, PRESS_TAB);
+        assert_true(scene_shows(&ui, "No conclusion about lora(r=8) #3"));
         ui_release(&ui);
     }
 }
@@ -466,7 +494,7 @@ static void the_best_again_with_another_seed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_are_on_tabs),
                                        cmocka_unit_test(the_first_tab_has_something_to_compare),
-                                       cmocka_unit_test(settings_of_all_groups_differ),
+                                       cmocka_unit_test(settings_of_all_groups_differ), cmocka_unit_test(the_evidence_is_in_words),
                                        cmocka_unit_test(spikes_do_not_flatten_the_curves), cmocka_unit_test(more_is_asked_for),
                                        cmocka_unit_test(repeated_runs_are_told),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),

@@ -304,6 +304,58 @@ static void a_claim_says_how_it_was_tested(void **state) {
     comparison_release(&c);
 }
 
+static void follows(const struct side_by_side *c, int group, const char *mean, const char *difference, const char *sentence) {
+    struct compared_evidence *e = comparison_evidence(c);
+    if (mean) assert_string_equal(e[group].mean, mean);
+    if (difference) assert_string_equal(e[group].difference, difference);
+    else assert_null(e[group].difference);
+    if (sentence) assert_string_equal(e[group].follows, sentence);
+    else assert_null(e[group].follows);
+    comparison_evidence_release(e, c->groups);
+}
+
+/* Each group is compared with the best other one; the sentence says what its interval and the adjusted test allow. */
+static void evidence_ends_in_a_conclusion(void **state) {
+    (void)state;
+    struct side_by_side c = { 0 };
+    static const double noise[] = { 0, 0.004, -0.003, 0.001 };
+    one_kind(&c);
+    add(&c, "b", NULL, 0, 1, 0.7);
+    follows(&c, 0, "mean 70.00 of 1 seed (1)", NULL, NULL);
+    add(&c, "a", NULL, 0, 1, 0.9);
+    follows(&c, 0, NULL, "paired difference from a: -20.00 percentage points, 1 shared seed; no test: only one difference",
+            "No conclusion about b and a from one shared seed: train both with more seeds.");
+    for (uint64_t seed = 2; seed <= 4; seed++) add(&c, "b", NULL, 0, seed, 0.7);
+    for (uint64_t seed = 2; seed <= 4; seed++) add(&c, "a", NULL, 0, seed, 0.9 + noise[seed - 1]);
+    static const char *const better = "a is better than b: its accuracy is higher by 19.59 to 20.51 percentage points.";
+    follows(&c, 0, "mean 70.00 \u00B1 0.00 sd of 4 seeds (1, 2, 3, 4)",
+            "paired difference from a: -20.05 percentage points, 95% CI [-20.51, -19.59], 4 shared seeds; adjusted p below 0.0001 "
+            "(Holm, 1 comparison)", better);
+    follows(&c, 1, "mean 90.05 \u00B1 0.29 sd of 4 seeds (1, 2, 3, 4), 95% CI [89.59, 90.51]",
+            "paired difference from b: +20.05 percentage points, 95% CI [19.59, 20.51], 4 shared seeds; adjusted p below 0.0001 "
+            "(Holm, 1 comparison)", better);
+    for (uint64_t seed = 1; seed <= 4; seed++) add(&c, "c", NULL, 0, seed, 0.901 - noise[seed - 1]);
+    follows(&c, 2, NULL,
+            "paired difference from a: 0.00 percentage points, 95% CI [-0.92, 0.92], 4 shared seeds; adjusted p 1 (Holm, 3 comparisons)",
+            "No difference is shown: differences from -0.92 to 0.92 percentage points are compatible with these runs; more seeds "
+            "narrow the interval.");
+    static const double near[] = { 0.0032, 0.0035, 0.001, 0.0055 };
+    for (uint64_t seed = 1; seed <= 4; seed++) add(&c, "d", NULL, 0, seed, 0.901 - noise[seed - 1] + near[seed - 1]);
+    follows(&c, 2, NULL,
+            "paired difference from d: -0.33 percentage points, 95% CI [-0.62, -0.04], 4 shared seeds; adjusted p 0.11 (Holm, 6 "
+            "comparisons)",
+            "No difference is shown after adjustment for 6 comparisons, although the interval excludes 0: compare fewer groups, or "
+            "train more seeds.");
+    add(&c, "e", NULL, 0, 9, 0.8);
+    follows(&c, 4, NULL, NULL, "e and d: no common seeds, so their difference is not tested");
+    c.kind[0].direction = -1; /* a loss, not in points */
+    xreplace(&c.kind[0].metric, "loss");
+    follows(&c, 3, NULL,
+            "paired difference from b: +0.204, 95% CI [0.2, 0.207], 4 shared seeds; adjusted p below 0.0001 (Holm, 6 comparisons)",
+            "b is better than d: its loss is lower by 0.2 to 0.207.");
+    comparison_release(&c);
+}
+
 /* Rates that are even in the log are a line in their log: what each tenfold gives is the same. */
 static void rates_are_lines_in_their_log(void **state) {
     (void)state;
@@ -377,6 +429,7 @@ int main(void) {
         cmocka_unit_test(slips_are_named),
         cmocka_unit_test(pairs_are_of_seeds),
         cmocka_unit_test(a_claim_says_how_it_was_tested),
+        cmocka_unit_test(evidence_ends_in_a_conclusion),
         cmocka_unit_test(rates_are_lines_in_their_log),
         cmocka_unit_test(only_complete_seeds_are_blocks),
         cmocka_unit_test(rounding_is_no_spread),

@@ -1,0 +1,182 @@
+/* What the runs of a comparison show, in words: differences of pairs, and the evidence on each group. */
+#include "app/sweep/comparison.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+
+/* ---- pairs ---- */
+
+struct shown_number {
+    char text[32];
+};
+
+/* Returns the number as shown: in percentage points with two digits, else with three significant ones. */
+static struct shown_number shown_number(const struct side_by_side *c, int kind, double v, bool sign) {
+    struct shown_number out;
+    bool points = comparison_in_points(c, kind);
+    if (fabs(v) < (points ? 0.00005 : 1e-9)) v = 0; /* never -0.00 */
+    const char *plus = sign && v > 0 ? "+" : "";
+    if (points) snprintf(out.text, sizeof out.text, "%s%.2f", plus, 100 * v);
+    else snprintf(out.text, sizeof out.text, "%s%.3g", plus, v);
+    return out;
+}
+
+static const char *unit_of(const struct side_by_side *c, int kind) {
+    return comparison_in_points(c, kind) ? " percentage points" : "";
+}
+
+/* A pair as the difference of group `of` from group `from`. */
+struct shown_difference {
+    int of, from;
+    struct interval interval;
+    struct shown_number mean, low, high;
+};
+
+static struct shown_difference difference_of(const struct side_by_side *c, const struct compared_pair *p,
+                                             int of) {
+    int kind = c->group[of].kind, sign = of == p->a ? 1 : -1;
+    struct shown_difference d = { .of = of, .from = of == p->a ? p->b : p->a, .interval = p->interval };
+    if (sign < 0) d.interval = (struct interval){ -p->interval.high, -p->interval.low };
+    d.mean = shown_number(c, kind, sign * p->s.mean, true);
+    d.low = shown_number(c, kind, d.interval.low, false);
+    d.high = shown_number(c, kind, d.interval.high, false);
+    return d;
+}
+
+/* Returns whether the mean of the pair's first group is the better one. */
+static bool is_better_by(const struct side_by_side *c, const struct compared_pair *p) {
+    return c->kind[c->group[p->a].kind].direction * p->s.mean > 0;
+}
+
+/* Returns "adjusted p 0.012 (Holm, 3 comparisons)", or the reason for a missing test. */
+static char *adjusted_p(const struct compared_pair *p, size_t k, bool of_equality) {
+    double value = of_equality ? p->p_equal : p->p;
+    if (isnan(value))
+        return xprintf("no test: %s",
+                       p->s.n < 2 ? "only one difference" : "all differences are equal");
+    char *text = value < 0.0001 ? xstrdup("below 0.0001") : xprintf("%.2g", value);
+    char *out = xprintf("adjusted p %s (Holm, %zu %s%s%s)", text, k,
+                        of_equality ? "equality test" : "comparison", k == 1 ? "" : "s",
+                        of_equality ? " as a separate family" : "");
+    free(text);
+    return out;
+}
+
+char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin) {
+    const struct compared_group *a = &c->group[p->a], *b = &c->group[p->b];
+    const char *seeds = p->s.n == 1 ? "shared seed" : "shared seeds", *unit = unit_of(c, a->kind);
+    struct shown_difference d = difference_of(c, p, is_better_by(c, p) ? p->a : p->b);
+    bool equal = p->equal && !p->differs;
+    char *tested = adjusted_p(p, k, equal), *out;
+    if (p->differs)
+        out = xprintf("%s > %s: %s%s, 95%% interval [%s, %s], not adjusted, %zu %s; %s",
+                      c->group[d.of].name, c->group[d.from].name, d.mean.text, unit, d.low.text, d.high.text,
+                      p->s.n, seeds, tested);
+    else if (equal)
+        out = xprintf("%s and %s are equal within %g%s, %zu %s; %s", a->name, b->name,
+                      margin * (comparison_in_points(c, a->kind) ? 100 : 1), unit, p->s.n, seeds, tested);
+    else out = xprintf("%s and %s: no difference shown, %zu %s; %s", a->name, b->name, p->s.n, seeds, tested);
+    free(tested);
+    return out;
+}
+
+/* ---- evidence ---- */
+
+/* Returns the best other group of its kind, the first of equal ones; -1 if there is none. */
+static int best_other(const struct side_by_side *c, const double *rank, int group) {
+    int best = -1;
+    for (int i = 0; i < c->groups; i++)
+        if (i != group && c->group[i].kind == c->group[group].kind && isfinite(rank[i]) &&
+            (best < 0 || rank[i] < rank[best]))
+            best = i;
+    return best;
+}
+
+static char *mean_line(const struct side_by_side *c, const struct compared_group *g) {
+    struct spread s = g->value;
+    char seeds[96];
+    comparison_seeds(c, g, seeds, sizeof seeds);
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "mean %s", shown_number(c, g->kind, s.mean, false).text);
+    if (s.n > 1) buf_printf(&b, " \u00B1 %s sd", shown_number(c, g->kind, s.sd, false).text);
+    buf_printf(&b, " of %zu seed%s (%s)", s.n, s.n == 1 ? "" : "s", seeds);
+    if (isfinite(g->interval.low))
+        buf_printf(&b, ", 95%% CI [%s, %s]", shown_number(c, g->kind, g->interval.low, false).text,
+                   shown_number(c, g->kind, g->interval.high, false).text);
+    return buf_take(&b);
+}
+
+static char *difference_line(const struct side_by_side *c, const struct compared_pair *p,
+                             const struct shown_difference *d, size_t pairs) {
+    struct buf b = BUF_INIT;
+    char *tested = adjusted_p(p, pairs, false);
+    buf_printf(&b, "paired difference from %s: %s%s, ", c->group[d->from].name, d->mean.text,
+               unit_of(c, c->group[d->of].kind));
+    if (isfinite(d->interval.low)) buf_printf(&b, "95%% CI [%s, %s], ", d->low.text, d->high.text);
+    buf_printf(&b, "%zu shared seed%s; %s", p->s.n, p->s.n == 1 ? "" : "s", tested);
+    free(tested);
+    return buf_take(&b);
+}
+
+/* Returns the sentence on what follows from a tested pair. */
+static char *conclusion(const struct side_by_side *c, const struct compared_pair *p,
+                        const struct shown_difference *d, size_t pairs) {
+    const char *of = c->group[d->of].name, *from = c->group[d->from].name,
+               *unit = unit_of(c, c->group[d->of].kind);
+    if (p->s.n < 2)
+        return xprintf("No conclusion about %s and %s from one shared seed: train both with more seeds.", of,
+                       from);
+    if (isnan(d->interval.low))
+        return xprintf("No conclusion about %s and %s: their difference is the same for all %zu shared seeds, "
+                       "so its uncertainty is unknown.", of, from, p->s.n);
+    if (p->differs) {
+        struct shown_difference won = difference_of(c, p, is_better_by(c, p) ? p->a : p->b);
+        bool lower = c->kind[c->group[p->a].kind].direction < 0;
+        return xprintf("%s is better than %s: its %s is %s by %s to %s%s.", c->group[won.of].name,
+                       c->group[won.from].name, c->kind[c->group[p->a].kind].metric,
+                       lower ? "lower" : "higher",
+                       shown_number(c, c->group[p->a].kind, lower ? -won.interval.high : won.interval.low,
+                                    false).text,
+                       shown_number(c, c->group[p->a].kind, lower ? -won.interval.low : won.interval.high,
+                                    false).text,
+                       unit);
+    }
+    if (d->interval.low > 0 || d->interval.high < 0)
+        return xprintf("No difference is shown after adjustment for %zu comparisons, although the interval "
+                       "excludes 0: compare fewer groups, or train more seeds.", pairs);
+    return xprintf("No difference is shown: differences from %s to %s%s are compatible with these runs; more "
+                   "seeds narrow the interval.", d->low.text, d->high.text, unit);
+}
+
+struct compared_evidence *comparison_evidence(const struct side_by_side *c) {
+    struct compared_evidence *out = xcalloc((size_t)c->groups + 1, sizeof *out);
+    double *rank = xcalloc((size_t)c->groups + 1, sizeof *rank);
+    struct compared_pair *pair;
+    size_t pairs = comparison_pairs(c, 0, &pair);
+    for (int i = 0; i < c->groups; i++) rank[i] = comparison_rank(c, i);
+    for (int i = 0; i < c->groups; i++) {
+        struct compared_evidence *e = &out[i];
+        *e = (struct compared_evidence){ .rank = rank[i], .against = -1 };
+        if (!c->group[i].value.n || c->group[i].kind < 0) continue;
+        e->mean = mean_line(c, &c->group[i]);
+        e->against = best_other(c, rank, i);
+        for (size_t k = 0; k < pairs; k++) {
+            const struct compared_pair *p = &pair[k];
+            if ((p->a != i || p->b != e->against) && (p->b != i || p->a != e->against)) continue;
+            struct shown_difference d = difference_of(c, p, i);
+            e->difference = difference_line(c, p, &d, pairs);
+            e->follows = conclusion(c, p, &d, pairs);
+        }
+        if (!e->follows && e->against >= 0) e->follows = comparison_unpaired(c, i, e->against);
+    }
+    free(rank), free(pair);
+    return out;
+}
+
+void comparison_evidence_release(struct compared_evidence *e, int groups) {
+    for (int i = 0; e && i < groups; i++) free(e[i].mean), free(e[i].difference), free(e[i].follows);
+    free(e);
+}
