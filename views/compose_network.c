@@ -64,13 +64,13 @@ static void put_generator(const struct method *m, int g, const struct arch *a, s
     buf_puts(b, "[");
     put_condition(b, "z_\u03C4", h->task);
     put_condition(b, "k_\u03C4", h->prototype);
-    if (h->instance != ROW_NONE) {
-        int width = h->instance == ROW_RETRIEVER && m->retriever.width ? m->retriever.width
+    if (h->instance != EXAMPLE_NONE) {
+        int width = h->instance == EXAMPLE_RETRIEVER && m->retriever.width ? m->retriever.width
                     : a                                                ? a->width
                                                                        : 0;
         put_condition(b,
-                      h->instance == ROW_RETRIEVER ? "z of the input"
-                      : h->instance == ROW_MLP     ? "g(h) of the input"
+                      h->instance == EXAMPLE_RETRIEVER ? "z of the input"
+                      : h->instance == EXAMPLE_MLP     ? "g(h) of the input"
                                                    : "h of the input",
                       width ? width : 1);
     }
@@ -127,7 +127,7 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
         int g = network_generator(n);
         if (g >= 0 && wide)
             buf_puts(&b,
-                     v->config.method.hyper[g].instance != ROW_NONE ? ", per input" : ", per task");
+                     v->config.method.hyper[g].instance != EXAMPLE_NONE ? ", per input" : ", per task");
         if (v->facts.counted && wide && v->facts.network_trained[i]) {
             text_thousands((int64_t)v->facts.network_trained[i], trained);
             buf_printf(&b, "   trainable %s", trained);

@@ -35,7 +35,7 @@ static int has_prototypes(const struct probe *p, struct err *e) {
 
 static int has_own_weights(const struct probe *p, struct err *e) {
     const struct plan *plan = plan_of(p);
-    if (plan->by_row) return 0;
+    if (plan->per_example) return 0;
     for (int i = 0; i < plan->generated; i++)
         if (plan->generated_tensor[i].blocks > 1) return 0;
     for (int i = 0; i < plan->tensors; i++)
@@ -55,7 +55,7 @@ static int has_prefix(const struct probe *p, struct err *e) {
 }
 
 bool matrix_needs_rows(const struct probe *p, enum matrix_of of) {
-    return of == OF_WEIGHTS ? plan_of(p)->by_row > 0 : of != OF_TENSORS && of != OF_TASKS;
+    return of == OF_WEIGHTS ? plan_of(p)->per_example > 0 : of != OF_TENSORS && of != OF_TASKS;
 }
 
 int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
@@ -270,7 +270,7 @@ static struct task_block own_block(int stack, int layer, const real *value, size
  * none. */
 static int mean_made(const struct probe *p, struct crew *crew, real **out, struct err *e) {
     const struct plan *plan = plan_of(p);
-    size_t each = made_for_a_row(plan), all = each * (size_t)plan->tasks;
+    size_t each = generated_per_example(plan), all = each * (size_t)plan->tasks;
     int rc = 0;
     *out = NULL;
     if (!each) return 0;
@@ -295,18 +295,18 @@ static int mean_made(const struct probe *p, struct crew *crew, real **out, struc
 static int list_own(const struct probe *p, const real *rows, struct task_block **out) {
     const struct plan *plan = plan_of(p);
     const real *params = predictor_params(p->opened.predictor), *made = predictor_made(p->opened.predictor);
-    struct task_block *list = xcalloc((size_t)(plan->tensors + plan->generated + plan->by_row) + 1,
+    struct task_block *list = xcalloc((size_t)(plan->tensors + plan->generated + plan->per_example) + 1,
                                       sizeof *list);
-    size_t apart = made_for_a_row(plan), at = 0;
+    size_t apart = generated_per_example(plan), at = 0;
     int n = 0;
     for (int i = 0; i < plan->generated; i++) {
         const struct plan_generated *t = &plan->generated_tensor[i];
         if (t->blocks == plan->tasks)
             list[n++] = own_block(t->stack, t->layer, made + t->offset, t->count / (size_t)t->blocks);
     }
-    for (int i = 0; i < plan->by_row; at += plan->row_tensor[i++].count)
-        list[n++] = (struct task_block){ plan->row_tensor[i].stack, plan->row_tensor[i].layer, rows + at,
-                                         plan->row_tensor[i].count, apart };
+    for (int i = 0; i < plan->per_example; at += plan->example_tensor[i++].count)
+        list[n++] = (struct task_block){ plan->example_tensor[i].stack, plan->example_tensor[i].layer,
+                                         rows + at, plan->example_tensor[i].count, apart };
     for (int i = 0; i < plan->tensors; i++) {
         const struct plan_tensor *t = &plan->tensor[i];
         if (t->kind == PLAN_OWN && t->stored && t->blocks == plan->tasks)

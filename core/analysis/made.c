@@ -9,9 +9,9 @@
 
 enum { PASSES_AT_ONCE = 8 }; /* a sum of each is held */
 
-size_t made_for_a_row(const struct plan *p) {
+size_t generated_per_example(const struct plan *p) {
     size_t n = 0;
-    for (int i = 0; i < p->by_row; i++) n += p->row_tensor[i].count;
+    for (int i = 0; i < p->per_example; i++) n += p->example_tensor[i].count;
     return n;
 }
 
@@ -25,16 +25,16 @@ static void add_generated(const struct row_passes *all, const struct row_pass *x
     const struct plan *p = predictor_plan(all->p);
     double *to = s->sum + (size_t)x->unit * s->values;
     memset(to, 0, s->values * sizeof *to);
-    for (int i = 0; i < p->by_row; to += p->row_tensor[i++].count)
+    for (int i = 0; i < p->per_example; to += p->example_tensor[i++].count)
         for (int row = 0; row < x->rows; row++) {
             const real *v = attach_generated_for_example(x->attach, i, row);
-            for (size_t k = 0; k < p->row_tensor[i].count; k++) to[k] += (double)v[k];
+            for (size_t k = 0; k < p->example_tensor[i].count; k++) to[k] += (double)v[k];
         }
 }
 
 int made_for_rows(const struct model *m, const struct predictor *p, const struct dataset *d,
                   struct crew *crew, real **out, struct err *e) {
-    struct made_sums s = { .values = made_for_a_row(predictor_plan(p)) };
+    struct made_sums s = { .values = generated_per_example(predictor_plan(p)) };
     BUG_IF(!d->examples || !d->max_len || !s.values);
     double *sum = xcalloc(s.values, sizeof *sum);
     bool finite = true;

@@ -31,7 +31,7 @@ struct vectors_reading {
     struct column *column;
     int columns, at; /* at: the label column, or -1 */
     bool header;
-    size_t room, row_room;
+    size_t room, example_room;
     char **text;     /* label of each row */
 };
 
@@ -187,7 +187,7 @@ static int vectors_add_row(struct vectors_reading *g, struct err *e) {
     if (v->n == INT_MAX - 1 || !mem_mul(n + 1, d, &need))
         return err_set(e, ERR_INPUT, "%s: too many rows", g->r.path);
     GROW(v->x, g->room, need);
-    GROW(g->text, g->row_room, n + 1);
+    GROW(g->text, g->example_room, n + 1);
     g->text[n] = NULL;
     real *out = v->x + n * d;
     for (int i = 0; i < g->columns; i++) {

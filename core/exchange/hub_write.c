@@ -220,7 +220,7 @@ static int hub_write_check(struct hub_out *o, struct err *e) {
     if (o->job->parts && o->m->arch.decoder_layers)
         return err_set(e, ERR_USAGE,
                        "cannot be written for AdapterHub: a fusion needs an encoder (BERT, RoBERTa)");
-    if (o->plan->by_row)
+    if (o->plan->per_example)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: weights are generated per example");
     for (int i = 0; i < o->plan->method.count; i++)
         if (is_part(o, i) && note_module(o, i, e)) return e->code;

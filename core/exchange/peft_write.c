@@ -104,7 +104,7 @@ static int peft_write_check(struct out *o, struct err *e) {
         types |= 1u << f->type;
         if (f->type == PEFT_LORA) dora[f->fn == FN_DECOMPOSED] = true;
     }
-    if (o->plan->by_row)
+    if (o->plan->per_example)
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: weights are generated per example");
     if (!classifier_is_standard(&o->plan->method, &o->m->arch))
         return err_set(

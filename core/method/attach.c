@@ -70,18 +70,18 @@ static void index_module(struct attach *a, int module) {
 
 /* ---- tasks and examples ---- */
 
-bool attach_by_row(const struct attach *a, int module) {
-    return a->rows && hyper_makes_rows(&a->p->method, module);
+bool attach_per_example(const struct attach *a, int module) {
+    return a->rows && hyper_is_per_example(&a->p->method, module);
 }
 
 bool attach_by_task(const struct attach *a, int module) {
-    return a->p->tasks > 1 && !attach_by_row(a, module) &&
+    return a->p->tasks > 1 && !attach_per_example(a, module) &&
            source_row(a->p->method.module[module].source)->by_task;
 }
 
-const int *attach_row_tasks(struct attach *a, const struct batch *b) {
-    GROW(a->row_task, a->row_task_room, (size_t)b->rows + 1);
-    for (int i = 0; i < b->rows && !b->ranges; i++) a->row_task[i] = a->task;
+const int *attach_example_tasks(struct attach *a, const struct batch *b) {
+    GROW(a->row_task, a->row_task_room, (size_t)b->examples + 1);
+    for (int i = 0; i < b->examples && !b->ranges; i++) a->row_task[i] = a->task;
     for (int r = 0; r < b->ranges; r++)
         for (int i = b->range[r].first; i < b->range[r].end; i++) a->row_task[i] = b->range[r].task;
     return a->row_task;
@@ -99,7 +99,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     size_t modules = (size_t)p->method.count;
     a->p = p;
     a->m = m;
-    a->rows = rows_new(p);
+    a->rows = example_weights_new(p);
     a->hooks = attach_hooks(a);
     a->layers = m->arch.encoder_layers;
     if (a->layers < m->arch.decoder_layers) a->layers = m->arch.decoder_layers;
@@ -129,8 +129,8 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
         if (x->tensor >= 0) a->of_model[x->tensor] = p->tensors + i;
         else attach_generated_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
     }
-    for (int i = 0; i < p->by_row; i++) {
-        const struct plan_generated *x = &p->row_tensor[i];
+    for (int i = 0; i < p->per_example; i++) {
+        const struct plan_generated *x = &p->example_tensor[i];
         attach_generated_slots(a, x->module,
                                place_of(a, x->stack, x->site, x->layer))[x->slot] = p->generated + i;
     }
@@ -153,7 +153,7 @@ void attach_free(struct attach *a) {
     free(a->pooled);
     free(a->row_task);
     free(a->counted);
-    rows_free(a->rows);
+    example_weights_free(a->rows);
     for (int i = 0; i < 2; i++) {
         free(a->groups[i].start);
         free(a->groups[i].block);
@@ -172,7 +172,7 @@ void attach_inner(struct attach *a, bool inner) { a->inner = inner; }
 
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t) {
     if (t->kind == PLAN_NETWORK)
-        return t->role >= SLOT_HYPER_TASK && &p->method.hyper[t->generator] != hyper_of_rows(&p->method);
+        return t->role >= SLOT_HYPER_TASK && &p->method.hyper[t->generator] != hyper_with_example(&p->method);
     return t->kind == PLAN_OWN && t->role >= SLOT_PROMPT && t->role <= SLOT_PRODUCT_V;
 }
 
@@ -190,7 +190,7 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     a->pass = 1;
     a->vectors_only = false;
     a->fused.count = 0;
-    rows_begin(a->rows);
+    example_weights_begin(a->rows);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
         bool moves = gets_gradient(p, x) && (!a->inner || x->inner);

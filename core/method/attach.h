@@ -63,7 +63,7 @@ void attach_vectors_only(struct attach *a);
 node attach_retrieve(struct attach *a, struct forward *f, node encoded);
 /* Returns the number of columns of these vectors. */
 int attach_retrieved_width(const struct plan *p, const struct arch *a);
-/* Returns the values generated for a row of this shard for the plan's row_tensor i (`count` values),
+/* Returns the values generated for a row of this shard for the plan's example_tensor i (`count` values),
  * available once the encoder has reached the layer of the condition; valid until the next begin. */
 const real *attach_generated_for_example(struct attach *a, int i, int row);
 

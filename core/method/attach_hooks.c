@@ -55,9 +55,9 @@ static bool works_at(const struct attach *a, int module, const struct site *site
     if (!module_covers(&m->module[module], &a->m->arch, site->stack, site->sublayer, site->layer))
         return false;
     if (a->hooks.passes != 2 || site->stack != STACK_ENCODER) return true;
-    if (hyper_makes_rows(m, module)) return a->pass == 2;
+    if (hyper_is_per_example(m, module)) return a->pass == 2;
     for (int i = 0; i < m->count && a->pass == 2; i++)
-        if (hyper_makes_rows(m, i) && m->module[i].write == m->module[module].write &&
+        if (hyper_is_per_example(m, i) && m->module[i].write == m->module[module].write &&
             module_covers(&m->module[i], &a->m->arch, site->stack, site->sublayer, site->layer))
             return false;
     return true;
@@ -82,8 +82,9 @@ static node attach_apply(struct attach *a, struct tape *t, const struct forward 
     if (site->sublayer == SUB_EMBED)
         u.ids = site->stack == STACK_DECODER ? f->batch->target_in : f->batch->ids;
     if (attach_by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
-    if (attach_by_row(a, module))
-        u.groups = rows_groups(a->rows, f, u.rows, tape_rows_of(t, value), row_value_at(a, module, site));
+    if (attach_per_example(a, module))
+        u.groups = example_weights_groups(a->rows, f, u.rows, tape_rows_of(t, value),
+                                          row_value_at(a, module, site));
     u.x = read_of(f, site, m, key_side, value);
     BUG_IF(u.x == NODE_NONE);
     if (m->ending == END_BARE) site->bare = true;
@@ -120,15 +121,15 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
         BUG_IF(n == room);
         struct kv_set *x = &set[n++];
         *x = (struct kv_set){ 0 };
-        bool row = attach_by_row(a, i);
-        struct use u = use_of(a, i, site, row ? rows_of_keys(a->rows, f, i) : &a->prefix[i].rows);
+        bool row = attach_per_example(a, i);
+        struct use u = use_of(a, i, site, row ? example_weights_of_keys(a->rows, f, i) : &a->prefix[i].rows);
         u.x = site->value[TAP_A_IN];
         function_of(m)->keys_of(t, &u, x);
         x->join = m->comp == COMP_GATED || comp_gates(m->comp) ? KV_CONCAT : KV_ADD;
         x->s = use_factor(&u, &x->scale);
-        x->blocks = row ? rows_count(a->rows) : attach_by_task(a, i) ? a->p->tasks : 1;
-        x->block = row                    ? rows_sequences(a->rows, f, site)
-                   : attach_by_task(a, i) ? attach_row_tasks(a, f->batch)
+        x->blocks = row ? example_weights_count(a->rows) : attach_by_task(a, i) ? a->p->tasks : 1;
+        x->block = row                    ? example_weights_sequences(a->rows, f, site)
+                   : attach_by_task(a, i) ? attach_example_tasks(a, f->batch)
                                           : NULL;
         if (comp_gates(m->comp)) {
             x->blocks = site->rows->count;
@@ -187,7 +188,7 @@ static node hook_rows(void *self, struct tape *t, const struct forward *f, node 
     node rows = use_slot(&u, function_of(u.m)->slots[0].slot);
     bool several = attach_by_task(a, module);
     *each = tape_rows_of(t, rows) / (several ? a->p->tasks : 1);
-    *block = several ? attach_row_tasks(a, f->batch) : NULL;
+    *block = several ? attach_example_tasks(a, f->batch) : NULL;
     return rows;
 }
 
@@ -199,7 +200,7 @@ struct hooks attach_hooks(struct attach *a) {
                            hook_write,
                            hook_keys,
                            attach_reached,
-                           a->rows ? hyper_of_rows(m)->passes : 1,
+                           a->rows ? hyper_with_example(m)->passes : 1,
                            joined_rows(m),
                            method_position_shift(m),
                            hook_rows,

@@ -6,7 +6,7 @@
 
 #include "core/method/attach.h"
 #include "core/method/fusion.h"
-#include "core/method/rows.h"
+#include "core/method/example_weights.h"
 #include "core/model/joined.h"
 
 /* Dropout treats a prefix as a separate sequence, the same in every shard of a step. */
@@ -53,7 +53,7 @@ struct attach {
     size_t row_task_room;
     int *counted;
     size_t counted_room;
-    struct rows *rows; /* what is made for each row; NULL: nothing is */
+    struct example_weights *rows; /* what is made for each row; NULL: nothing is */
     struct fused fused;
     node vector;       /* the retriever's, where it was made on the way */
     int pass;          /* of the encoder's passes, from 1 */
@@ -74,9 +74,9 @@ uint64_t *attach_drop(const struct attach *a, int module, const struct site *s);
 
 /* Return whether a module has separate values per task, and whether they are generated per example. */
 bool attach_by_task(const struct attach *a, int module);
-bool attach_by_row(const struct attach *a, int module);
+bool attach_per_example(const struct attach *a, int module);
 /* Returns the task of each row of the batch. */
-const int *attach_row_tasks(struct attach *a, const struct batch *b);
+const int *attach_example_tasks(struct attach *a, const struct batch *b);
 /* Returns the value of a model tensor that is trained or generated, or NODE_NONE. */
 node attach_weight(const struct attach *a, int tensor);
 

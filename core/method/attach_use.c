@@ -15,7 +15,7 @@ node use_slot(const struct use *u, enum slot slot) {
     if (generated >= 0 && row < 0) return a->generated[generated];
     if (generated < 0) return use_leaf_at(a, u->module, u->site, slot);
     bool keys = function_of(u->m)->form == FORM_KEYS;
-    return keys ? rows_keys(a->rows, a->tape, row) : rows_value(a->rows, a->tape, row);
+    return keys ? example_weights_keys(a->rows, a->tape, row) : example_weights_value(a->rows, a->tape, row);
 }
 
 node use_network(const struct use *u, enum slot slot) {

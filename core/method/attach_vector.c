@@ -24,8 +24,8 @@ static node retrieve(const struct attach *a, const struct forward *f, node x) {
 /* Returns whether z is computed within the encoder pass: from a layer below the top, or to generate weights
  * from it. */
 static bool retrieves_early(const struct method *m) {
-    const struct hyper *h = hyper_of_rows(m);
-    return m->retriever.on && (m->retriever.tap || (h && h->instance == ROW_RETRIEVER));
+    const struct hyper *h = hyper_with_example(m);
+    return m->retriever.on && (m->retriever.tap || (h && h->instance == EXAMPLE_RETRIEVER));
 }
 
 bool attach_reached(void *self, struct tape *t, const struct forward *f, int layer, node x) {
@@ -34,17 +34,17 @@ bool attach_reached(void *self, struct tape *t, const struct forward *f, int lay
     bool early = retrieves_early(m) && layer == m->retriever.tap;
     if (early) a->vector = retrieve(a, f, x);
     if (!a->rows || layer != hyper_tap(m)) return early;
-    node h = hyper_of_rows(m)->instance == ROW_RETRIEVER ? a->vector : joined_mean(f, x);
-    const int *task = attach_row_tasks(a, f->batch);
+    node h = hyper_with_example(m)->instance == EXAMPLE_RETRIEVER ? a->vector : joined_mean(f, x);
+    const int *task = attach_example_tasks(a, f->batch);
     bool first = a->hooks.passes == 2 && a->pass == 1, second = a->pass == 2;
-    if (!second) rows_make(a->rows, t, f, a->leaf, STACK_ENCODER, h, task);
-    if (!first && !a->vectors_only) rows_make(a->rows, t, f, a->leaf, STACK_DECODER, h, task);
+    if (!second) example_weights_generate(a->rows, t, f, a->leaf, STACK_ENCODER, h, task);
+    if (!first && !a->vectors_only) example_weights_generate(a->rows, t, f, a->leaf, STACK_DECODER, h, task);
     if (first) a->pass = 2;
     return true;
 }
 
 const real *attach_generated_for_example(struct attach *a, int i, int row) {
-    return rows_one(a->rows, a->tape, i, row);
+    return example_weights_one(a->rows, a->tape, i, row);
 }
 
 void attach_vectors_only(struct attach *a) { a->vectors_only = true; }

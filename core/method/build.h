@@ -10,7 +10,7 @@ struct prologue; /* sources.h */
 struct build {
     struct plan *p;
     const struct arch *a;
-    size_t room, generated_room, row_room;
+    size_t room, generated_room, example_room;
     char place[64]; /* "enc.3.self/linear.q": set by build_place */
     bool overflow;  /* a sum overflowed */
 };
@@ -24,8 +24,8 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
 void build_generated(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                      int64_t rows, int64_t cols);
 /* Adds a tensor that is generated per example; the sizes are those of one example. */
-void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
-                  int64_t cols);
+void build_per_example(struct build *b, int module, const struct span *s, int layer, enum slot slot,
+                       int64_t rows, int64_t cols);
 /* Adds a tensor of the retriever. */
 void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols);
 /* Returns a tensor of no module and no layer, of the encoder, which is stored; matrices decay. */

@@ -50,7 +50,7 @@ size_t plan_train_only(struct plan *p, unsigned parts) {
 
 void carry_method(const struct method *m, struct method *out) {
     *out = *m;
-    if (!hyper_by_row(m)) out->retriever = (struct retriever){ 0 };
+    if (!hyper_per_example(m)) out->retriever = (struct retriever){ 0 };
     out->retriever.instance = INSTANCE_NONE; /* a generator may still read its vectors */
     out->retriever.prototype = PROTOTYPE_NONE;
 }

@@ -47,10 +47,10 @@ static bool encodes_by_task(const struct plan *p, int layers) {
         if (t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers) return true;
     }
     /* per-example weights can also depend on the task */
-    const struct hyper *of_rows = hyper_of_rows(&p->method);
+    const struct hyper *of_rows = hyper_with_example(&p->method);
     bool by_task = p->tasks > 1 && of_rows && (of_rows->task || of_rows->prototype);
-    for (int i = 0; i < p->by_row; i++)
-        if (by_task && p->row_tensor[i].stack == STACK_ENCODER && p->row_tensor[i].layer < layers)
+    for (int i = 0; i < p->per_example; i++)
+        if (by_task && p->example_tensor[i].stack == STACK_ENCODER && p->example_tensor[i].layer < layers)
             return true;
     return false;
 }
@@ -415,7 +415,7 @@ static char *generated_arithmetic(const struct plan *p, const struct arch *a, in
     layers_text(m, a, letters, layers);
     text_thousands((int64_t)trained, shown);
     snprintf(tail, sizeof tail, " generated per %s; trainable in the module: %s",
-             hyper_makes_rows(&p->method, module) ? "row" : "task", shown);
+             hyper_is_per_example(&p->method, module) ? "row" : "task", shown);
     bool once = m->site == SUB_EMBED;
     return with_sum(&t, once ? NULL : letters, layers, generated, tail);
 }

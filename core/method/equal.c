@@ -126,7 +126,7 @@ static bool e20(const struct question *q) {
 static bool e21(const struct question *q) { return source_is_prompt(q->x->source); }
 /* Weights generated per example have no equivalent module. */
 static bool e22(const struct question *q) {
-    return source_is_generated(q->x->source) && !hyper_makes_rows(q->m, q->i);
+    return source_is_generated(q->x->source) && !hyper_is_per_example(q->m, q->i);
 }
 static bool e23(const struct question *q) { return q->x->source == SOURCE_KRONECKER; }
 static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION; }

@@ -30,6 +30,6 @@ int method_frozen_layers(const struct plan *p, const struct arch *a, char why[FR
     if (!layers) snprintf(why, FROZEN_LAYERS_REASON, "%s is in layer 1", who ? who : "the method");
     /* Taps of the networks count from 1; 0 is the encoder's output. */
     if (m->retriever.on && m->retriever.tap && m->retriever.tap < layers) layers = m->retriever.tap;
-    if (hyper_of_rows(m) && hyper_tap(m) && hyper_tap(m) < layers) layers = hyper_tap(m);
+    if (hyper_with_example(m) && hyper_tap(m) && hyper_tap(m) < layers) layers = hyper_tap(m);
     return layers < 0 ? 0 : layers;
 }

@@ -21,7 +21,7 @@ static const struct hyper defaults = { .on = true,
                                        .passes = 1 };
 static const char *const nets[] = { "stack", "layer", "site" };
 static const char *const starts[] = { "normal", "fan", "hyperfan" };
-static const char *const instances[ROW_COUNT] = { "none", "pooled", "mlp", "retriever" };
+static const char *const instances[EXAMPLE_COUNT] = { "none", "pooled", "mlp", "retriever" };
 
 #define AT(member) .offset = offsetof(struct hyper, member)
 static const struct key keys[] = {
@@ -62,7 +62,7 @@ const struct network hyper_network = GENERATOR("hyper", "generator", 0),
 
 /* ---- places ---- */
 
-static bool reads_rows(const struct hyper *h) { return h->on && h->instance != ROW_NONE; }
+static bool reads_rows(const struct hyper *h) { return h->on && h->instance != EXAMPLE_NONE; }
 
 /* Returns the index of the generator that is conditioned on the example, -1: none. */
 static int generator_of_rows(const struct method *m) {
@@ -71,19 +71,19 @@ static int generator_of_rows(const struct method *m) {
     return -1;
 }
 
-const struct hyper *hyper_of_rows(const struct method *m) {
+const struct hyper *hyper_with_example(const struct method *m) {
     int g = generator_of_rows(m);
     return g < 0 ? NULL : &m->hyper[g];
 }
 
-bool hyper_by_row(const struct method *m) { return hyper_of_rows(m) != NULL; }
+bool hyper_per_example(const struct method *m) { return hyper_with_example(m) != NULL; }
 
 static bool makes(const struct method *m, int g, int module) {
     return source_generator(m->module[module].source) == g;
 }
 
-bool hyper_makes_rows(const struct method *m, int module) {
-    return hyper_by_row(m) && makes(m, generator_of_rows(m), module);
+bool hyper_is_per_example(const struct method *m, int module) {
+    return hyper_per_example(m) && makes(m, generator_of_rows(m), module);
 }
 
 bool hyper_generates(const struct plan *p, int g, const struct plan_generated *of) {
@@ -92,22 +92,22 @@ bool hyper_generates(const struct plan *p, int g, const struct plan_generated *o
 
 struct plan_generated *hyper_values(const struct plan *p, int g, int *n) {
     bool row = reads_rows(&p->method.hyper[g]);
-    *n = row ? p->by_row : p->generated;
-    return row ? p->row_tensor : p->generated_tensor;
+    *n = row ? p->per_example : p->generated;
+    return row ? p->example_tensor : p->generated_tensor;
 }
 
-int hyper_row_width(const struct method *m, const struct arch *a) {
-    const struct hyper *h = hyper_of_rows(m);
-    return h && h->instance == ROW_RETRIEVER ? retriever_width(&m->retriever, a) : a->width;
+int hyper_example_width(const struct method *m, const struct arch *a) {
+    const struct hyper *h = hyper_with_example(m);
+    return h && h->instance == EXAMPLE_RETRIEVER ? retriever_width(&m->retriever, a) : a->width;
 }
 
 /* Returns the layer from which the layers of g's modules are counted and, for an example condition, from
  * which h is read. */
 static int tap_of(const struct method *m, int g) {
-    return m->hyper[g].instance == ROW_RETRIEVER ? m->retriever.tap : m->hyper[g].tap;
+    return m->hyper[g].instance == EXAMPLE_RETRIEVER ? m->retriever.tap : m->hyper[g].tap;
 }
 
-int hyper_tap(const struct method *m) { return hyper_by_row(m) ? tap_of(m, generator_of_rows(m)) : 0; }
+int hyper_tap(const struct method *m) { return hyper_per_example(m) ? tap_of(m, generator_of_rows(m)) : 0; }
 
 int hyper_of_prototypes(const struct method *m) {
     int with_tasks = -1;
@@ -220,8 +220,8 @@ bool hyper_fit(struct method *m, const struct arch *a) {
     for (int g = 0; g < GENERATORS; g++) {
         struct hyper *h = &m->hyper[g];
         /* without an example condition the tap only sets the first counted layer */
-        bool taps = h->instance == ROW_NONE ? lowest_generated(m, g, a) >= half
-                                            : h->instance != ROW_RETRIEVER;
+        bool taps = h->instance == EXAMPLE_NONE ? lowest_generated(m, g, a) >= half
+                                            : h->instance != EXAMPLE_RETRIEVER;
         if (h->on && taps && !h->tap && h->passes == 1) h->tap = half;
         once &= !h->on || h->passes == 1;
     }
@@ -250,9 +250,9 @@ static bool instance_comes_first(const struct method *m, int g, const struct arc
 
 static const char *instance_fault(const struct method *m, int g, const struct arch *a) {
     const struct hyper *h = &m->hyper[g];
-    bool z = h->instance == ROW_RETRIEVER;
+    bool z = h->instance == EXAMPLE_RETRIEVER;
     if (h->passes > 2) return "pass=: must be 1 or 2: with 2 the encoder runs an extra time for the instance";
-    if (h->instance == ROW_NONE && h->passes > 1)
+    if (h->instance == EXAMPLE_NONE && h->passes > 1)
         return "pass=2 needs an instance: use instance=pooled, mlp or retriever";
     if (z && !m->retriever.on)
         return "instance=retriever needs a retriever: add + retriever, or use instance=pooled or mlp";
@@ -261,7 +261,7 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     if (h->passes == 2 && lowest_generated(m, g, a) == a->encoder_layers)
         return "pass=2 needs a generated module in the encoder, and the method has none: omit pass=2";
     if (h->passes == 2 && tap_of(m, g)) return "pass=2 uses the encoder's output: omit tap=";
-    if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, g, a))
+    if (h->instance == EXAMPLE_NONE && h->tap && !instance_comes_first(m, g, a))
         return "with tap= generated modules must be above that layer: restrict them with layers=";
     if (reads_rows(h) && h->passes == 1 && !instance_comes_first(m, g, a))
         return "the instance is computed at a later layer than a generated module: restrict modules to "
@@ -287,7 +287,7 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         return g ? "the second generator is unused: give a module source=hyper2"
                  : "the generator is unused: give a module source=hyper";
     if (!h->on) return NULL;
-    if (!h->task && !h->prototype && h->instance == ROW_NONE)
+    if (!h->task && !h->prototype && h->instance == EXAMPLE_NONE)
         return "a generator needs a condition: set task=, prototype= or instance=";
     if (h->net == HYPER_STACK &&
         (!alike(m, g, a, STACK_ENCODER) || !alike(m, g, a, STACK_DECODER)))
@@ -314,15 +314,15 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
 }
 
 char *method_generator_formula(const struct method *m, int generator) {
-    static const char *const rows[ROW_COUNT] = { "", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2",
-                                                 ", g_i = z of the retriever" };
+    static const char *const rows[EXAMPLE_COUNT] = { "", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2",
+                                                     ", g_i = z of the retriever" };
     const struct hyper *h = &m->hyper[generator];
     const struct {
         const char *sign;
         bool there;
     } conditions[] = { { "z_\u03C4", h->task > 0 },
                        { "k_\u03C4", h->prototype > 0 },
-                       { "g_i", h->instance != ROW_NONE },
+                       { "g_i", h->instance != EXAMPLE_NONE },
                        { "e_\u2113", h->layer > 0 },
                        { "e_p", h->place > 0 } };
     struct buf b = BUF_INIT;
@@ -351,7 +351,9 @@ static int first_layer(const struct method *m, int g, const struct arch *a) {
     return tap_of(m, g) && lowest < a->encoder_layers ? lowest : 0;
 }
 
-bool hyper_one_projection(const struct hyper *h) { return !h->layer && !h->place && h->instance == ROW_NONE; }
+bool hyper_one_projection(const struct hyper *h) {
+    return !h->layer && !h->place && h->instance == EXAMPLE_NONE;
+}
 
 /* Prefixes of the tensor names. */
 static const char *const network_names[GENERATORS] = { "hyper", "hyper2" };
@@ -386,7 +388,7 @@ static void hyper_add(struct build *b, struct plan_tensor t, const char *word,
 static void add_projection(struct build *b, int g, int stack, const char *word) {
     const struct hyper *h = &b->p->method.hyper[g];
     int hidden = h->hidden, biases = h->biases, norm = h->norm * inner_width(h),
-        row = h->instance == ROW_NONE ? 0 : hyper_row_width(&b->p->method, b->a);
+        row = h->instance == EXAMPLE_NONE ? 0 : hyper_example_width(&b->p->method, b->a);
     const struct hyper_part parts[] = {
         { SLOT_HYPER_W_TASK, hidden, h->task, false, "W_1.task" },
         { SLOT_HYPER_W_PROTOTYPE, hidden, h->prototype, false, "W_1.prototype" },
@@ -405,7 +407,7 @@ static void add_projection(struct build *b, int g, int stack, const char *word) 
 /* Adds the two maps of the example condition. */
 static void add_row_maps(struct build *b, int g, int stack, const char *word) {
     const struct hyper *h = &b->p->method.hyper[g];
-    int d = h->instance == ROW_MLP ? b->a->width : 0, biases = h->biases;
+    int d = h->instance == EXAMPLE_MLP ? b->a->width : 0, biases = h->biases;
     const struct hyper_part parts[] = {
         { SLOT_HYPER_ROW_W1, d, d, false, "instance.W_1" },
         { SLOT_HYPER_ROW_B1, biases, d, true, "instance.b_1" },
@@ -512,7 +514,7 @@ static void fan(const struct hyper *h, const struct plan_tensor *t, struct rng_k
 static double conditions_width(const struct plan *p, const struct plan_tensor *t) {
     const struct hyper *h = &p->method.hyper[t->generator];
     double in = h->task + h->prototype + h->layer + h->place;
-    for (int i = 0; i < p->tensors && h->instance != ROW_NONE; i++)
+    for (int i = 0; i < p->tensors && h->instance != EXAMPLE_NONE; i++)
         if (p->tensor[i].kind == PLAN_NETWORK && p->tensor[i].role == SLOT_HYPER_W_ROW &&
             p->tensor[i].stack == t->stack && p->tensor[i].generator == t->generator)
             return in + p->tensor[i].cols;

@@ -14,7 +14,7 @@
  * available.
  *
  * A method can have two generators, the second for modules with source hyper2; at most one depends on the
- * example. Private to core/method: hyper.c, and at work hyper_make.c. */
+ * example. Private to core/method: hyper.c, and at work hyper_generate.c. */
 #ifndef CORE_METHOD_HYPER_H
 #define CORE_METHOD_HYPER_H
 
@@ -27,12 +27,12 @@ extern const struct network hyper_network, hyper2_network;
 
 /* Return the generator that is conditioned on the example, or NULL; whether there is one; whether it
  * generates the module. */
-const struct hyper *hyper_of_rows(const struct method *m);
-bool hyper_by_row(const struct method *m);
-bool hyper_makes_rows(const struct method *m, int module);
+const struct hyper *hyper_with_example(const struct method *m);
+bool hyper_per_example(const struct method *m);
+bool hyper_is_per_example(const struct method *m, int module);
 /* Return the encoder layer of h, 0: the output; the width of the example's condition. */
 int hyper_tap(const struct method *m);
-int hyper_row_width(const struct method *m, const struct arch *a);
+int hyper_example_width(const struct method *m, const struct arch *a);
 bool hyper_one_projection(const struct hyper *h);
 /* Returns the generator whose prototypes (or else task embeddings) a prototype loss uses; -1: none. */
 int hyper_of_prototypes(const struct method *m);
@@ -54,17 +54,17 @@ void hyper_plan(struct build *b);
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out);
 
 /* Generates all values of generator g into x->made[…]. */
-void hyper_make(const struct prologue *x, int g);
+void hyper_generate(const struct prologue *x, int g);
 
 /* Values generated per example. A stack's values of one slot are in one matrix, in which the blocks of each
  * layer and place are concatenated: those of row i are block first + i of `blocks`. */
-struct row_value {
+struct example_value {
     node value;
     int first, blocks;
 };
-/* Generates the values of a stack into value[…], in the order of the plan's row_tensor. leaf: leaves of the
- * plan's tensors; h: one vector per row (rows × hyper_row_width), task[i]: the task of row i. */
-void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaf, int stack, node h,
-                     const int *task, struct row_value *value);
+/* Generates the values of a stack into value[…], in the order of the plan's example_tensor. leaf: leaves of the
+ * plan's tensors; h: one vector per row (rows × hyper_example_width), task[i]: the task of row i. */
+void hyper_generate_per_example(const struct plan *p, struct tape *t, const node *leaf, int stack, node h,
+                                const int *task, struct example_value *value);
 
 #endif

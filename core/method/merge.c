@@ -25,7 +25,7 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         const struct module *m = &p->method.module[i];
         const struct function *f = function_of(m);
         const char *reason = f->unmergeable ? f->unmergeable(p, m) : f->unmerged;
-        if (!reason && hyper_makes_rows(&p->method, i))
+        if (!reason && hyper_is_per_example(&p->method, i))
             reason = "weights are generated per example: they cannot be merged";
         if (!reason && one_each(p, m))
             reason = "weights depend on the task: they are merged for one task at a time";

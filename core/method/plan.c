@@ -193,12 +193,12 @@ void build_generated(struct build *b, int module, const struct span *s, int laye
     t->count = build_count(b, t->rows, cols, &p->generated_size);
 }
 
-void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
-                  int64_t cols) {
+void build_per_example(struct build *b, int module, const struct span *s, int layer, enum slot slot,
+                       int64_t rows, int64_t cols) {
     struct plan *p = b->p;
     size_t ignored = 0;
-    GROW(p->row_tensor, b->row_room, p->by_row + 1);
-    struct plan_generated *t = &p->row_tensor[p->by_row++];
+    GROW(p->example_tensor, b->example_room, p->per_example + 1);
+    struct plan_generated *t = &p->example_tensor[p->per_example++];
     *t = generated_of(b, module, s, layer, slot, 1, rows, cols);
     t->count = build_count(b, rows, cols, &ignored);
 }
@@ -479,7 +479,7 @@ void plan_free(struct plan *p) {
     if (!p) return;
     free(p->tensor);
     free(p->generated_tensor);
-    free(p->row_tensor);
+    free(p->example_tensor);
     free(p->task);
     free(p->outputs);
     free(p);
@@ -497,10 +497,10 @@ static void narrow(struct method *m) {
     const struct method together = *m;
     carry_method(&together, m);
     for (int g = 0; g < GENERATORS; g++)
-        if (&together.hyper[g] != hyper_of_rows(&together))
+        if (&together.hyper[g] != hyper_with_example(&together))
             m->hyper[g] = (struct hyper){ 0 }; /* its generated weights become free */
     for (int i = 0; i < m->count; i++) {
-        if (hyper_makes_rows(&together, i)) continue; /* its generator is still used */
+        if (hyper_is_per_example(&together, i)) continue; /* its generator is still used */
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
         module_normalize(&m->module[i]);
     }

@@ -75,11 +75,11 @@ struct plan {
     int classes;          /* of the first one */
     bool words;           /* the head predicts masked words (words.h) */
     enum precision precision; /* of products with frozen maps; float32 unless the caller sets it */
-    int tensors, generated, by_row;
+    int tensors, generated, per_example;
     struct plan_tensor *tensor;
     struct plan_generated *generated_tensor;
     struct plan_generated
-        *row_tensor; /* by_row: generated per example; sizes are those of one, not part of a block */
+        *example_tensor; /* per_example: generated per example; sizes are those of one, not part of a block */
     bool generated_frozen; /* all tensors from which values are generated are frozen */
     size_t trained;       /* reals in the flat block, head included */
     size_t generated_size; /* number of reals that the prologue generates */

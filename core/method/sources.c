@@ -88,12 +88,12 @@ static void plan_hyper_slots(struct build *b, int module, const struct span *s) 
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
             if (!function_slot_shape(x, m, b->a, &shape)) continue;
             if (shape.one) build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
-            else if (hyper_makes_rows(&b->p->method, module))
-                build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);
+            else if (hyper_is_per_example(&b->p->method, module))
+                build_per_example(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_generated(b, module, s, i, x->slot, b->p->tasks, shape.rows, shape.cols);
         }
         if (m->comp != COMP_LEARNED) continue;
-        if (hyper_makes_rows(&b->p->method, module)) build_by_row(b, module, s, i, SLOT_SCALE, 1, 1);
+        if (hyper_is_per_example(&b->p->method, module)) build_per_example(b, module, s, i, SLOT_SCALE, 1, 1);
         else build_generated(b, module, s, i, SLOT_SCALE, b->p->tasks, 1, 1);
     }
 }
@@ -101,7 +101,7 @@ static void plan_hyper_slots(struct build *b, int module, const struct span *s) 
 /* Generates all tensors of a generator, when the first is reached. */
 static int make_generated(const struct prologue *x) {
     if (x->generated[x->first] == NODE_NONE)
-        hyper_make(x, source_generator(x->p->method.module[x->of->module].source));
+        hyper_generate(x, source_generator(x->p->method.module[x->of->module].source));
     return x->first + 1;
 }
 

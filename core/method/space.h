@@ -168,7 +168,7 @@ enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
 enum hyper_start { HYPER_NORMAL, HYPER_FAN, HYPER_HYPERFAN };
 /* The condition on the example: none, h (the mean over its tokens), h mapped by two layers, the retriever's
  * z. */
-enum hyper_instance { ROW_NONE, ROW_POOLED, ROW_MLP, ROW_RETRIEVER, ROW_COUNT };
+enum hyper_instance { EXAMPLE_NONE, EXAMPLE_POOLED, EXAMPLE_MLP, EXAMPLE_RETRIEVER, EXAMPLE_COUNT };
 struct hyper {
     bool on;
     int task, prototype, layer, place, hidden, inner;

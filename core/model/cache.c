@@ -38,7 +38,7 @@ struct decode_cache {
     int *slot_start, *slot_length;
     int *cross_query, *cross_start, *cross_length;
     struct tape_rows self_query, self_keys, cross_queries, cross_keys;
-    size_t live_room, row_room, source_room;
+    size_t live_room, example_room, source_room;
 };
 
 struct decode_cache *cache_new(const struct arch *a) {
@@ -115,11 +115,11 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
         c->cross_length = xrealloc(c->cross_length, n, sizeof(int));
         c->source_room = n;
     }
-    if (rows > c->row_room) {
+    if (rows > c->example_room) {
         c->one = xrealloc(c->one, rows + 1, sizeof(int));
         c->slot_start = xrealloc(c->slot_start, rows, sizeof(int));
         c->slot_length = xrealloc(c->slot_length, rows, sizeof(int));
-        c->row_room = rows;
+        c->example_room = rows;
     }
     c->sources = c->lives = sources;
     c->beams = beams;

@@ -31,13 +31,13 @@ static void encode_run(const struct model *m, const struct encoded *x, real **cl
     int32_t *positions = xcalloc(x->n, sizeof *positions);
     arch_positions(&m->arch, x->ids, x->n, positions);
     const struct batch batch = {
-        .rows = 1,
+        .examples = 1,
         .tokens = (int)x->n,
         .ids = x->ids,
         .types = x->types,
         .positions = positions,
         .start = start,
-        .row_id = &id,
+        .example_id = &id,
     };
     struct arena *arena = arena_new();
     struct tape *t = tape_new(arena);

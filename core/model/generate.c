@@ -97,7 +97,7 @@ static void pack_sources(const struct group *x, struct batch *b) {
 /* The logits of the live rows' next tokens. */
 static const real *next_logits(const struct group *x) {
     const struct generate_memory *d = x->memory;
-    struct batch b = { .rows = cache_rows(d->cache) };
+    struct batch b = { .examples = cache_rows(d->cache) };
     struct forward f;
     bool first = cache_length(d->cache) == 0;
     tape_reset(d->tape, false, 0, 0);

@@ -71,13 +71,13 @@ struct task_range {
 
 /* The tokens of the examples of one shard, packed. */
 struct batch {
-    int rows;            /* sequences */
+    int examples;        /* sequences */
     int ranges;          /* in the order of their tasks; without any, all rows belong to task 0 */
     struct task_range *range;
     int tokens;
     int32_t *ids, *types, *positions; /* tokens each; positions as in arch_positions */
     int *start;          /* rows+1 */
-    uint64_t *row_id;    /* rows: index of the example in its split */
+    uint64_t *example_id; /* rows: index of the example in its split */
     int32_t *label;      /* rows: class, or -1 */
     real *target;        /* rows: regression target */
     real *weight;        /* rows: weight in the loss */

@@ -64,8 +64,8 @@ static void take_row(struct taken *w) {
         types[i] = d->types[d->start[ROW] + (size_t)i];
         positions[i] = i;
     }
-    struct batch b = { .rows = 1, .tokens = n, .ids = ids, .types = types, .positions = positions, .start = start,
-                       .row_id = &id };
+    struct batch b = { .examples = 1, .tokens = n, .ids = ids, .types = types, .positions = positions, .start = start,
+                       .example_id = &id };
     worker_init(&k, 0);
     tape_reset(k.tape, false, 0, 0);
     forward_init(&f, k.tape, g.model, &b, &hooks);

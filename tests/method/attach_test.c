@@ -304,7 +304,7 @@ static void sees_nothing_behind(const char *text) {
     struct batch *b = &rig.fixture.batch;
     struct plan *p = rig_plan(&rig, text);
     real *x = rig_params(&rig, p, 6, 0.2), *before = rig_logits(&rig, p, x);
-    for (int row = 0; row < b->rows; row++) {
+    for (int row = 0; row < b->examples; row++) {
         int last = b->target_start[row + 1] - 1, kept = b->target_in[last];
         b->target_in[last] = (kept + 1) % rig.m->arch.vocabulary;
         real *after = rig_logits(&rig, p, x);

@@ -186,7 +186,7 @@ static void a_joined_prefix_is_a_gate(const struct method *m) {
     struct batch batch = rig_batch(&rig, a.p);
     forward_init(&f, rig.tape, rig.m, &batch, &mine);
     node encoded = forward_encode(&f), out;
-    if (rig.classes) out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){0, 0, batch.rows}, 0);
+    if (rig.classes) out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){0, 0, batch.examples}, 0);
     else out = forward_logits(&f, forward_decode(&f, encoded));
     double d = rig_apart(&rig, joined, tape_value(rig.tape, out));
     if (!(d < 1e-10)) fail_msg("E1: logits differ by %g", d);

@@ -372,7 +372,7 @@ static node taught(void *self, struct forward *f, node encoded, node answers, no
     node states = text ? answers : encoded;
     size_t n = (size_t)tape_rows_of(f->tape, states);
     real *weight = tape_keep(f->tape, (n + 1) * sizeof *weight);
-    for (int i = 0; i < b->rows; i++)
+    for (int i = 0; i < b->examples; i++)
         for (int k = text ? b->target_start[i] : f->rows.start[i]; k < (text ? b->target_start[i + 1] : f->rows.start[i + 1]); k++)
             weight[k] = (text ? b->target_weight[k] : b->weight[i] / (real)(f->rows.start[i + 1] - f->rows.start[i])) /
                         (real)rig.m->arch.width;

@@ -247,7 +247,7 @@ static struct method random_method(struct dice *d) {
                                      .place = roll(d, 3) * 32, .hidden = 128 >> roll(d, 2), .inner = roll(d, 3) * 32,
                                      .norm = roll(d, 2), .net = (enum hyper_net)roll(d, 3),
                                      .start = (enum hyper_start)roll(d, 2), .biases = roll(d, 3) != 0,
-                                     .instance = (enum hyper_instance)roll(d, ROW_COUNT), .tap = roll(d, 3),
+                                     .instance = (enum hyper_instance)roll(d, EXAMPLE_COUNT), .tap = roll(d, 3),
                                      .passes = 1 + roll(d, 2)};
     if (roll(d, 4) == 0)
         m.generated = (struct generated_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),

@@ -82,7 +82,7 @@ static struct batch pack(struct bench *b, const int *source, int rows, int token
     struct arena *a = b->arena;
     size_t n = (size_t)rows, all = n * (size_t)tokens;
     struct batch x = {
-        .rows = rows,
+        .examples = rows,
         .ids = arena_keep(a, n * LONGEST * sizeof(int32_t)),
         .types = arena_keep(a, n * LONGEST * sizeof(int32_t)),
         .positions = arena_keep(a, n * LONGEST * sizeof(int32_t)),

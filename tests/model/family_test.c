@@ -54,8 +54,8 @@ static real *copy(const struct tape *t, node n, int first, int rows) {
 static struct batch row_of(const struct batch *b, int i, int start[4]) {
     struct batch one = *b;
     int from = b->start[i];
-    one.rows = 1;
-    one.row_id = b->row_id + i;
+    one.examples = 1;
+    one.example_id = b->example_id + i;
     one.ids = b->ids + from, one.types = b->types + from, one.positions = b->positions + from;
     one.tokens = b->start[i + 1] - from;
     start[0] = start[2] = 0;
@@ -86,7 +86,7 @@ static void check_rows(const char *folder) {
     node encoded = forward_encode(f), decoded = generates ? forward_decode(f, encoded) : NODE_NONE;
     real *all = copy(x.tape, encoded, 0, b->tokens);
     real *said = generates ? copy(x.tape, decoded, 0, b->target_tokens) : NULL;
-    for (int i = 0; i < b->rows; i++) {
+    for (int i = 0; i < b->examples; i++) {
         int starts[4];
         struct batch one = row_of(b, i, starts);
         f = start(&x, &one, NULL, false);

@@ -67,7 +67,7 @@ static void t5_compare(struct t5 *x, const char *name, node n) {
 
 /* The last token of each row. */
 static void t5_compare_last(struct t5 *x, const char *name, node n, const int *start) {
-    size_t d = (size_t)tape_cols_of(x->tape, n), rows = (size_t)x->fixture.batch.rows;
+    size_t d = (size_t)tape_cols_of(x->tape, n), rows = (size_t)x->fixture.batch.examples;
     real *last = xcalloc(rows * d, sizeof *last);
     for (size_t i = 0; i < rows; i++)
         memcpy(last + i * d, tape_value(x->tape, n) + (size_t)(start[i + 1] - 1) * d, d * sizeof *last);

@@ -198,13 +198,13 @@ static struct batch row_of(int i, int start[2]) {
     int at = fx.batch.start[i];
     start[0] = 0;
     start[1] = fx.batch.start[i + 1] - at;
-    b.rows = 1;
+    b.examples = 1;
     b.tokens = start[1];
     b.start = start;
     b.ids += at;
     b.types += at;
     b.positions += at;
-    b.row_id += i;
+    b.example_id += i;
     b.label += i;
     b.weight += i;
     return b;
@@ -215,7 +215,7 @@ static void test_rows_alone(void **state) {
     (void)state;
     for (int training = 0; training < 2; training++) {
         real *all = encode(&fx.batch, NULL, training, 7, NULL);
-        for (int i = 0; i < fx.batch.rows; i++) {
+        for (int i = 0; i < fx.batch.examples; i++) {
             int start[2];
             struct batch b = row_of(i, start);
             real *alone = encode(&b, NULL, training, 7, NULL);

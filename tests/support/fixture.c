@@ -30,7 +30,7 @@ static void read_target(const struct st_file *file, struct batch *b) {
     b->target_out = read_whole(file, "target_out", &n);
     assert_int_equal(n, tokens);
     int32_t *length = read_whole(file, "target_lengths", &rows);
-    assert_int_equal(rows, b->rows);
+    assert_int_equal(rows, b->examples);
     b->target_tokens = (int)tokens;
     b->target_positions = xcalloc(tokens, sizeof *b->target_positions);
     b->target_start = xcalloc(rows + 1, sizeof *b->target_start);
@@ -52,16 +52,16 @@ static void read_batch(const struct st_file *file, const struct arch *a, struct 
     b->label = read_whole(file, "labels", &rows);
     int32_t *length = read_whole(file, "lengths", &n);
     assert_int_equal(n, rows);
-    b->rows = (int)rows;
+    b->examples = (int)rows;
     b->tokens = (int)tokens;
     b->positions = xcalloc(tokens, sizeof *b->positions);
     b->start = xcalloc(rows + 1, sizeof *b->start);
-    b->row_id = xcalloc(rows, sizeof *b->row_id);
+    b->example_id = xcalloc(rows, sizeof *b->example_id);
     b->weight = xcalloc(rows, sizeof *b->weight);
     for (size_t i = 0; i < rows; i++) {
         b->start[i + 1] = b->start[i] + length[i];
         arch_positions(a, b->ids + b->start[i], (size_t)length[i], b->positions + b->start[i]);
-        b->row_id[i] = i;
+        b->example_id[i] = i;
         b->weight[i] = 1 / (real)rows;
     }
     assert_int_equal(b->start[rows], tokens);
@@ -98,7 +98,7 @@ void fixture_close(struct fixture *f) {
     free(b->types);
     free(b->positions);
     free(b->start);
-    free(b->row_id);
+    free(b->example_id);
     free(b->label);
     free(b->weight);
     free(b->target_in);

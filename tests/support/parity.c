@@ -79,10 +79,10 @@ static void compare_layer(void *self, int layer, node output) {
         fixture_compare(w->fixture, name, v, tokens * d, allowed.layer);
         return;
     }
-    real *rows = xcalloc((size_t)b->rows * d, sizeof *rows);
-    for (int i = 0; i < b->rows; i++)
+    real *rows = xcalloc((size_t)b->examples * d, sizeof *rows);
+    for (int i = 0; i < b->examples; i++)
         memcpy(rows + (size_t)i * d, v + (size_t)b->start[i] * d, d * sizeof *v);
-    fixture_compare(w->fixture, name, rows, (size_t)b->rows * d, allowed.layer);
+    fixture_compare(w->fixture, name, rows, (size_t)b->examples * d, allowed.layer);
     free(rows);
 }
 

@@ -32,11 +32,11 @@ void rig_close(struct rig *r) {
 
 void rig_mix(struct rig *r, bool absent) {
     struct batch *b = &r->fixture.batch;
-    BUG_IF(b->rows < RIG_RANGES);
+    BUG_IF(b->examples < RIG_RANGES);
     r->tasks = RIG_RANGES;
     r->range[0] = (struct task_range){ 0, 0, 1 };
-    r->range[1] = (struct task_range){ absent ? 2 : 1, 1, absent ? b->rows : b->rows - 1 };
-    r->range[2] = (struct task_range){ 2, b->rows - 1, b->rows };
+    r->range[1] = (struct task_range){ absent ? 2 : 1, 1, absent ? b->examples : b->examples - 1 };
+    r->range[2] = (struct task_range){ 2, b->examples - 1, b->examples };
     b->range = r->range;
     b->ranges = absent ? 2 : 3;
 }
@@ -92,7 +92,7 @@ real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, doubl
 /* The losses of a head's rows, a node a range of them. */
 static int head_losses(struct rig *r, struct attach *a, struct forward *f, node pooled, node *loss, node *out) {
     const struct batch *b = &r->fixture.batch;
-    const struct task_range whole = { 0, 0, b->rows }, *range = b->ranges ? b->range : &whole;
+    const struct task_range whole = { 0, 0, b->examples }, *range = b->ranges ? b->range : &whole;
     int n = b->ranges ? b->ranges : 1;
     for (int i = 0; i < n; i++) {
         *out = attach_head(a, f, pooled, range[i], 0);
@@ -106,12 +106,12 @@ struct batch rig_batch(struct rig *r, const struct plan *p) {
     struct batch b = *from;
     int most = p ? method_max_length(&p->method, &r->m->arch) : from->tokens;
     size_t room = (size_t)from->tokens + 1;
-    b.start = arena_keep(r->arena, ((size_t)b.rows + 1) * sizeof *b.start);
+    b.start = arena_keep(r->arena, ((size_t)b.examples + 1) * sizeof *b.start);
     b.ids = arena_keep(r->arena, room * sizeof *b.ids);
     b.types = arena_keep(r->arena, room * sizeof *b.types);
     b.positions = arena_keep(r->arena, room * sizeof *b.positions);
     b.tokens = b.start[0] = 0;
-    for (int i = 0; i < b.rows; i++) {
+    for (int i = 0; i < b.examples; i++) {
         for (int k = from->start[i]; k < from->start[i + 1] && k - from->start[i] < most; k++, b.tokens++) {
             b.ids[b.tokens] = from->ids[k];
             b.types[b.tokens] = from->types ? from->types[k] : 0;
@@ -165,7 +165,7 @@ static double run(struct rig *r, const struct model *m, const struct plan *p, bo
 
 size_t rig_logit_count(const struct rig *r) {
     const struct batch *b = &r->fixture.batch;
-    if (r->classes) return (size_t)b->rows * (size_t)r->classes;
+    if (r->classes) return (size_t)b->examples * (size_t)r->classes;
     return (size_t)b->target_tokens * (size_t)r->m->arch.vocabulary;
 }
 

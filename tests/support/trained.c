@@ -230,7 +230,7 @@ void train_on(struct ground *g, const struct run_config *c, const char *folder, 
 
 void fixture_task_open(struct fixture_task *t, const struct fixture *f) {
     const struct batch *b = &f->batch;
-    size_t rows = (size_t)b->rows;
+    size_t rows = (size_t)b->examples;
     struct example *row = xcalloc(rows, sizeof *row);
     size_t *start = xcalloc(rows + 1, sizeof *start);
     uint8_t *types = xmalloc((size_t)b->tokens);

@@ -68,7 +68,7 @@ static void ten_steps(const char *model, const char *expected, const char *metho
     config_init(&c);
     test_ok(config_set(&c, "method", method, &e), &e);
     c.max_len = (int)t.task.train.max_len;
-    c.batch = f.batch.rows;
+    c.batch = f.batch.examples;
     c.steps = ADAMW_STEPS;
     c.dropout = c.clip = 0;
     c.weight_decay = 0.01;

@@ -73,8 +73,8 @@ static void test_model(void **state) {
             types[i] = d->types[d->start[r] + (size_t)i];
             positions[i] = i;
         }
-        struct batch b = { .rows = 1, .tokens = n, .ids = ids, .types = types, .positions = positions, .start = start,
-                           .row_id = &id };
+        struct batch b = { .examples = 1, .tokens = n, .ids = ids, .types = types, .positions = positions, .start = start,
+                           .example_id = &id };
         tape_reset(w.tape, false, 0, 0);
         forward_init(&o.f, w.tape, g.model, &b, NULL);
         o.row = r;

@@ -182,22 +182,22 @@ static void same_logits(const struct st_file *f, const struct generator_rows *x,
 static void same_made_for_rows(const struct st_file *f, const struct generator_rows *x, double by) {
     const struct plan *p = x->plan;
     const struct arch *a = &x->m->model->arch;
-    int width = hyper_row_width(&p->method, a), task[BATCH];
+    int width = hyper_example_width(&p->method, a), task[BATCH];
     struct arena *memory = arena_new();
     struct tape *tape = tape_new(memory);
     double *pooled = fixture_of(f, "", "pooled", (size_t)(x->rows * width));
     real *h = xcalloc((size_t)(x->rows * width), sizeof *h);
     node *leaf = xcalloc((size_t)p->tensors, sizeof *leaf);
-    struct row_value *value = xcalloc((size_t)p->by_row, sizeof *value);
+    struct example_value *value = xcalloc((size_t)p->per_example, sizeof *value);
     tape_reset(tape, false, 1, 1);
     for (int i = 0; i < x->rows * width; i++) h[i] = (real)pooled[i];
     for (int i = 0; i < x->rows; i++) task[i] = x->row[i].task;
     for (int i = 0; i < p->tensors; i++)
         leaf[i] = tape_frozen(tape, p->tensor[i].rows, p->tensor[i].cols, x->params + p->tensor[i].offset);
-    int stack = p->row_tensor[0].stack;
-    hyper_make_rows(p, tape, leaf, stack, tape_frozen(tape, x->rows, width, h), task, value);
-    for (int i = 0; i < p->by_row; i++) {
-        const struct plan_generated *t = &p->row_tensor[i];
+    int stack = p->example_tensor[0].stack;
+    hyper_generate_per_example(p, tape, leaf, stack, tape_frozen(tape, x->rows, width, h), task, value);
+    for (int i = 0; i < p->per_example; i++) {
+        const struct plan_generated *t = &p->example_tensor[i];
         const real *first = tape_value(tape, value[i].value) + (size_t)value[i].first * t->count;
         assert_int_equal(t->stack, stack);
         same_values(f, "made/", t->name, first, (size_t)x->rows * t->count, by);
@@ -284,7 +284,7 @@ static void compare_steps(struct mixed *m, const struct run_config *c, const cha
     x.made = made;
     x.rows = mixed_first_rows(m, c, x.row);
     same_logits(f, &x, by->value);
-    if (p->by_row) same_made_for_rows(f, &x, by->value);
+    if (p->per_example) same_made_for_rows(f, &x, by->value);
     for (int i = 0; i < m->tasks.count && m->task[0].kind == DATA_TEXT; i++) same_texts_of(f, &x, i);
     struct err e = ERR_INIT;
     struct plan *kept = run_plan_for(c, &m->tasks, &m->model->arch, &e);

@@ -64,7 +64,7 @@ static void check(struct mixed *m, const char *method, size_t most) {
                 fail_msg("%s: %s, element %zu: %.12g, not %.12g", method, t->name, at - t->offset, g[at], slope);
         }
     }
-    assert_true(p->generated + p->by_row > 0 && (networks > 5) == method_has_generator(&p->method));
+    assert_true(p->generated + p->per_example > 0 && (networks > 5) == method_has_generator(&p->method));
     run_free(r);
     free(x);
     free(g);

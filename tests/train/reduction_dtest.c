@@ -19,8 +19,8 @@ static const struct reduction {
 };
 
 static struct target_count count(const struct batch *b) {
-    struct target_count c = { (size_t)b->rows, (size_t)b->target_tokens, 0 };
-    for (int i = 0; i < b->rows; i++) {
+    struct target_count c = { (size_t)b->examples, (size_t)b->target_tokens, 0 };
+    for (int i = 0; i < b->examples; i++) {
         size_t n = (size_t)(b->target_start[i + 1] - b->target_start[i]);
         if (n > c.longest) c.longest = n;
     }
@@ -37,7 +37,7 @@ static void check(const char *name) {
     const struct target_count of = count(&x.batch);
     for (size_t k = 0; k < COUNT_OF(reductions); k++) {
         struct forward f;
-        for (int i = 0; i < x.batch.rows; i++) {
+        for (int i = 0; i < x.batch.examples; i++) {
             int begin = x.batch.target_start[i], end = x.batch.target_start[i + 1];
             for (int j = begin; j < end; j++)
                 x.batch.target_weight[j] =

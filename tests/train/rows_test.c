@@ -159,8 +159,8 @@ static double log_probability(const struct rig *r, const struct begun *b, int ro
     in[0] = o->start;
     memcpy(in + 1, g->ids, (size_t)g->count * sizeof *in);
     for (int i = 0; i < g->count; i++) positions[i] = i;
-    struct batch one = { .rows = 1, .tokens = start[1], .ids = all->ids + all->start[row], .types = all->types + all->start[row],
-                         .positions = all->positions + all->start[row], .start = start, .row_id = all->row_id + row,
+    struct batch one = { .examples = 1, .tokens = start[1], .ids = all->ids + all->start[row], .types = all->types + all->start[row],
+                         .positions = all->positions + all->start[row], .start = start, .example_id = all->example_id + row,
                          .target_tokens = g->count, .target_in = in, .target_positions = positions,
                          .target_start = target_start };
     struct forward f;
@@ -188,9 +188,9 @@ static void texts_are_by_their_rows_weights(const char *method) {
     real *params = rig_params(&r, p, 5, 0.3);
     struct begun b = { attach_new(p, r.m), params };
     const struct batch *all = &r.fixture.batch;
-    size_t *start = xcalloc((size_t)all->rows + 1, sizeof *start);
-    for (int i = 0; i <= all->rows; i++) start[i] = (size_t)all->start[i];
-    const struct generate_sources s = { (size_t)all->rows, start, all->ids };
+    size_t *start = xcalloc((size_t)all->examples + 1, sizeof *start);
+    for (int i = 0; i <= all->examples; i++) start[i] = (size_t)all->start[i];
+    const struct generate_sources s = { (size_t)all->examples, start, all->ids };
     test_ok(generate_defaults(r.m, &o, NULL, &e), &e);
     o.beams = 3;
     o.max_new = 8;
@@ -199,7 +199,7 @@ static void texts_are_by_their_rows_weights(const char *method) {
     struct generated *out = xcalloc(s.rows, sizeof *out);
     struct generate_memory memory = { .tape = r.tape, .arena = r.arena, .cache = cache_new(&r.m->arch), .begin = begin, .self = &b };
     for (int i = 0; i < g.groups; i++) test_ok(generation_group(&g, i, &memory, out, &e), &e);
-    for (int i = 0; i < all->rows; i++) {
+    for (int i = 0; i < all->examples; i++) {
         double want = log_probability(&r, &b, i, &out[i], &o) / pow(out[i].count, o.length_penalty);
         if (!(fabs(out[i].score - want) < 1e-4)) fail_msg("%s: row %d scores %g, whole %g", method, i, out[i].score, want);
     }

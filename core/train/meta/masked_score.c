@@ -62,7 +62,7 @@ bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape
         s->right[row] += right;
         if (finite && !isfinite(loss)) {
             finite = false;
-            *bad = b.row_id[b.mask_row[i]];
+            *bad = b.example_id[b.mask_row[i]];
         }
     }
     return finite;

@@ -133,9 +133,9 @@ void masking_apply(const struct masking *k, struct arena *memory, struct batch *
     b->mask_at = arena_keep(memory, (room + 1) * sizeof *b->mask_at);
     b->mask_id = arena_keep(memory, (room + 1) * sizeof *b->mask_id);
     b->mask_weight = arena_keep(memory, (room + 1) * sizeof *b->mask_weight);
-    for (int r = 0; r < b->rows; r++) {
+    for (int r = 0; r < b->examples; r++) {
         int32_t *ids = b->ids + b->start[r];
-        size_t n = masking_draw(k, masking_key(seed, step, b->row_id[r]), ids,
+        size_t n = masking_draw(k, masking_key(seed, step, b->example_id[r]), ids,
                                 (size_t)(b->start[r + 1] - b->start[r]), drawn);
         for (size_t i = 0; i < n; i++, b->masks++) {
             b->mask_row[b->masks] = r;

@@ -193,7 +193,7 @@ static void labels_pass(struct work *w, const real *params, real *label, const r
 }
 
 static void answers(const real *logits, const struct batch *b, int classes, int32_t *given) {
-    for (int i = 0; i < b->rows; i++) {
+    for (int i = 0; i < b->examples; i++) {
         const real *z = logits + (size_t)i * (size_t)classes;
         given[i] = 0;
         for (int k = 1; k < classes; k++)

@@ -24,7 +24,7 @@ static void batch_take_below(struct batch *b, struct arena *a, const struct arch
                              const struct batch_example *rows) {
     size_t width = (size_t)arch->width;
     real *below = arena_keep(a, (size_t)b->tokens * width * sizeof *below);
-    for (int i = 0; i < b->rows; i++)
+    for (int i = 0; i < b->examples; i++)
         frozen_row(rows[i].frozen, rows[i].index, below + (size_t)b->start[i] * width);
     b->below = below;
     b->below_layers = frozen_layers(rows[0].frozen);
@@ -35,14 +35,14 @@ void batch_pack_examples(struct batch *b, struct arena *a, const struct arch *ar
     size_t count = (size_t)n, tokens = 0;
     for (int i = 0; i < n; i++) tokens += batch_length_of(&rows[i]);
     *b = (struct batch){
-        .rows = n,
+        .examples = n,
         .tokens = (int)tokens,
         .range = arena_keep(a, count * sizeof *b->range),
         .ids = arena_keep(a, tokens * sizeof *b->ids),
         .types = arena_keep(a, tokens * sizeof *b->types),
         .positions = arena_keep(a, tokens * sizeof *b->positions),
         .start = arena_keep(a, (count + 1) * sizeof *b->start),
-        .row_id = arena_keep(a, count * sizeof *b->row_id),
+        .example_id = arena_keep(a, count * sizeof *b->example_id),
         .label = arena_keep(a, count * sizeof *b->label),
         .target = arena_keep(a, count * sizeof *b->target),
         .weight = arena_keep(a, count * sizeof *b->weight),
@@ -58,7 +58,7 @@ void batch_pack_examples(struct batch *b, struct arena *a, const struct arch *ar
             b->ids[at] = d->ids[from + j];
             b->types[at] = d->types[from + j];
         }
-        b->row_id[i] = row->id + ((uint64_t)rows[i].task << TASK_SHIFT);
+        b->example_id[i] = row->id + ((uint64_t)rows[i].task << TASK_SHIFT);
         b->label[i] = row->label;
         b->target[i] = (real)row->target;
         b->weight[i] = rows[i].weight;
@@ -72,7 +72,7 @@ void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arc
                         const struct batch_example *rows, int n) {
     size_t tokens = 0;
     for (int i = 0; i < n; i++) tokens += target_length(rows[i].data, rows[i].index);
-    BUG_IF(b->rows != n);
+    BUG_IF(b->examples != n);
     b->target_tokens = (int)tokens;
     b->target_in = arena_keep(a, tokens * sizeof *b->target_in);
     b->target_positions = arena_keep(a, tokens * sizeof *b->target_positions);

@@ -67,7 +67,7 @@ static void tell_vectors(struct run *r, int index, const struct pass *p, node ve
     const struct batch *b = &p->batch;
     int *task = r->join.task + r->batch.cut.start[index];
     memcpy(r->join.vector + first_vector(r, index), tape_value(p->forward.tape, vectors),
-           (size_t)b->rows * (size_t)r->join.width * sizeof *r->join.vector);
+           (size_t)b->examples * (size_t)r->join.width * sizeof *r->join.vector);
     for (int k = 0; k < b->ranges; k++)
         for (int i = b->range[k].first; i < b->range[k].end; i++) task[i] = b->range[k].task;
 }

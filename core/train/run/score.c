@@ -143,7 +143,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
             logits[j] = (double)v[(size_t)i * (size_t)s->outputs + (size_t)j];
             if (finite && !isfinite(logits[j])) {
                 finite = false;
-                *bad = b.row_id[i];
+                *bad = b.example_id[i];
             }
         }
         s->loss[rows[i]] = score_row_loss(s, &s->data->example[rows[i]], logits);

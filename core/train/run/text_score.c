@@ -106,7 +106,7 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
         s->correct[rows[i]] = hits;
         if (finite && !isfinite(sum)) {
             finite = false;
-            *bad = b.row_id[i];
+            *bad = b.example_id[i];
         }
     }
     return finite;

@@ -22,16 +22,16 @@ struct filling {
 
 static void filling_pack(const struct filling *x, struct arena *a, struct batch *b) {
     size_t n = x->text->n;
-    *b = (struct batch){ .rows = 1, .tokens = (int)n, .ids = x->text->ids, .types = x->text->types };
+    *b = (struct batch){ .examples = 1, .tokens = (int)n, .ids = x->text->ids, .types = x->text->types };
     b->positions = arena_keep(a, n * sizeof *b->positions);
     b->start = arena_keep(a, 2 * sizeof *b->start);
-    b->row_id = arena_keep(a, sizeof *b->row_id);
+    b->example_id = arena_keep(a, sizeof *b->example_id);
     b->mask_row = arena_keep(a, (n + 1) * sizeof *b->mask_row);
     b->mask_at = arena_keep(a, (n + 1) * sizeof *b->mask_at);
     arch_positions(&x->p->m->arch, b->ids, n, b->positions);
     b->start[0] = 0;
     b->start[1] = (int)n;
-    b->row_id[0] = 0;
+    b->example_id[0] = 0;
     for (size_t i = 0; i < n; i++) {
         if (b->ids[i] != x->mask) continue;
         b->mask_row[b->masks] = 0;

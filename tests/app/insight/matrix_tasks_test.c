@@ -204,7 +204,7 @@ static void what_is_made_for_rows_is_averaged(void **state) {
     struct crew *crew = crew_new(2, NULL);
     real *mean[2];
     open_run(&p, HYPERDECODER, 1);
-    size_t n = made_for_a_row(predictor_plan(p.opened.predictor));
+    size_t n = generated_per_example(predictor_plan(p.opened.predictor));
     for (int t = 0; t < 2; t++) {
         const struct dataset *d = p.task[t].d;
         double *sum = xcalloc(n, sizeof *sum);
@@ -229,7 +229,7 @@ static void what_is_made_for_rows_is_averaged(void **state) {
     assert_string_equal(m.row_name[3], "dec 2 beta");
     const struct plan *plan = predictor_plan(p.opened.predictor);
     size_t first = 0; /* of layer 1, whose values come before those of layer 2 */
-    for (int i = 0; i < plan->by_row; i++) first += plan->row_tensor[i].layer == 0 ? plan->row_tensor[i].count : 0;
+    for (int i = 0; i < plan->per_example; i++) first += plan->example_tensor[i].layer == 0 ? plan->example_tensor[i].count : 0;
     near(m.value[1], cosine(mean[0], mean[1], first));
     near(m.value[5], cosine(mean[0] + first, mean[1] + first, n - first));
     assert_non_null(strstr(m.about, "\"drawn\":24"));

@@ -1,4 +1,4 @@
-#include "core/method/rows.h"
+#include "core/method/example_weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +23,14 @@ struct kept_rows {
 
 enum { SEQUENCES_ALL, SEQUENCES_SELF, SEQUENCES_CROSS, SEQUENCES };
 
-struct rows {
+struct example_weights {
     const struct plan *p;
     int count;               /* rows of the pass that generated the values */
     int kept_count;          /* rows of the pass whose values are cached */
     bool generated;          /* on the tape of this step */
-    struct row_value *value; /* p->by_row */
-    struct kept_rows *kept;       /* p->by_row; values that share a matrix have it at the first */
-    int *same;               /* p->by_row: the first value that shares the matrix */
+    struct example_value *value; /* p->per_example */
+    struct kept_rows *kept;       /* p->per_example; values that share a matrix have it at the first */
+    int *same;               /* p->per_example: the first value that shares the matrix */
     struct row_groups groups;
     struct numbers start, block;
     struct numbers sequence[SEQUENCES];
@@ -38,10 +38,10 @@ struct rows {
     struct tape_rows *key_rows;
 };
 
-struct rows *rows_new(const struct plan *p) {
-    if (!hyper_by_row(&p->method)) return NULL;
-    struct rows *r = xcalloc(1, sizeof *r);
-    size_t n = (size_t)p->by_row + 1, modules = (size_t)p->method.count + 1;
+struct example_weights *example_weights_new(const struct plan *p) {
+    if (!hyper_per_example(&p->method)) return NULL;
+    struct example_weights *r = xcalloc(1, sizeof *r);
+    size_t n = (size_t)p->per_example + 1, modules = (size_t)p->method.count + 1;
     r->p = p;
     r->value = xcalloc(n, sizeof *r->value);
     r->kept = xcalloc(n, sizeof *r->kept);
@@ -51,9 +51,9 @@ struct rows *rows_new(const struct plan *p) {
     return r;
 }
 
-void rows_free(struct rows *r) {
+void example_weights_free(struct example_weights *r) {
     if (!r) return;
-    for (int i = 0; i < r->p->by_row; i++) free(r->kept[i].value);
+    for (int i = 0; i < r->p->per_example; i++) free(r->kept[i].value);
     for (int i = 0; i < r->p->method.count; i++) free(r->key_start[i].at);
     for (int i = 0; i < SEQUENCES; i++) free(r->sequence[i].at);
     free(r->value);
@@ -66,18 +66,19 @@ void rows_free(struct rows *r) {
     free(r);
 }
 
-void rows_begin(struct rows *r) {
+void example_weights_begin(struct example_weights *r) {
     if (r) r->generated = false;
 }
 
 /* First block, number of blocks: of the values generated on this tape, or else the cached ones. */
-static int first_of(const struct rows *r, int i) {
+static int first_of(const struct example_weights *r, int i) {
     return r->generated ? r->value[i].first : r->kept[i].first;
 }
-static int blocks_of(const struct rows *r,
-                     int i) { return r->generated ? r->value[i].blocks : r->kept[i].blocks; }
+static int blocks_of(const struct example_weights *r, int i) {
+    return r->generated ? r->value[i].blocks : r->kept[i].blocks;
+}
 
-int rows_count(const struct rows *r) { return r->generated ? r->count : r->kept_count; }
+int example_weights_count(const struct example_weights *r) { return r->generated ? r->count : r->kept_count; }
 
 static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
     k->rows = tape_rows_of(t, n);
@@ -88,9 +89,9 @@ static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
 }
 
 /* Caches the values, because the tape of the first token is reset before the second. */
-static void keep(struct rows *r, const struct tape *t, int stack) {
-    for (int i = 0; i < r->p->by_row; i++) {
-        if (r->p->row_tensor[i].stack != stack) continue;
+static void keep(struct example_weights *r, const struct tape *t, int stack) {
+    for (int i = 0; i < r->p->per_example; i++) {
+        if (r->p->example_tensor[i].stack != stack) continue;
         r->kept[i].first = r->value[i].first;
         r->kept[i].blocks = r->value[i].blocks;
         r->same[i] = 0;
@@ -99,27 +100,27 @@ static void keep(struct rows *r, const struct tape *t, int stack) {
     }
 }
 
-void rows_make(struct rows *r, struct tape *t, const struct forward *f, const node *leaf, int stack, node h,
-               const int *task) {
-    hyper_make_rows(r->p, t, leaf, stack, h, task, r->value);
-    r->count = f->batch->rows;
+void example_weights_generate(struct example_weights *r, struct tape *t, const struct forward *f,
+                              const node *leaf, int stack, node h, const int *task) {
+    hyper_generate_per_example(r->p, t, leaf, stack, h, task, r->value);
+    r->count = f->batch->examples;
     r->generated = true;
     if (!f->cache || stack != STACK_DECODER) return;
     r->kept_count = r->count;
     keep(r, t, stack);
 }
 
-node rows_value(struct rows *r, struct tape *t, int i) {
+node example_weights_value(struct example_weights *r, struct tape *t, int i) {
     if (r->generated) return r->value[i].value;
     const struct kept_rows *k = &r->kept[r->same[i]];
     BUG_IF(!k->rows);
     return tape_frozen(t, k->rows, k->cols, k->value);
 }
 
-const real *rows_one(struct rows *r, struct tape *t, int i, int row) {
-    size_t count = r->p->row_tensor[i].count;
-    BUG_IF(row < 0 || row >= rows_count(r));
-    return tape_value(t, rows_value(r, t, i)) + (size_t)(first_of(r, i) + row) * count;
+const real *example_weights_one(struct example_weights *r, struct tape *t, int i, int row) {
+    size_t count = r->p->example_tensor[i].count;
+    BUG_IF(row < 0 || row >= example_weights_count(r));
+    return tape_value(t, example_weights_value(r, t, i)) + (size_t)(first_of(r, i) + row) * count;
 }
 
 static int *room_for(struct numbers *x, int n) {
@@ -132,10 +133,10 @@ static bool is_cached(const struct forward *f, const struct tape_rows *rows) {
     return f->cache && rows != &f->rows;
 }
 
-const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows,
-                                     int tokens, int i) {
+const struct row_groups *example_weights_groups(struct example_weights *r, const struct forward *f,
+                                                const struct tape_rows *rows, int tokens, int i) {
     bool cached = is_cached(f, rows);
-    int n = cached ? cache_sources(f->cache) : f->batch->rows, first = first_of(r, i);
+    int n = cached ? cache_sources(f->cache) : f->batch->examples, first = first_of(r, i);
     int *start = room_for(&r->start, n), *block = room_for(&r->block, n);
     for (int k = 0, at = 0; k < n; k++) {
         start[k] = cached ? at : rows->start[k];
@@ -147,16 +148,17 @@ const struct row_groups *rows_groups(struct rows *r, const struct forward *f, co
     return &r->groups;
 }
 
-node rows_keys(struct rows *r, struct tape *t, int i) {
-    int rows = r->p->row_tensor[i].rows, count = rows_count(r), first = first_of(r, i);
-    node all = rows_value(r, t, i);
+node example_weights_keys(struct example_weights *r, struct tape *t, int i) {
+    int rows = r->p->example_tensor[i].rows, count = example_weights_count(r), first = first_of(r, i);
+    node all = example_weights_value(r, t, i);
     if (blocks_of(r, i) == count) return all;
     return op_rows(t, all, first * rows, (first + count) * rows);
 }
 
-const int *rows_sequences(struct rows *r, const struct forward *f, const struct site *site) {
+const int *example_weights_sequences(struct example_weights *r, const struct forward *f,
+                                     const struct site *site) {
     bool cached = is_cached(f, site->rows), cross = site->sublayer == SUB_CROSS;
-    int n = cached ? cache_sources(f->cache) : f->batch->rows, at = 0;
+    int n = cached ? cache_sources(f->cache) : f->batch->examples, at = 0;
     int *to = room_for(&r->sequence[!cached ? SEQUENCES_ALL : cross ? SEQUENCES_CROSS : SEQUENCES_SELF],
                        cached ? cache_rows(f->cache) : n);
     for (int k = 0; k < n; k++)
@@ -165,8 +167,9 @@ const int *rows_sequences(struct rows *r, const struct forward *f, const struct 
     return to;
 }
 
-const struct tape_rows *rows_of_keys(struct rows *r, const struct forward *f, int module) {
-    int count = rows_count(r), *start = room_for(&r->key_start[module], count);
+const struct tape_rows *example_weights_of_keys(struct example_weights *r, const struct forward *f,
+                                                int module) {
+    int count = example_weights_count(r), *start = room_for(&r->key_start[module], count);
     for (int i = 0; i <= count; i++) start[i] = i * r->p->method.module[module].size;
     r->key_rows[module] = (struct tape_rows){ count, start, f->rows.id };
     return &r->key_rows[module];

@@ -29,8 +29,8 @@ struct hyper_work {
     node all[SLOT_COUNT]; /* net=stack: the slot computed from all of I */
 };
 
-static const struct plan_tensor *hyper_make_find(const struct plan *p, int generator, enum slot role,
-                                                 int stack, int layer, int place, int of_slot) {
+static const struct plan_tensor *hyper_generate_find(const struct plan *p, int generator, enum slot role,
+                                                     int stack, int layer, int place, int of_slot) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->kind == PLAN_NETWORK && t->generator == generator && t->role == (int)role &&
@@ -43,7 +43,7 @@ static const struct plan_tensor *hyper_make_find(const struct plan *p, int gener
 const struct plan_tensor *plan_prototypes(const struct plan *p) {
     int g = hyper_of_prototypes(&p->method);
     enum slot role = g >= 0 && p->method.hyper[g].prototype ? SLOT_HYPER_PROTOTYPE : SLOT_HYPER_TASK;
-    return g < 0 ? NULL : hyper_make_find(p, g, role, STACK_ENCODER, -1, 0, 0);
+    return g < 0 ? NULL : hyper_generate_find(p, g, role, STACK_ENCODER, -1, 0, 0);
 }
 
 static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
@@ -51,8 +51,8 @@ static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
     return w->leaf ? w->leaf[t - w->p->tensor] : source_leaf(w->t, t, w->from->params, w->from->grads);
 }
 
-static node hyper_make_leaf(const struct hyper_work *w, enum slot role, int stack) {
-    return leaf_of(w, hyper_make_find(w->p, w->generator, role, stack, -1, 0, 0));
+static node hyper_generate_leaf(const struct hyper_work *w, enum slot role, int stack) {
+    return leaf_of(w, hyper_generate_find(w->p, w->generator, role, stack, -1, 0, 0));
 }
 
 /* Adds the contribution of one condition to the result of the first map; ids: index of the vector for each
@@ -60,8 +60,9 @@ static node hyper_make_leaf(const struct hyper_work *w, enum slot role, int stac
 static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors,
                           enum slot map, int stack, const int32_t *ids) {
     if (vectors == NODE_NONE) return;
-    table[(*n)++] = (struct embed_table){ op_linear(w->t, vectors, hyper_make_leaf(w, map, stack),
-                                                   NODE_NONE), ids, 0 };
+    table[(*n)++] = (struct embed_table){
+        op_linear(w->t, vectors, hyper_generate_leaf(w, map, stack), NODE_NONE), ids, 0
+    };
 }
 
 /* Rows (ℓ, p, unit): the sum of the conditions after the first map. */
@@ -76,37 +77,38 @@ static node conditions(const struct hyper_work *w, int stack, int layers, int pl
         layer[i] = i / units / places;
         place[i] = i / units % places;
     }
-    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_TASK, STACK_ENCODER), SLOT_HYPER_W_TASK,
-                  stack, task);
-    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_PROTOTYPE, STACK_ENCODER),
+    add_condition(w, table, &tables, hyper_generate_leaf(w, SLOT_HYPER_TASK, STACK_ENCODER),
+                  SLOT_HYPER_W_TASK, stack, task);
+    add_condition(w, table, &tables, hyper_generate_leaf(w, SLOT_HYPER_PROTOTYPE, STACK_ENCODER),
                   SLOT_HYPER_W_PROTOTYPE, stack, task);
     add_condition(w, table, &tables, w->row, SLOT_HYPER_W_ROW, stack, unit);
-    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_LAYER, stack), SLOT_HYPER_W_LAYER, stack,
-                  layer);
-    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_PLACE, stack), SLOT_HYPER_W_PLACE, stack,
-                  place);
+    add_condition(w, table, &tables, hyper_generate_leaf(w, SLOT_HYPER_LAYER, stack), SLOT_HYPER_W_LAYER,
+                  stack, layer);
+    add_condition(w, table, &tables, hyper_generate_leaf(w, SLOT_HYPER_PLACE, stack), SLOT_HYPER_W_PLACE,
+                  stack, place);
     node sum = op_embed_sum(w->t, n, table, tables);
     free(ids);
-    if (w->h->biases) sum = op_bias(w->t, sum, hyper_make_leaf(w, SLOT_HYPER_B1, stack));
+    if (w->h->biases) sum = op_bias(w->t, sum, hyper_generate_leaf(w, SLOT_HYPER_B1, stack));
     return op_act(w->t, sum, ACT_RELU);
 }
 
 static node project(const struct hyper_work *w, int stack, int layers, int places) {
     node x = conditions(w, stack, layers, places);
     if (w->h->inner)
-        x = op_linear(w->t, x, hyper_make_leaf(w, SLOT_HYPER_W2, stack),
-                      hyper_make_leaf(w, SLOT_HYPER_B2, stack));
+        x = op_linear(w->t, x, hyper_generate_leaf(w, SLOT_HYPER_W2, stack),
+                      hyper_generate_leaf(w, SLOT_HYPER_B2, stack));
     if (!w->h->norm) return x;
-    return op_layernorm(w->t, x, NODE_NONE, hyper_make_leaf(w, SLOT_HYPER_NORM_W, stack),
-                        hyper_make_leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
+    return op_layernorm(w->t, x, NODE_NONE, hyper_generate_leaf(w, SLOT_HYPER_NORM_W, stack),
+                        hyper_generate_leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
 }
 
 /* `cols` 0: one row per unit; otherwise in the layout of op_linear_generated. */
-static node hyper_make_head(const struct hyper_work *w, node x, int layer, int place, int slot, int cols) {
-    node weight = leaf_of(w, hyper_make_find(w->p, w->generator, SLOT_HYPER_HEAD_W, w->stack, layer, place,
-                                             slot));
-    node bias = leaf_of(w, hyper_make_find(w->p, w->generator, SLOT_HYPER_HEAD_B, w->stack, layer, place,
-                                           slot));
+static node hyper_generate_head(const struct hyper_work *w, node x, int layer, int place, int slot,
+                                int cols) {
+    node weight = leaf_of(
+        w, hyper_generate_find(w->p, w->generator, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot));
+    node bias = leaf_of(
+        w, hyper_generate_find(w->p, w->generator, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot));
     return cols ? op_linear_generated(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
 }
 
@@ -123,8 +125,8 @@ static int head_layer(const struct hyper_work *w, const struct plan_generated *o
 
 /* Counts the layers and places of the current stack for which something is generated. */
 static void measure(struct hyper_work *w) {
-    const struct plan_tensor *table = hyper_make_find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1, 0,
-                                                      0);
+    const struct plan_tensor *table = hyper_generate_find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1,
+                                                          0, 0);
     int n;
     const struct plan_generated *values = hyper_values(w->p, w->generator, &n);
     w->layers = table ? table->rows : 0;
@@ -145,9 +147,9 @@ static node slot_of(struct hyper_work *w, const struct plan_generated *of, int s
     int row = w->one ? 0 : (layer_of(w, of) * w->places + of->place) * w->units;
     if (w->h->net != HYPER_STACK) {
         node own = w->one ? w->inner : op_rows(w->t, w->inner, row, row + w->units);
-        return hyper_make_head(w, own, head_layer(w, of), of->place, slot, cols);
+        return hyper_generate_head(w, own, head_layer(w, of), of->place, slot, cols);
     }
-    if (w->all[slot] == NODE_NONE) w->all[slot] = hyper_make_head(w, w->inner, -1, 0, slot, cols);
+    if (w->all[slot] == NODE_NONE) w->all[slot] = hyper_generate_head(w, w->inner, -1, 0, slot, cols);
     if (w->one) return w->all[slot];
     int rows = tape_rows_of(w->t, w->all[slot]) / tape_rows_of(w->t, w->inner); /* rows of one of them */
     return op_rows(w->t, w->all[slot], row * rows, (row + w->units) * rows);
@@ -179,7 +181,7 @@ static void make_stack(struct hyper_work *w, node shared, node *generated) {
     }
 }
 
-void hyper_make(const struct prologue *x, int g) {
+void hyper_generate(const struct prologue *x, int g) {
     struct hyper_work w = { .p = x->p,
                             .generator = g,
                             .h = &x->p->method.hyper[g],
@@ -197,16 +199,16 @@ void hyper_make(const struct prologue *x, int g) {
 
 /* Computes g from h, through its two maps if they exist. */
 static node row_vector(const struct hyper_work *w, node h) {
-    if (w->h->instance != ROW_MLP) return h;
-    node x = op_linear_act(w->t, h, hyper_make_leaf(w, SLOT_HYPER_ROW_W1, w->stack),
-                           hyper_make_leaf(w, SLOT_HYPER_ROW_B1, w->stack), ACT_RELU);
-    return op_linear(w->t, x, hyper_make_leaf(w, SLOT_HYPER_ROW_W2, w->stack),
-                     hyper_make_leaf(w, SLOT_HYPER_ROW_B2, w->stack));
+    if (w->h->instance != EXAMPLE_MLP) return h;
+    node x = op_linear_act(w->t, h, hyper_generate_leaf(w, SLOT_HYPER_ROW_W1, w->stack),
+                           hyper_generate_leaf(w, SLOT_HYPER_ROW_B1, w->stack), ACT_RELU);
+    return op_linear(w->t, x, hyper_generate_leaf(w, SLOT_HYPER_ROW_W2, w->stack),
+                     hyper_generate_leaf(w, SLOT_HYPER_ROW_B2, w->stack));
 }
 
-void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h,
-                     const int *task, struct row_value *value) {
-    const struct hyper *by = hyper_of_rows(&p->method);
+void hyper_generate_per_example(const struct plan *p, struct tape *t, const node *leaves, int stack, node h,
+                                const int *task, struct example_value *value) {
+    const struct hyper *by = hyper_with_example(&p->method);
     struct hyper_work w = { .p = p,
                             .generator = (int)(by - p->method.hyper),
                             .h = by,
@@ -220,18 +222,19 @@ void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, i
     tape_site(t, "generator");
     w.row = row_vector(&w, h);
     node x = project(&w, stack, w.layers, w.places);
-    for (int i = 0; i < p->by_row; i++) {
-        const struct plan_generated *of = &p->row_tensor[i];
+    for (int i = 0; i < p->per_example; i++) {
+        const struct plan_generated *of = &p->example_tensor[i];
         if (of->stack != stack) continue;
         int first = (layer_of(&w, of) * w.places + of->place) * w.units;
         tape_site(t, "generator of module %d", of->module + 1);
         if (by->net != HYPER_STACK) {
-            node own = hyper_make_head(&w, op_rows(t, x, first, first + w.units), head_layer(&w, of),
-                                       of->place, of->slot, of->cols);
-            value[i] = (struct row_value){ own, 0, w.units };
+            node own = hyper_generate_head(&w, op_rows(t, x, first, first + w.units), head_layer(&w, of),
+                                           of->place, of->slot, of->cols);
+            value[i] = (struct example_value){ own, 0, w.units };
             continue;
         }
-        if (w.all[of->slot] == NODE_NONE) w.all[of->slot] = hyper_make_head(&w, x, -1, 0, of->slot, of->cols);
-        value[i] = (struct row_value){ w.all[of->slot], first, w.layers * w.places * w.units };
+        if (w.all[of->slot] == NODE_NONE)
+            w.all[of->slot] = hyper_generate_head(&w, x, -1, 0, of->slot, of->cols);
+        value[i] = (struct example_value){ w.all[of->slot], first, w.layers * w.places * w.units };
     }
 }
