@@ -54,6 +54,8 @@ enum effect_kind {
     /* export the points of run[0] in the format in text (csv, json, markdown), or its model (hf) */
     EFFECT_EXPORT,
     EFFECT_COPY, /* copy text to the clipboard (term_copy) and show it */
+    EFFECT_COPY_RUN, /* copy a text about run[0], by its name in text: command, resume, folder */
+    EFFECT_SHELL, /* open a shell in the folder of run[0] */
     EFFECT_INSPECT, /* embed examples of run[0…1] (none: of the model); `keep`: matrices too; `by`: a task of
                      * several, from 0, or INSPECT_USUAL; text: tasks with further examples */
     EFFECT_SETS, /* show the embedding sets run[0…1] on Map */

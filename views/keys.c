@@ -103,8 +103,11 @@ static const struct key_entry keys[] = {
       .help = "choose the columns and their order; an empty line: automatic" },
     { REQ_NAME, 'r', false, KEYS_RUNS,
       .help = "name the run; an empty name removes it; in Compose, the next run" },
-    { REQ_NOTE, 'i', false, KEYS_RUNS, .help = "edit the run's note; in Compose, the note of the next runs" },
-    { REQ_COPY, 'y', false, KEYS_RUNS, .help = "copy the method or command line and show it" },
+    { REQ_NOTE, 'i', false, KEYS_RUNS,
+      .help = "edit the run's note; in Compose, the note of the next runs" },
+    { REQ_COPY, 'y', false, KEYS_RUNS,
+      .help = "copy the method or command line; of a run also its command, row, value or folder" },
+    { REQ_SHELL, '!', false, KEYS_RUNS, .help = "open a shell in the folder of the run; exit returns" },
 
     { REQ_FAST_LEFT, 'H', false, KEYS_CHARTS, .help = "move the cursor ten columns left" },
     { REQ_FAST_RIGHT, 'L', false, KEYS_CHARTS, .help = "move the cursor ten columns right" },

@@ -112,6 +112,7 @@ enum request {
     REQ_NOTE,
     REQ_NAME,
     REQ_COLUMNS,
+    REQ_SHELL,
     /* charts and jobs */
     REQ_PAUSE,
     REQ_STOP,

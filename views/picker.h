@@ -16,7 +16,7 @@ struct pick_item {
     int tag;          /* meaning depends on the kind of list */
 };
 
-enum pick_kind { PICK_PRESET, PICK_MODEL, PICK_TASK, PICK_WRITE, PICK_KEYS, PICK_SAVED };
+enum pick_kind { PICK_PRESET, PICK_MODEL, PICK_TASK, PICK_WRITE, PICK_KEYS, PICK_SAVED, PICK_COPY };
 
 struct picker {
     bool open;

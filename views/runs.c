@@ -336,13 +336,18 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     return true;
 }
 
-bool runs_can_go(struct ui *ui, const struct run_row *r) {
+static void say_fewshot(struct ui *ui, const struct run_row *r) {
+    ui_say(ui, SAY_INFO, "#%lld is a few-shot run: petri fewshot in a shell starts another", (long long)r->id);
+}
+
+void runs_again(struct ui *ui, const struct run_row *r, struct effect *out) {
     if (ui->runs.trash)
         ui_say(ui, SAY_INFO, "#%lld is in the trash: restore it first (d)", (long long)r->id);
     else if (r->state <= RUN_PAUSED)
         ui_say(ui, SAY_INFO, "#%lld is %s", (long long)r->id, run_state_name(r->state));
-    else return true;
-    return false;
+    else if (r->fewshot && !r->resumable) say_fewshot(ui, r);
+    else out->kind = r->fewshot ? EFFECT_COPY_RUN : EFFECT_AGAIN;
+    if (out->kind == EFFECT_COPY_RUN) snprintf(out->text, sizeof out->text, "resume");
 }
 
 /* The best of what may be compared with the run under the cursor. */
@@ -391,13 +396,17 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     if (!runs_choose(v, many, out) || !row) return true;
     switch (r) {
     case REQ_BEST: to_best(ui); return true;
-    case REQ_RESEED: out->kind = EFFECT_RESEED; return true;
+    case REQ_RESEED:
+        if (row->fewshot) say_fewshot(ui, row);
+        else out->kind = EFFECT_RESEED;
+        return true;
     case REQ_TERMS:
         ui_say(ui, SAY_INFO, "mark two or more runs with Space; o overlays them");
         out->kind = EFFECT_NONE;
         return true;
     case REQ_RUN:
-        if (v->marks || runs_can_go(ui, row)) out->kind = EFFECT_AGAIN;
+        if (v->marks) out->kind = EFFECT_AGAIN;
+        else runs_again(ui, row, out);
         return true;
     case REQ_TRASH:
         out->kind = v->trash ? EFFECT_RESTORE : EFFECT_TRASH;

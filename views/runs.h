@@ -60,6 +60,7 @@ struct run_row {
         *evidence; /* evidence key (core/train/config/evidence.h), equal for repeated runs; NULL: unique */
     const char *weights;      /* SHA-256 of the trained parameters; NULL: unknown */
     int64_t ended;            /* UTC milliseconds */
+    bool fewshot;             /* a few-shot run or a draw of one: resumed in a shell, and not trained again */
 };
 
 enum {

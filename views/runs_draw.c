@@ -54,7 +54,7 @@ void run_flag(const struct run_row *r, char out[RUN_FLAG]) {
         snprintf(out, RUN_FLAG, "not better than the majority baseline (%s)", majority.text);
     else if (r->state == RUN_INTERRUPTED)
         snprintf(out, RUN_FLAG, "interrupted at step %lld%s", (long long)r->step,
-                 r->resumable ? "; R resumes" : "");
+                 r->resumable && !r->fewshot ? "; R resumes" : "");
 }
 
 static struct phrase state_text(const struct run_row *r) {
@@ -72,7 +72,14 @@ static struct phrase show_bytes(int64_t bytes) {
     return bytes < 0 ? phrase("\u2013") : phrase(unit && v < 99.95 ? "%.1f%s" : "%.0f%s", v, units[unit]);
 }
 
-static struct phrase cell_text(const struct run_row *r, int column, const struct task_row *t) {
+const char *runs_column_title(const struct runs_view *v, int column) {
+    if (column >= COL_COUNT) return v->task[column - COL_COUNT];
+    /* the common metric of all shown runs says more than "best" */
+    return column == COL_BEST && v->metric ? v->metric : runs_column_name[column];
+}
+
+struct phrase runs_cell_text(const struct runs_view *v, const struct run_row *r, int column) {
+    const struct task_row *t = runs_task_at(v, r, column);
     char text[256];
     struct phrase none = { "" };
     if (column >= COL_COUNT) return t ? t->undefined ? phrase("undef.") : show_value(t->value) : none;
@@ -108,7 +115,7 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
                        : poor           ? INK_WARN
                                         : ink;
         (runs_column_at(v, i).right ? canvas_right : canvas_fit)(c, r.x + k->x[i], y, k->w[i], own,
-                                                                 cell_text(row, i, t).text);
+                                                                 runs_cell_text(v, row, i).text);
     }
     if (row->pinned && k->w[COL_METHOD]) canvas_text(c, r.x + k->x[COL_METHOD], y, INK_ACCENT, "*");
     if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
@@ -136,8 +143,7 @@ static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r
             canvas_text(c, x + room, r.y, INK_DIM, mark);
             continue;
         }
-        /* one metric for all runs shown: its own name says more than "best" */
-        const char *name = i == COL_BEST && v->metric ? v->metric : runs_column_name[i];
+        const char *name = runs_column_title(v, i);
         (column.right ? canvas_right : canvas_fit)(c, x, r.y, k->w[i], ink,
                                                    phrase("%.8s%s", name, mark).text);
     }
@@ -248,7 +254,7 @@ static bool runs_draw_refresh(struct ui *ui, struct effect *out) {
 }
 
 const char *runs_again_hint(const struct ui *ui, const struct run_row *row, const char *hint) {
-    if (!row || row->state <= RUN_PAUSED || ui->runs.trash) return NULL;
+    if (!row || row->state <= RUN_PAUSED || ui->runs.trash || (row->fewshot && !ui->runs.marks)) return NULL;
     return row->state != RUN_FINISHED && row->resumable ? "resume" : hint;
 }
 
@@ -274,7 +280,7 @@ static const enum request runs_draw_keys[] = {
     REQ_REDO,    REQ_SORT,       REQ_SORT_REVERSE, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_CLONE,  REQ_RUN,
     REQ_TRASH,   REQ_TRASH_VIEW, REQ_COPY,         REQ_TASKS,       REQ_GROUP,        REQ_BEST,   REQ_RESEED,
     REQ_WATCH,   REQ_TERMS,      REQ_PIN,          REQ_TAGS,        REQ_NOTE,         REQ_NAME,   REQ_COLUMNS,
-    REQ_PRESETS, REQ_NONE
+    REQ_SHELL,   REQ_PRESETS,    REQ_NONE
 };
 
 /* The filter in words of a shell; restricted runs by their ids. */

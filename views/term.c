@@ -362,22 +362,30 @@ void term_redraw(void) {
     clearok(curscr, TRUE);
 }
 
-void term_suspend(void) {
+void term_outside(void (*run)(void *), void *self) {
     bool mouse = term.mouse;
     if (!term.active) return;
     term_mouse(false);
     term_say(paste_off, sizeof paste_off - 1);
     curs_set(1);
     endwin();
-    void (*before)(int) = signal(SIGTSTP, SIG_DFL);
-    raise(SIGTSTP);
-    signal(SIGTSTP, before);
+    guard_line();
+    run(self);
     term_say(paste_on, sizeof paste_on - 1);
     term_mouse(mouse);
     follow_size(); /* curses now, the program at its next term_read */
     term_redraw();
     wrefresh(stdscr);
 }
+
+static void stop_process(void *unused) {
+    (void)unused;
+    void (*before)(int) = signal(SIGTSTP, SIG_DFL);
+    raise(SIGTSTP);
+    signal(SIGTSTP, before);
+}
+
+void term_suspend(void) { term_outside(stop_process, NULL); }
 
 bool term_copy(const char *text) {
     static const char code[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

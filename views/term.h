@@ -66,6 +66,8 @@ void term_show(const struct canvas *c, int cursor_x, int cursor_y);
 void term_redraw(void);
 /* Gives the terminal back, stops the process (SIGTSTP), takes it again. */
 void term_suspend(void);
+/* Gives the terminal back, calls `run`, takes it again. */
+void term_outside(void (*run)(void *), void *self);
 /* Whether the terminal reports the mouse (it does not at first): while it does, it selects no text by
  * itself. */
 void term_mouse(bool on);

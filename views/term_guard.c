@@ -55,6 +55,10 @@ void guard_strings(const char *leave, const char *cursor, const char *attributes
     term_guard_keep(cursor);
 }
 
+void guard_line(void) {
+    if (has_line) tcsetattr(STDIN_FILENO, TCSANOW, &term_guard_line);
+}
+
 void guard_restore(void) {
     if (!active) return;
     active = 0;
@@ -65,7 +69,7 @@ void guard_restore(void) {
         if (n <= 0) break;
         at += (size_t)n;
     }
-    if (has_line) tcsetattr(STDIN_FILENO, TCSANOW, &term_guard_line);
+    guard_line();
     if (stderr_copy >= 0) dup2(stderr_copy, STDERR_FILENO);
 }
 
@@ -134,7 +138,7 @@ static void show_stderr(void) {
 
 void guard_end(void) {
     active = 0;
-    if (has_line) tcsetattr(STDIN_FILENO, TCSANOW, &term_guard_line);
+    guard_line();
     mem_on_abort(NULL);
     for (size_t i = 0; i < COUNT_OF(fatal); i++)
         if (installed[i]) sigaction(fatal[i], &term_guard_before[i], NULL);

@@ -12,6 +12,8 @@ void guard_strings(const char *leave, const char *cursor, const char *attributes
 void guard_begin(void);
 /* Undoes guard_begin and prints the captured standard error. */
 void guard_end(void);
+/* Restores the saved line discipline. */
+void guard_line(void);
 /* Async-signal-safe. */
 void guard_restore(void);
 

@@ -7,6 +7,7 @@
 
 #include "core/base/mem.h"
 #include "views/compose_edit.h"
+#include "views/copy.h"
 #include "views/learn_parts.h"
 #include "views/data_parts.h"
 #include "views/ui_parts.h"
@@ -130,11 +131,8 @@ bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const c
     case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
     case REQ_WATCH: ui_watch(ui, out); return true;
     case REQ_STOP: ui_ask_stop(ui, out->run[0], state); return true;
-    case REQ_COPY:
-        out->kind = EFFECT_COPY;
-        snprintf(out->text, sizeof out->text, "%s", method);
-        ui_say(ui, SAY_INFO, "copied: %.300s", method);
-        return true;
+    case REQ_COPY: copy_open(ui, out->run[0], method); return true;
+    case REQ_SHELL: out->kind = EFFECT_SHELL; return true;
     default: return false;
     }
 }
@@ -268,6 +266,10 @@ static void ui_picked(struct ui *ui, struct effect *out) {
     }
     if (p->kind == PICK_WRITE) {
         write_picked(ui, out);
+        return;
+    }
+    if (p->kind == PICK_COPY) {
+        copy_picked(ui, out);
         return;
     }
     out->kind = p->kind == PICK_MODEL ? EFFECT_MODEL : EFFECT_TASK;

@@ -211,6 +211,9 @@ struct runs_column {
     const char *task; /* NULL: not of a task */
 };
 struct runs_column runs_column_at(const struct runs_view *v, int column);
+/* Return the heading of a column, and the text of a cell. */
+const char *runs_column_title(const struct runs_view *v, int column);
+struct phrase runs_cell_text(const struct runs_view *v, const struct run_row *r, int column);
 /* Sorts by a column, also of a task; if already sorted by it, reverses the order. */
 void runs_sort(struct runs_view *v, int column);
 /* Columns of tasks: collect their names from the shown runs; place those that fit; return the result of a
@@ -229,8 +232,8 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
 /* Writes a diagnostic of a run in one sentence, or "". */
 enum { RUN_FLAG = 900 }; /* holds a whole reason */
 void run_flag(const struct run_row *row, char out[RUN_FLAG]);
-/* Returns whether the run can be resumed or trained again; otherwise shows the reason. */
-bool runs_can_go(struct ui *ui, const struct run_row *row);
+/* Requests that a run is resumed or trained again, or shows why it cannot be. */
+void runs_again(struct ui *ui, const struct run_row *row, struct effect *out);
 
 /* Returns the hint of the key that runs it again: "resume", or `hint`; NULL: not possible. */
 const char *runs_again_hint(const struct ui *ui, const struct run_row *row, const char *hint);

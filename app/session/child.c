@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -77,25 +78,51 @@ static int child_exit(pid_t pid) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int child_run(char *const *word, size_t words, int *code, struct err *e) {
+/* Runs a program on this terminal and waits.  folder: where, with standard error on the terminal too; NULL:
+ * here, with this program's. */
+static int run_on_terminal(const char *program, char **argv, const char *folder, int *code, struct err *e) {
     pid_t pid;
+    posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     sigset_t usual;
-    char **argv = xcalloc(words + 2, sizeof *argv);
-    argv[0] = (char *)"petri";
-    memcpy(argv + 1, word, words * sizeof *argv);
     void (*before)(int) = signal(SIGINT, SIG_IGN);
     sigemptyset(&usual);
     sigaddset(&usual, SIGINT);
+    sigaddset(&usual, SIGPIPE); /* the screens ignore it */
+    posix_spawn_file_actions_init(&files);
+    if (folder) posix_spawn_file_actions_addchdir_np(&files, folder);
+    if (folder) posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO); /* a terminal again */
     posix_spawnattr_init(&how);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigdefault(&how, &usual);
-    int rc = posix_spawn(&pid, "/proc/self/exe", NULL, &how, argv, environ);
+    int rc = posix_spawnp(&pid, program, &files, &how, argv, environ);
     posix_spawnattr_destroy(&how);
-    free(argv);
+    posix_spawn_file_actions_destroy(&files);
     if (!rc) *code = child_exit(pid);
     signal(SIGINT, before);
-    return rc ? err_set(e, ERR_SYSTEM, "cannot start the command: %s", strerror(rc)) : 0;
+    return rc ? err_set(e, ERR_SYSTEM, "cannot start %s: %s", argv[0], strerror(rc)) : 0;
+}
+
+int child_run(char *const *word, size_t words, int *code, struct err *e) {
+    char **argv = xcalloc(words + 2, sizeof *argv);
+    argv[0] = (char *)"petri";
+    memcpy(argv + 1, word, words * sizeof *argv);
+    int rc = run_on_terminal("/proc/self/exe", argv, NULL, code, e);
+    free(argv);
+    return rc;
+}
+
+int child_shell(const char *folder, struct err *e) {
+    const char *shell = getenv("SHELL");
+    int code;
+    if (!shell || !*shell) shell = "/bin/sh";
+    char *argv[] = { (char *)(uintptr_t)shell, NULL };
+    int rc = run_on_terminal(shell, argv, folder, &code, e);
+    /* a shell with job control may not have given the terminal back */
+    void (*before)(int) = signal(SIGTTOU, SIG_IGN);
+    tcsetpgrp(STDIN_FILENO, getpgrp());
+    signal(SIGTTOU, before);
+    return rc;
 }
 
 int child_fd(const struct child *c) { return c ? c->fd : -1; }

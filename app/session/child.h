@@ -19,6 +19,8 @@ struct child;
 struct child *child_new(char *const *word, size_t words, struct err *e);
 /* Runs it on this terminal and waits; ^C reaches only the child.  *code: its exit code. */
 int child_run(char *const *word, size_t words, int *code, struct err *e);
+/* Runs the user's shell ($SHELL) in a folder on this terminal and waits until it exits. */
+int child_shell(const char *folder, struct err *e);
 /* Returns the descriptor to poll, or -1 after the child has ended. */
 int child_fd(const struct child *c);
 /* Reads the available output without waiting; returns true when the child has ended. */

@@ -51,6 +51,7 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
         .none_valid = r->none_valid,
         .tuning = tune_is_tagged(r->tags),
         .resumable = over,
+        .fewshot = run_row_is_fewshot(r) || (r->tags && tags_have(r->tags, STORE_DRAW_TAG)),
         .rows = r->examples,
         .lr = r->lr,
         .unfit = r->unfit,

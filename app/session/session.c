@@ -243,9 +243,7 @@ static void do_redraw(struct session *s) {
     term_redraw();
 }
 
-static void do_copy(struct session *s, const struct effect *x) {
-    ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "copy by selecting", x->text);
-}
+static void do_copy(struct session *s, const struct effect *x) { session__copy(s, NULL, x->text); }
 
 const struct action session_actions[] = {
     { EFFECT_QUIT, .act = do_quit },

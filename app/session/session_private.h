@@ -187,6 +187,10 @@ void session__answers(struct session *s);
 /* Reports that the session is read-only. */
 void session__refuse_read_only(struct session *s);
 void session__say_error(struct session *s, int rc, const struct err *e);
+/* written.c: copies a text to the terminal's clipboard (term_copy) and shows it, after `why` (may be NULL).
+ * Where the terminal has no clipboard, a short text is shown for selecting, a long one is written to a new
+ * file. */
+void session__copy(struct session *s, const char *why, const char *text);
 /* As background_ask. */
 void session__ask(struct session *s, const struct work_kind *kind, const int64_t *run, int runs,
                   const char *text);

@@ -1,11 +1,14 @@
 /* Stored runs: list, open, resume, train again, tag, delete. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/history/moved.h"
 #include "app/history/record.h"
-#include "app/session/tags.h"
+#include "app/history/run_row.h"
 #include "app/session/session_private.h"
+#include "app/session/tags.h"
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/config/complete.h"
@@ -288,6 +291,64 @@ static void line_again(const struct session *s, struct buf *b, const struct effe
     }
 }
 
+/* ---- copies, and the folder ---- */
+
+/* Returns the command that trains the run again, without the database; NULL and *e if there is none. */
+static char *command_of(const struct run_record *r, struct err *e) {
+    const char *what = r->row.imported                                        ? "imported or merged"
+                       : run_row_is_fewshot(&r->row) || run_row_is_draw(&r->row) ? "few-shot"
+                                                                              : NULL;
+    if (!what) return config_command(&r->config);
+    err_set(e, ERR_USAGE, "run #%lld: %s runs have no training command", (long long)r->row.id, what);
+    return NULL;
+}
+
+/* The text of that name about the run. */
+static int read_copy(struct background_work *w) {
+    struct run_record r;
+    int rc = record_open(w->store, w->run[0], &r, &w->e);
+    if (rc) return rc;
+    w->flag = !strcmp(w->text, "resume");
+    w->made = w->flag                      ? xprintf("petri resume %lld", (long long)w->run[0])
+              : !strcmp(w->text, "method") ? xstrdup(r.row.method)
+              : !strcmp(w->text, "folder") ? store_run_folder(w->store, w->run[0])
+                                           : command_of(&r, &w->e);
+    record_release(&r);
+    return w->e.code;
+}
+
+static void take_copy(struct session *s, struct background_work *w) {
+    struct buf b = BUF_INIT;
+    if (w->failed) return;
+    buf_puts(&b, w->made);
+    if (text_starts(w->made, "petri ")) line_db(s, &b);
+    session__copy(s, w->flag ? "few-shot runs are resumed in a shell" : NULL, buf_text(&b));
+    buf_release(&b);
+}
+
+static const struct work_kind copy_work = { LANE_SCREENS, read_copy, take_copy, .drop = work_drop };
+
+struct shell_visit {
+    int64_t run;
+    char *folder;
+    struct err e;
+};
+
+static void visit(void *self) {
+    struct shell_visit *x = self;
+    printf("Files of run #%lld. exit returns to petri; runs continue to train.\n", (long long)x->run);
+    fflush(stdout);
+    child_shell(x->folder, &x->e);
+}
+
+static void do_shell(struct session *s, const struct effect *x) {
+    struct shell_visit v = { x->run[0], store_run_folder(s->store, x->run[0]), ERR_INIT };
+    if (file_is_folder(v.folder)) term_outside(visit, &v);
+    else err_set(&v.e, ERR_NOT_FOUND, "run #%lld has no files", (long long)v.run);
+    session__say_error(s, v.e.code, &v.e);
+    free(v.folder);
+}
+
 /* ---- pins, tags, notes ---- */
 
 static int say_kept(struct background_work *w, int rc, const char *said) {
@@ -403,6 +464,8 @@ const struct action runs_actions[] = {
     { EFFECT_PIN, .changes = true, .work = &pin_work, .verb = "tag", .line = line_pin },
     { EFFECT_TAGS, .changes = true, .work = &tag_work, .line = line_tagging },
     { EFFECT_NOTE, .changes = true, .work = &note_work, .verb = "note", .line = line_text },
+    { EFFECT_COPY_RUN, .work = &copy_work },
+    { EFFECT_SHELL, do_shell, .changes = true },
     { EFFECT_PURGE_COUNT, .changes = true, .work = &purge_count_work },
     { EFFECT_PURGE, do_purge, .changes = true, .verb = "purge" },
     { .kind = EFFECT_NONE },

@@ -37,9 +37,10 @@ static void fill(struct session *s) {
 /* Shows its line, and copies it if the terminal supports it. */
 static void refuse(struct session *s, const struct line_meaning *m) {
     char *line = shell_line(m->word, m->words);
-    ui_say(&s->ui, SAY_WARNING, "not available inside the screens (%s); %s: %s", m->why,
-           term_copy(line) ? "copied" : "run in a shell", line);
+    char *why = xprintf("not available inside the screens (%s)", m->why);
+    session__copy(s, why, line);
     free(line);
+    free(why);
 }
 
 static void begin(struct session *s, const struct line_meaning *m) {

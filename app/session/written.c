@@ -60,6 +60,24 @@ static void put(struct session *s, const char *end, const struct buf *bytes) {
     free(path);
 }
 
+void session__copy(struct session *s, const char *why, const char *text) {
+    enum { SELECTED = 400 }; /* bytes that can be selected on the message line */
+    const char *colon = why ? "; " : "";
+    const struct buf bytes = { .data = (char *)(uintptr_t)text, .size = strlen(text) };
+    struct err e = ERR_INIT;
+    why = why ? why : "";
+    if (term_copy(text)) {
+        ui_say(&s->ui, SAY_INFO, "%s%scopied: %s", why, colon, text);
+    } else if (bytes.size <= SELECTED) {
+        ui_say(&s->ui, SAY_INFO, "%s%scopy by selecting: %s", why, colon, text);
+    } else {
+        char *path = write_new(s->store, "petri-copy", ".txt", &bytes, &e);
+        session__say_error(s, e.code, &e);
+        if (path) ui_say(&s->ui, SAY_INFO, "%s%sthis terminal has no clipboard: wrote %s", why, colon, path);
+        free(path);
+    }
+}
+
 /* ---- pictures ---- */
 
 /* Converted from SVG by another program, which takes time, into a file with the same stem. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/text.h"
 #include "tests/views/scene.h"
 #include "views/ui_parts.h"
 
@@ -276,6 +277,65 @@ static void runs_go_on_where_they_can(void **state) {
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
     assert_true(scene_shows(&ui, "in the trash"));
     assert_false(scene_shows(&ui, "run again"));
+    ui_release(&ui);
+}
+
+/* A few-shot run is resumed by a shell's command, which R copies; the key is not offered. */
+static void few_shot_runs_go_on_in_a_shell(void **state) {
+    (void)state;
+    struct ui ui;
+    struct run_row rows[] = {scene_rows[1]};
+    struct effect x;
+    open(&ui);
+    rows[0].state = RUN_STOPPED;
+    rows[0].resumable = rows[0].fewshot = true;
+    ui.runs.row = rows;
+    ui.runs.rows = 1;
+    ui_resize(&ui, 200, 60);
+    assert_false(scene_shows(&ui, "R resume") || scene_shows(&ui, "R run again"));
+    x = scene_press(&ui, 'R');
+    assert_int_equal(x.kind, EFFECT_COPY_RUN);
+    assert_string_equal(x.text, "resume");
+    assert_int_equal(scene_press(&ui, 'Z').kind, EFFECT_NONE);
+    rows[0].fewshot = false;
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "R resume"));
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_AGAIN);
+    rows[0].fewshot = true;
+    rows[0].resumable = false;
+    rows[0].state = RUN_FINISHED;
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
+    assert_true(scene_shows(&ui, "petri fewshot"));
+    ui_release(&ui);
+}
+
+static void what_is_copied_is_chosen(void **state) {
+    (void)state;
+    struct ui ui;
+    struct effect x;
+    open(&ui);
+    type(&ui, "j");
+    static const char *const name[] = {"command", "method", "folder"};
+    for (int i = 0; i < 5; i++) {
+        type(&ui, "y");
+        assert_true(scene_shows(&ui, "copy of run #7") && scene_shows(&ui, "mam(l=16,r=16)"));
+        for (int k = 0; k < i; k++) type(&ui, "j");
+        x = scene_press(&ui, PRESS_ENTER);
+        assert_int_equal(x.kind, i < 3 ? EFFECT_COPY_RUN : EFFECT_COPY);
+        assert_int_equal(x.run[0], 7);
+        if (i < 3) assert_string_equal(x.text, name[i]);
+        if (i == 3) assert_string_equal(x.text, "7");
+        if (i == 4) assert_true(text_starts(x.text, "7\tfinished\tmam(l=16,r=16)\treviews\t0.851\t"));
+    }
+    type(&ui, "y");
+    assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_NONE);
+    x = scene_press(&ui, '!');
+    assert_int_equal(x.kind, EFFECT_SHELL);
+    assert_int_equal(x.run[0], 7);
+    type(&ui, "\r");
+    scene_press(&ui, PRESS_ENTER);
+    type(&ui, "y");
+    assert_false(scene_shows(&ui, "row  ")); /* the page of a run has no cell under a cursor */
     ui_release(&ui);
 }
 
@@ -561,6 +621,8 @@ int main(void) {
         cmocka_unit_test(filters),
         cmocka_unit_test(filters_are_remembered),
         cmocka_unit_test(runs_of_a_cell_have_a_name),
+        cmocka_unit_test(few_shot_runs_go_on_in_a_shell),
+        cmocka_unit_test(what_is_copied_is_chosen),
         cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),
         cmocka_unit_test(runs_go_on_where_they_can),   cmocka_unit_test(reasons_are_whole),

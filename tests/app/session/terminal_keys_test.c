@@ -175,7 +175,9 @@ static void a_paste_is_no_command(void **state) {
         json_decref(all);
         if (run_count() < 3 || now() - from > 5) break;
     }
-    type("Escape u u u u");
+    type("Escape"); /* y may have opened a list */
+    nanosleep(&(struct timespec){ 0, 300000000 }, NULL); /* with u at once it would be Alt-u */
+    type("u u u u");
     await_runs(3);
     leave();
     free(text);
@@ -290,6 +292,35 @@ static void pictures_are_new_files(void **state) {
     leave();
     free(go);
     free(folder);
+}
+
+/* What can be copied of a run, and a shell in the folder of its files. */
+static void a_run_is_copied_and_its_folder_opened(void **state) {
+    (void)state;
+    need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    start("SHELL=/bin/sh", "");
+    await("Compose", true);
+    type("3");
+    await(" 1  finished", true);
+    type("y");
+    await("copy of run #1", true);
+    type("Enter");
+    await("copied: petri train --model", true);
+    type("y Down Down Enter");
+    await("-files/1", true);
+    type("Enter");
+    await("trainable parameters", true);
+    type("!");
+    await("exit returns to petri", true);
+    type("'echo files: *' Enter");
+    await("files: last.safetensors lock", true);
+    type("exit Enter");
+    await("exit returns to petri", false);
+    await("trainable parameters", true);
+    type("q");
+    await(" 1  finished", true);
+    leave();
 }
 
 /* Presses a key and waits, at most two seconds, until the screen has changed: a walk that looks earlier passes its goal. */
@@ -659,6 +690,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
         cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_run_is_copied_and_its_folder_opened, make, close_shell),
         cmocka_unit_test_setup_teardown(the_command_line_is_inside, make, close_shell),
         cmocka_unit_test_setup_teardown(train_starts_from_compose, make, close_shell),
         cmocka_unit_test_setup_teardown(a_lesson_is_gone_through, make, close_shell),
