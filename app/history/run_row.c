@@ -110,7 +110,7 @@ bool run_row_is_fewshot(const struct store_run *r) {
 
 bool run_row_is_draw(const struct store_run *r) { return r->parent && strstr(r->config, "\"draw\":{"); }
 
-char *run_row_took(const struct store_run *r) {
+char *run_row_time(const struct store_run *r) {
     return with_estimate(r->seconds, r->estimated_seconds, time_text);
 }
 

@@ -36,7 +36,7 @@ bool run_row_is_draw(const struct store_run *r);
 /* Returns the training time and the peak memory of a run, each with the estimate made at its start: "14.2 s
  * (estimated 15 s)", "39 MB (estimated 37 MB)"; without a measurement only the estimate.  NULL when there
  * is neither.  Caller frees. */
-char *run_row_took(const struct store_run *r);
+char *run_row_time(const struct store_run *r);
 char *run_row_memory(const struct store_run *r);
 
 /* Returns the description of this machine: kernel and version of the matrix library, the processor, and with

@@ -225,8 +225,8 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
 
 /* Adds time and memory, measured and estimated. */
 static void fill_costs(struct run_page *d, const struct store_run *r) {
-    char *took = run_row_took(r), *memory = run_row_memory(r);
-    if (took) pair(d, "took", took);
+    char *seconds = run_row_time(r), *memory = run_row_memory(r);
+    if (seconds) pair(d, "time", seconds);
     if (memory) pair(d, "peak memory", memory);
 }
 

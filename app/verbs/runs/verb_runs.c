@@ -252,7 +252,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_line("name", r->name);
     printf("run %lld, %s, step %lld of %lld\n", (long long)r->id, store_state_name(r->state),
            (long long)r->step, (long long)r->steps);
-    char *took = run_row_took(r), *memory = run_row_memory(r);
+    char *took = run_row_time(r), *memory = run_row_memory(r);
     show_line("time", took);
     show_line("peak memory", memory);
     free(took);
