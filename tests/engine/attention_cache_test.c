@@ -1,4 +1,4 @@
-/* Attention over keys that lie in a cache: what it gives for the same keys packed. */
+/* Attention over keys in a cache yields the result for the same keys packed. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Attention's cases: causal or not, relative bias, dropout, further key/value sets,
- * other keys than queries, empty sequences, long keys. */
+/* Cases of attention: causal or not, relative bias, dropout, additional key/value sets, cross-attention,
+ * empty sequences, long keys. */
 #ifndef TESTS_ENGINE_ATTENTION_CASES_H
 #define TESTS_ENGINE_ATTENTION_CASES_H
 
@@ -28,7 +28,7 @@ static const struct attention_case attention_cases[] = {
     { { -1 }, { -1 }, 2, 3, false, false, 0, { 2, 0 }, 2 },
 };
 
-/* The cases twice: sets that all sequences share, then sets with blocks. */
+/* Each case twice: with sets shared by all sequences, then with sets in blocks. */
 static bool attention_make(int i, struct setup *s) {
     int cases = (int)COUNT_OF(attention_cases), blocks = i < cases ? 1 : 3;
     if (i >= 2 * cases) return false;
@@ -46,7 +46,7 @@ static bool attention_make(int i, struct setup *s) {
     };
     for (int j = 0; j < SEQUENCES; j++) s->set_block[j] = 2 - j % 3;
     for (int j = 0; j <= 2 * REACH; j++) s->bucket[j] = j * 3 % BUCKETS;
-    int rows[3] = { c->concat[0], c->add, c->concat[1] }; /* an added set stands between */
+    int rows[3] = { c->concat[0], c->add, c->concat[1] }; /* an added set is in between */
     for (int k = 0; k < 3; k++) {
         if (!rows[k]) continue;
         s->set[s->attention.sets] = (struct kv_set){ .join = k == 1 ? KV_ADD : KV_CONCAT, .s = 1.5, .blocks = blocks };
@@ -69,7 +69,7 @@ static node attention_run(struct tape *t, struct setup *s, const node *in) {
     return op_attention(t, in[0], in[1], in[2], &a);
 }
 
-/* out += f·softmax(score)·value with rows of `value` as listed. */
+/* out += f·softmax(score)·value, with the listed rows of `value`. */
 static void weigh(int n, int a, double f, const double *score, const double *keep,
                   const double *const *value, double *out) {
     double sum = 0;

@@ -9,8 +9,8 @@
 #include "core/engine/blas.h"
 #include "tests/support/test.h"
 
-/* Runs this program again with `--facts`, which prints kernel and chooser after
- * blas_start(), with the kernel's variable unset (NULL) or set. */
+/* Runs this program again with `--facts`, which prints the kernel and what selected it after blas_start(),
+ * with the kernel variable unset (NULL) or set. */
 static void facts_of_child(const char *core, char *out, size_t size) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -38,12 +38,12 @@ static void test_choice(void **state) {
     const struct blas_facts *f = blas_facts();
     char out[256];
     facts_of_child(NULL, out, sizeof out);
-    /* whatever was chosen can run here, and is not an old kernel on a processor with AVX2 */
+    /* the selected kernel runs here, and is not an old one on a processor with AVX2 */
     assert_non_null(strstr(out, " passed"));
     if (!strcmp(f->features, "avx2") || !strcmp(f->features, "avx512"))
         assert_null(strstr(out, "Prescott"));
     assert_null(strstr(out, "environment"));
-    /* a set value is left alone */
+    /* a value that is set is respected */
     facts_of_child("Prescott", out, sizeof out);
     assert_string_equal(out, "Prescott environment passed\n");
     facts_of_child("", out, sizeof out);

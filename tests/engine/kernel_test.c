@@ -8,7 +8,7 @@
 
 enum { MOST = 1000 };
 
-/* The tables that this processor can run. */
+/* Returns the tables that this processor supports. */
 static size_t tables(const struct kernels *out[3]) {
     size_t n = 0;
     out[n++] = &kernels_base;
@@ -21,7 +21,7 @@ static size_t tables(const struct kernels *out[3]) {
 
 static double phi(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
 
-/* Largest error of f over [lo, hi], relative or absolute. */
+/* Returns the largest error of f over [lo, hi], relative or absolute. */
 static double error_of(void (*f)(size_t, const real *, real *), double (*want)(double), double lo,
                        double hi, bool relative) {
     enum { STEPS = 400000 };
@@ -79,8 +79,8 @@ static void test_ends(void **state) {
     }
 }
 
-/* Nothing is written past the end, and an element's result is the same wherever it stands
- * in an array and whatever the array's length. */
+/* Nothing is written past the end, and the result of an element does not depend on its position or on the
+ * length of the array. */
 static void test_places(void **state) {
     (void)state;
     const struct kernels *k[3];
@@ -136,7 +136,7 @@ static void test_reductions(void **state) {
     }
 }
 
-/* The greatest and log Σ exp of any number of values, wherever the greatest stands. */
+/* The largest value and log Σ exp of any number of values, for any position of the largest. */
 static void test_log_sum(void **state) {
     (void)state;
     const struct kernels *k[3];
@@ -160,8 +160,7 @@ static void test_log_sum(void **state) {
         }
 }
 
-/* exp in place with its sum and the plain sum, and a row scaled and shifted: nothing beyond
- * n is written. */
+/* exp in place with its sum and the plain sum, and a row scaled and shifted; nothing is written past n. */
 static void test_exp_sum(void **state) {
     (void)state;
     const struct kernels *k[3];
@@ -188,14 +187,14 @@ static void test_exp_sum(void **state) {
         }
 }
 
-/* Products of few rows: right for every remainder of rows, weights and depth, a row's bits
- * the same alone as among others, a number's the same with fewer weights, and nothing written
- * beside the result. */
+/* Products of few rows: correct for every remainder of rows, weights and depth; the bits of a row do not
+ * depend on the other rows, nor those of an element on the number of weights; nothing is written outside the
+ * result. */
 static void test_few_rows(void **state) {
     (void)state;
     enum { ROWS = 8, WEIGHTS = 11, DEPTH = 70, ROW = WEIGHTS + 3 };
     static real a[ROWS * DEPTH], b[WEIGHTS * DEPTH], c[ROWS * ROW], alone[ROW];
-    const real scale = (real)1.7; /* a power of two would hide how the scaled sum is rounded */
+    const real scale = (real)1.7; /* not a power of two, which would hide the rounding of the scaled sum */
     const struct kernels *k[3];
     struct rng_key key = rng_key(6, RNG_TEST, 0, 0);
     for (size_t i = 0; i < COUNT_OF(a); i++) a[i] = (real)rng_normal(key, i);
@@ -229,8 +228,8 @@ static void test_few_rows(void **state) {
     }
 }
 
-/* Writes the results of the kernels that use no function of the C library, for n columns; returns how many numbers these are.
- * The inputs have the same bits whichever compiler built the test. */
+/* Writes the results of the kernels that use no function of the C library, for n columns; returns their
+ * number. The inputs have the same bits with every compiler. */
 static size_t results(const struct kernels *k, size_t n, real *out) {
     enum { ROWS = 5 };
     static real x[ROWS * MOST], z[ROWS * MOST], w[ROWS * MOST];
@@ -267,8 +266,8 @@ static size_t results(const struct kernels *k, size_t n, real *out) {
     return (size_t)(y - out);
 }
 
-/* A table returns the same bits whichever compiler built it, so the code decides which products are rounded before they are
- * added. */
+/* The bits of a table are independent of the compiler, because the code determines which products are rounded
+ * before they are added. */
 static void test_bits(void **state) {
     (void)state;
 #if !defined(__x86_64__)
@@ -287,8 +286,8 @@ static void test_bits(void **state) {
     }
 }
 
-/* The share of dropped elements, no pattern between neighbours, channels, tokens and keys,
- * and the same decisions from every table. */
+/* The share of dropped elements, no pattern between neighbors, channels, tokens and keys, and the same
+ * decisions in every table. */
 static void test_dropout(void **state) {
     (void)state;
     const struct kernels *k[3];

@@ -1,6 +1,5 @@
-/* Cases for every op of the table: shapes, how the op is called, and what it should
- * give, computed by plain loops in double.  Included by the two programs that run
- * them, one in each build of the engine. */
+/* Cases for every op of the table: shapes, the call of the op, and the expected result, computed by plain
+ * loops in double. Included by the two programs that run them, one per build of the engine. */
 #ifndef TESTS_ENGINE_OP_CASES_H
 #define TESTS_ENGINE_OP_CASES_H
 
@@ -17,7 +16,7 @@ enum { INPUTS = 13, SEQUENCES = 5, IDS = 64 };
 enum { CASE_SEED = 7, CASE_STEP = 3, CASE_SITE = 99 };
 
 struct setup {
-    int inputs, rows[INPUTS], cols[INPUTS]; /* rows -1: the operand is left out */
+    int inputs, rows[INPUTS], cols[INPUTS]; /* rows -1: the operand is omitted */
     int out_rows, out_cols;
     int heads, lo, hi;
     double s, p;
@@ -30,7 +29,7 @@ struct setup {
     struct attention attention;
     struct kv_set set[3];
     int32_t bucket[IDS];
-    bool grouped; /* rows in the groups below, else all in one */
+    bool grouped; /* rows in the groups below, otherwise all in one */
     int group_start[4], group_block[3];
     struct row_groups groups;
     int set_block[SEQUENCES];
@@ -39,7 +38,7 @@ struct setup {
 struct op_case {
     enum op_id op;
     const char *name;
-    /* Fills the setup of variant i; false when there is none. */
+    /* Fills the setup of variant i; returns false if there is none. */
     bool (*make)(int i, struct setup *s);
     node (*run)(struct tape *t, struct setup *s, const node *in);
     void (*expect)(const struct setup *s, const double *const *in, double *out);
@@ -58,7 +57,7 @@ static void result(struct setup *s, int rows, int cols) {
 
 static double one_value(const double *p) { return p ? p[0] : 1; }
 
-/* n in the shapes that vector loops get wrong. */
+/* n around multiples of the vector length. */
 static const int sizes[][3] = { { 1, 1, 1 },  { 1, 15, 3 },  { 3, 16, 17 }, { 5, 17, 16 },
                                 { 0, 4, 2 },  { 15, 33, 1 }, { 17, 8, 15 }, { 2, 1, 31 } };
 
@@ -80,8 +79,8 @@ static void sequences(struct setup *s, const int *lengths, const int *key_length
     }
 }
 
-/* Rows in three runs, one of them empty, over as many blocks as `blocks`; the middle block is left
- * out where there are three. */
+/* Splits rows into three runs, one of them empty, over `blocks` blocks; with three, the middle block is
+ * unused. */
 static void grouped(struct setup *s, int rows, int blocks) {
     s->grouped = true;
     s->group_start[1] = rows / 3, s->group_start[2] = rows / 3, s->group_start[3] = rows;
@@ -91,7 +90,7 @@ static void grouped(struct setup *s, int rows, int blocks) {
 
 static const struct row_groups *groups_of(const struct setup *s) { return s->grouped ? &s->groups : NULL; }
 
-/* The block that a row takes. */
+/* Returns the block of a row. */
 static int block_of(const struct setup *s, int row) {
     if (!s->grouped) return 0;
     int g = 0;
@@ -139,7 +138,7 @@ static void linear_expect(const struct setup *s, const double *const *in, double
         }
 }
 
-/* The result in rows of a third of the columns. */
+/* The result is split into rows of a third of the columns. */
 static bool linear_made_make(int i, struct setup *s) {
     int n, in, out, shapes = (int)COUNT_OF(sizes);
     if (i >= 2 * shapes || !sized(i % shapes, &n, &in, &out)) return false;
@@ -225,7 +224,7 @@ static void head_linear_expect(const struct setup *s, const double *const *in, d
         }
 }
 
-/* ---- element by element ---- */
+/* ---- elementwise ---- */
 
 static bool pair_make(int i, struct setup *s) {
     int n, a, b;
@@ -372,7 +371,7 @@ static void gated_copies_expect(const struct setup *s, const double *const *in, 
     int n = s->rows[0] * s->cols[0];
     for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[1][i / n] * in[0][i % n];
 }
-/* With and without a gate of the whole; the tape trains, so that the gates have noise. */
+/* With and without a gate of the whole tensor; the tape is training, so that the gates have noise. */
 static bool gated_change_make(int i, struct setup *s) {
     int n, d, unused;
     if (!sized(i / 2, &n, &d, &unused)) return false;
@@ -397,7 +396,7 @@ static void gated_change_expect(const struct setup *s, const double *const *in, 
     double all = in[3] ? noisy_gate((uint64_t)n, in[3][0]) : 1;
     for (int i = 0; i < n; i++) out[i] = in[0][i] + noisy_gate((uint64_t)i, in[2][i]) * all * in[1][i];
 }
-/* The values after the first go to the first column. */
+/* The values after the first are in the first column. */
 static const real *scattered_places(int rows) {
     static real place[2 * IDS];
     for (int i = 0; i < IDS; i++) {
@@ -420,7 +419,7 @@ static void scattered_expect(const struct setup *s, const double *const *in, dou
     for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i];
     for (int i = 1; i < 1 + s->rows[0]; i++) out[i % s->rows[0] * s->out_cols] += in[1][i];
 }
-/* One to five matrices beside the first operand. */
+/* One to five matrices besides the first operand. */
 static bool mixed_sizes(int i, struct setup *s, bool dots) {
     int n, d, unused, count = i % 5 + 1;
     if (!sized(i, &n, &d, &unused)) return false;
@@ -460,7 +459,7 @@ static bool dropout_make(int i, struct setup *s) {
 static node dropout_run(struct tape *t, struct setup *s, const node *in) {
     return op_dropout(t, in[0], &s->q, s->p, CASE_SITE);
 }
-/* 0 or 1/(1-p) for element `column` of (row id, place in its row). */
+/* Returns 0 or 1/(1-p) for element `column` of (row id, position in its row). */
 static double drop_factor(uint64_t id, uint64_t place, double p, int column) {
     real one[IDS * 8], out[IDS * 8];
     for (int i = 0; i <= column; i++) one[i] = 1;
@@ -483,7 +482,7 @@ static bool layernorm_make(int i, struct setup *s) {
     int n, d, b, shapes = (int)COUNT_OF(sizes);
     if (i >= 2 * shapes || !sized(i % shapes, &n, &d, &b)) return false;
     int blocks = i < shapes ? 1 : 2 + i % 2;
-    d += 1; /* of one channel nothing is left */
+    d += 1; /* with one channel nothing would remain */
     input(s, 0, n, d), input(s, 1, i % 2 ? n : -1, d), input(s, 2, blocks, d);
     input(s, 3, i % 3 ? blocks : -1, d);
     result(s, n, d);
@@ -538,7 +537,7 @@ static bool embed_make(int i, struct setup *s) {
 }
 static node embed_run(struct tape *t, struct setup *s, const node *in) {
     if (s->inputs == 1) return op_embed_sum(t, s->out_rows, &(struct embed_table){ in[0], s->ids[0], 0 }, 1);
-    int32_t before[IDS]; /* ids from 2 before the first row */
+    int32_t before[IDS]; /* ids from position 2 before the first row */
     for (int i = 0; i < s->out_rows; i++) before[i] = s->ids[1][i] - 2;
     const struct embed_table table[] = {
         { in[0], s->ids[0], 0 }, { in[1], before, 2 }, { in[2], s->ids[2], 0 } };
@@ -633,7 +632,7 @@ static void concat_rows_expect(const struct setup *s, const double *const *in, d
         out[i] = i < first ? in[0][i] : in[1][i - first];
 }
 
-/* Of the variants every other one has the products themselves. */
+/* Every other variant trains the products themselves. */
 static bool kronecker_make(int i, struct setup *s) {
     int n = 1 + i % 3, a = 2, b = 3, k = 1 + i / 2;
     if (i > 5) return false;
@@ -711,7 +710,7 @@ static bool error_make(int i, struct setup *s) {
     s->cols[0] = i % 2 ? s->cols[0] : 1;
     return true;
 }
-/* What rows are compared with. */
+/* Returns the target of row i. */
 static real other_at(const struct setup *s, int i) { return (real)(((i * 7) % 11) - 5) / 4 + s->target[0]; }
 static const real *others(struct tape *t, const struct setup *s) {
     int n = s->rows[0] * s->cols[0];

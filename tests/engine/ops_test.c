@@ -1,6 +1,6 @@
 #include "tests/engine/run_cases.h"
 
-/* The float build against plain loops in double. */
+/* The float build compared with plain loops in double. */
 static const struct tolerance tolerance = { 4e-6, 2e-5, 1e-4 };
 
 static void test_table(void **state) {

@@ -8,7 +8,7 @@
 
 enum { N = 19, STEPS = 6, PAD = 3 };
 
-/* The block holds two groups and elements of neither around them. */
+/* The block contains two groups, with elements of neither around them. */
 static real param[2 * N + 3 * PAD], grad[2 * N + 3 * PAD], m[2 * N + 3 * PAD], v[2 * N + 3 * PAD];
 static const size_t first = PAD, second = PAD + N + PAD;
 
@@ -81,7 +81,7 @@ static void test_clip(void **state) {
     assert_true(optim_norm(0, g) == 0);
     g[1] = (real)NAN;
     assert_true(isnan(optim_clip(4, g, 1)));
-    g[1] = (real)1e30; /* its square does not fit a float */
+    g[1] = (real)1e30; /* its square overflows a float */
     assert_true(fabs(optim_norm(4, g) / 1e30 - 1) < 1e-6);
 }
 
@@ -98,7 +98,7 @@ static void test_rates(void **state) {
     rates(LR_LINEAR, 4, linear_warm_expected);
     rates(LR_COSINE, 3, cosine_expected);
     rates(LR_CONSTANT, 3, constant_expected);
-    /* one step, and warm-ups that would never end */
+    /* one step, and warm-ups longer than the run */
     for (int shape = 0; shape <= LR_CONSTANT; shape++) {
         assert_true(fabs(lr_schedule_factor((enum lr_schedule)shape, 0, 0, 1) - 1) < 1e-12);
         assert_true(fabs(lr_schedule_factor((enum lr_schedule)shape, 0, 1, 1) - 1) < 1e-12);

@@ -93,7 +93,7 @@ static void test_shared_leaf(void **state) {
     arena_free(a);
 }
 
-/* Same operand twice; a value with several seeds; a leaf as seed; watched values. */
+/* An operand used twice; a value with several seeds; a leaf as seed; watched values. */
 static void test_contributions(void **state) {
     (void)state;
     struct arena *a = arena_new();
@@ -151,7 +151,7 @@ static void test_recycle(void **state) {
         }
         if (!recycle) memcpy(plain, tape_value(t, h), sizeof plain);
         assert_memory_equal(plain, tape_value(t, h), sizeof plain);
-        /* what needs a gradient stays */
+        /* values that need a gradient remain */
         node v = tape_trained(t, D, D, w2_value, w2_grad);
         struct tape_mark m = tape_mark(t);
         node y = op_linear(t, h, v, NODE_NONE), same = y;
@@ -165,7 +165,7 @@ static void test_recycle(void **state) {
         }
     }
     assert_true(peak[1] * 10 < peak[0]);
-    /* a value from before the mark stays where it is */
+    /* a value from before the mark is not moved */
     tape_reset(t, true, 0, 0);
     node before = tape_frozen(t, N, D, x_value), keep = before;
     struct tape_mark m = tape_mark(t);
@@ -197,7 +197,7 @@ static void test_first_bad(void **state) {
     arena_free(a);
 }
 
-/* A NaN or infinity in reaches the result of every op that a loss goes through. */
+/* A NaN or infinity in an operand reaches the result of every op on the path to a loss. */
 static void test_bad_numbers_survive(void **state) {
     (void)state;
     struct arena *a = arena_new();
@@ -277,7 +277,7 @@ static void test_steady(void **state) {
     arena_free(a);
 }
 
-/* The numbers of a row do not depend on its neighbours, nor on its place in the batch. */
+/* The values of a row do not depend on its neighbors or on its position in the batch. */
 static void test_row_alone(void **state) {
     (void)state;
     struct arena *a = arena_new();

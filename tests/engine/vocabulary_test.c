@@ -1,5 +1,5 @@
-/* The loss over a vocabulary taken in parts: what the product and a plain cross-entropy
- * give, in less memory than all logits need. */
+/* The loss over a vocabulary in blocks equals a product followed by cross-entropy, with less memory than all
+ * logits need. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void release(struct weights *o) {
     free(o->db);
 }
 
-/* Loss and gradients (into *o), fused or not; the arena's peak in bytes. */
+/* Computes loss and gradients (into *o), fused or not; sets the peak memory in bytes. */
 static double run(struct weights *o, bool fused, bool trained, size_t *peak) {
     struct arena *a = arena_new();
     struct tape *t = tape_new(a);
@@ -92,13 +92,13 @@ static void test_parts(void **state) {
     release(&fused);
 }
 
-/* A logit that is not a number makes the loss so, and leaves rows of no weight out. */
+/* A NaN logit makes the loss NaN; rows with weight 0 are ignored. */
 static void test_not_finite(void **state) {
     (void)state;
     struct weights o;
     size_t peak;
     open(&o);
-    o.x[0] = (real)NAN; /* row 0 weighs nothing */
+    o.x[0] = (real)NAN; /* row 0 has weight 0 */
     assert_true(isfinite(run(&o, true, false, &peak)));
     assert_true(o.dx[0] == 0);
     o.x[WIDTH] = (real)NAN;

@@ -1,5 +1,5 @@
-/* Methods at work on tiny models of every family, in 32 bits: the start, LoRA's gradients
- * against PyTorch, folding into weights. */
+/* Methods on tiny models of every family, in 32 bits: the initial state, LoRA's gradients compared with
+ * PyTorch, merging into the weights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "tests/support/test.h"
 
 static struct rig rig;
-static int model; /* the number of that which the tests run on */
+static int model; /* index of the current test model */
 
 static int open_rig(void **state) {
     (void)state;
@@ -77,8 +77,8 @@ static void no_ops_start_as_the_base(void **state) {
 
 /* ---- LoRA against PyTorch ---- */
 
-/* The fixture's name of a factor, in that of its model's file: those may stand below a
- * prefix.  false: a tensor of the head. */
+/* Writes the fixture's name of a factor in the naming of the model's file, whose names can have a prefix.
+ * Returns false for a tensor of the head. */
 static bool factor_name(const struct plan_tensor *t, const char *kind, char out[200]) {
     static const char *const prefixes[] = {"", "roberta.", "model."};
     const char *last = strrchr(t->name, '.');
@@ -96,7 +96,7 @@ static bool factor_name(const struct plan_tensor *t, const char *kind, char out[
     return false;
 }
 
-/* The rank that the fixture has. */
+/* Returns the plan with the rank of the fixture. */
 static struct plan *torch_plan(void) {
     char name[200], text[64];
     size_t n;
@@ -132,7 +132,7 @@ static void lora_agrees_with_torch(void **state) {
         if (!factor_name(t, "grad.", name)) snprintf(name, sizeof name, "lora.grad.%s", t->name);
         if (!strcmp(t->name, "head.weight")) strcpy(name, "lora.grad.classifier.weight");
         if (!strcmp(t->name, "head.bias")) strcpy(name, "lora.grad.classifier.bias");
-        if (t->kind == PLAN_HEAD && !st_find(f->expected, name)) continue; /* BERT's has them */
+        if (t->kind == PLAN_HEAD && !st_find(f->expected, name)) continue; /* only BERT's fixture has them */
         fixture_compare_gradient(f, name, g + t->offset, t->count, 1e-4, largest);
     }
     real *logits = rig_logits(&rig, p, x);
@@ -143,9 +143,9 @@ static void lora_agrees_with_torch(void **state) {
     plan_free(p);
 }
 
-/* ---- folding ---- */
+/* ---- merging ---- */
 
-/* A copy of the model with merged tensors put in. */
+/* Returns a copy of the model with merged tensors. */
 static struct model merged_model(real **out) {
     struct model m = *rig.m;
     m.weight = xcalloc((size_t)m.tensors, sizeof *m.weight);
@@ -166,7 +166,7 @@ static void folds(const char *text) {
     struct model m = merged_model(out);
     real *tuned = rig_logits(&rig, p, x), *folded = rig_logits_of(&rig, &m, none, h);
     real *base = rig_logits(&rig, none, h);
-    /* In training too, with the backbone's dropout: a low-rank change stands before it. */
+    /* In training too, with the backbone's dropout: a low-rank change is applied before it. */
     const struct model *bare = rig.m;
     rig.dropout = 0.3;
     double loss = rig_loss(&rig, p, x, NULL);
@@ -239,7 +239,7 @@ static void what_cannot_is_refused(void **state) {
     }
 }
 
-/* The model's own numbers are read, never written. */
+/* The parameters of the model are read, never written. */
 static void the_base_stays_as_it_is(void **state) {
     (void)state;
     size_t n = 0;
@@ -249,7 +249,7 @@ static void the_base_stays_as_it_is(void **state) {
     memcpy(before, rig.m->values, n * sizeof *before);
     for (int i = 0; i < preset_count(); i++) {
         const char *name = preset_at(i)->name;
-        if (preset_at(i)->regime) continue; /* their modules are others' */
+        if (preset_at(i)->regime) continue; /* the runs of their modules are missing here */
         if ((!rig.classes && !strcmp(name, "head")) || !rig_has_place(&rig, name)) continue;
         struct plan *p = rig_plan(&rig, name);
         real *x = rig_params(&rig, p, 1, 0.1), *g = xcalloc(p->trained, sizeof *g);
@@ -262,7 +262,7 @@ static void the_base_stays_as_it_is(void **state) {
     free(before);
 }
 
-/* A frozen head gets no gradient; what cannot move has none beyond rounding. */
+/* A frozen head has no gradient; tensors marked no_gradient have only floating-point noise. */
 static void still_tensors_get_no_gradient(void **state) {
     (void)state;
     static const char *const texts[] = {"bitfit",
@@ -277,7 +277,7 @@ static void still_tensors_get_no_gradient(void **state) {
                                         "bottleneck(r=2; write=a.k) + prefix(l=2,site=self)",
                                         "full + prefix(l=2,layers=1)",
                                         "bitfit + prefix(l=2,site=self)",
-                                        "bitfit + prefix(l=2,site=cross)"}; /* of a decoder */
+                                        "bitfit + prefix(l=2,site=cross)"}; /* for models with a decoder */
     for (size_t i = 0; i < COUNT_OF(texts) - !!rig.classes; i++) {
         if (!rig_has_place(&rig, texts[i])) continue;
         struct plan *p = rig_plan(&rig, texts[i]);
@@ -299,7 +299,7 @@ static void still_tensors_get_no_gradient(void **state) {
     }
 }
 
-/* Another token changes no logits before it, and none of other rows. */
+/* Changing a token changes no logits before it, and none of other sequences. */
 static void sees_nothing_behind(const char *text) {
     struct batch *b = &rig.fixture.batch;
     struct plan *p = rig_plan(&rig, text);

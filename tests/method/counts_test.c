@@ -1,5 +1,5 @@
-/* docs/counts.md: published parameter counts.  The page is generated here from what petri counts; PETRI_GOLDEN=update writes
- * it, otherwise it must be equal. */
+/* docs/counts.md: published parameter counts. The page is generated here from petri's counts:
+ * PETRI_GOLDEN=update writes it, otherwise it must be equal. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,9 @@ static const struct {
     [SHAPE_T5] = { "T5-small", T5_SMALL },              [SHAPE_FLAN_LARGE] = { "flan-t5-large", FLAN_T5_LARGE },
 };
 
-/* One published count: `number`, or (share) a percentage of the model with its decimals as printed.  It is `times` what the
- * first text trains, and `times2` the second; `heads` heads of two classes beside. */
+/* One published count: `number`, or (share) a percentage of the model with the printed decimals. It equals
+ * `times` the trainable parameters of the first text plus `times2` those of the second, plus `heads` heads of
+ * two classes. */
 struct claim {
     enum shape shape;
     const char *who;
@@ -36,7 +37,7 @@ struct claim {
     int times;
     const char *text2;
     int times2, heads;
-    const char *why; /* what the number is otherwise of, or that it is wrong */
+    const char *why; /* why the number differs: it counts something else, or is wrong */
 };
 #define IS(n, t) .number = n, .text = t, .times = 1
 #define PEFT .who = "PEFT 0.11.1"
@@ -100,7 +101,7 @@ static struct plan *counts_plan(const char *text, const struct arch *a) {
     return p;
 }
 
-/* What petri counts for a claim, and the model's size. */
+/* Returns petri's count for a claim, and the size of the model. */
 static size_t counted_of(const struct claim *c, size_t *model) {
     struct arch a = counts_shape(c->shape);
     struct plan *p = counts_plan(c->text, &a);

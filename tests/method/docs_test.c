@@ -1,4 +1,4 @@
-/* docs/methods.md and docs/method.schema.json say what the program does. */
+/* Compares docs/methods.md and docs/method.schema.json with the program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static int close_page(void **state) {
     return 0;
 }
 
-/* The text of the fenced block of this kind; caller frees. */
+/* Returns the text of the fenced block of this kind; caller frees. */
 static char *block(const char *kind) {
     char *mark = xprintf("```%s\n", kind);
     const char *start = strstr(buf_text(&page), mark);
@@ -75,7 +75,7 @@ static void examples_are_read(void **state) {
     free(text);
 }
 
-/* Marks the V-numbers that stand between `before` and `after` in a text. */
+/* Marks the V-numbers between `before` and `after` in a text. */
 static void rules_in(const char *text, const char *before, const char *after, bool found[100]) {
     size_t n = strlen(before);
     for (const char *p = text; (p = strstr(p, before)); p += n) {
@@ -96,7 +96,8 @@ static void every_rule_is_listed(void **state) {
     rules_in(buf_text(&page), "\n| V", " |", listed);
     for (size_t i = 0; i < COUNT_OF(sources); i++) {
         struct buf b = file_text(sources[i]);
-        rules_in(buf_text(&b), "\"V", i ? "\"" : ":", used); /* parse.c puts them before its message */
+        /* parse.c writes them at the start of its message */
+        rules_in(buf_text(&b), "\"V", i ? "\"" : ":", used);
         buf_release(&b);
     }
     struct buf budget = file_text("core/method/budget.c");
@@ -126,7 +127,7 @@ static void every_preset_is_listed_with_its_values(void **state) {
         double lr;
         snprintf(rate, sizeof rate, "%.*s", (int)strcspn(cell[4], " "), cell[4]);
         assert_true(text_to_double(rate, &lr) && lr == p->lr);
-        /* "l=16, r=16" beside "l=16,r=16" */
+        /* "l=16, r=16" in the page, "l=16,r=16" in the program */
         char *sizes = cell[3], *to = sizes;
         for (const char *c = sizes; *c; c++)
             if (*c != ' ') *to++ = *c;
@@ -137,7 +138,7 @@ static void every_preset_is_listed_with_its_values(void **state) {
     }
 }
 
-/* The table of equivalent methods, and that which `petri explain` reads. */
+/* Compares the table of equivalent methods with that of `petri explain`. */
 static void every_equality_is_listed(void **state) {
     (void)state;
     const struct equality *q;
@@ -184,7 +185,7 @@ static void the_schema_has_every_word(void **state) {
     for (int i = 0; i < TAP_COUNT; i++) assert_true(holds(m, "read", tap_name((enum tap)i)));
     for (int i = 0; i < ACT_COUNT; i++)
         assert_true(holds(m, "activation", method_act_name((enum act)i)));
-    /* Whatever is written has only keys that the schema knows. */
+    /* All written keys are in the schema. */
     for (int i = 0; i < preset_count(); i++) {
         char *text = method_json(&preset_at(i)->method, true);
         json_t *written = json_parse("written", text, strlen(text), &e);
@@ -205,7 +206,7 @@ static void the_schema_has_every_word(void **state) {
     free(path);
 }
 
-/* "| `prefix` | `lora` | 2: function, composition |": what is said of two methods. */
+/* "| `prefix` | `lora` | 2: function, composition |": the difference of two methods. */
 static void distances_are_as_listed(void **state) {
     (void)state;
     const char *table = strstr(buf_text(&page), "| from | to | apart |");
@@ -244,13 +245,14 @@ static void distances_are_as_listed(void **state) {
     free(same);
 }
 
-/* Where a rule or an equality is held that no test names by itself, by another one's number or none. */
+/* The tests of rules and equalities that no test names by their own number. */
 static const struct {
     const char *id, *file, *test;
 } held[] = {
-    {"V15", "tests/method/plan_test.c", "\"V75\""}, /* a fusion of fewer than two */
+    {"V15", "tests/method/plan_test.c", "\"V75\""}, /* a fusion of fewer than two adapters */
     {"V26", "tests/train/regime_test.c", "its schedule is longer"},
-    {"V27", "tests/app/adapters_test.c", "vera-seed"}, /* the generator of a projection that was not saved is made again */
+    /* a projection that was not saved is recomputed from its seed */
+    {"V27", "tests/app/adapters_test.c", "vera-seed"},
     {"V36", "tests/app/adapters_test.c", "hub-unipelt"},
     {"V37", "tests/model/cache_cases.h", "prefix"},
     {"E1", "tests/method/equivalence_dtest.c", "a_joined_softmax_is_the_gate"},
@@ -259,7 +261,8 @@ static const struct {
     {"E22", "tests/method/hyper_dtest.c", "same_alone"},
 };
 
-/* Whether a test's source says "V23" or \"V23 at the begin of a text, or stands in the list above. */
+/* Returns whether a test's source contains "V23" or a string that begins with V23, or the list above has
+ * it. */
 static bool is_held(char letter, int number) {
     static const char *const files[] = {"tests/method/plan_test.c", "tests/method/family_test.c", "tests/method/text_test.c",
                                         "tests/method/equivalence_dtest.c", "tests/method/equivalence_maps_dtest.c",
@@ -285,7 +288,7 @@ static bool is_held(char letter, int number) {
     return found;
 }
 
-/* All that the page lists, and all of the catalogue's: V1 to V37, E1 to E20. */
+/* All rules and equalities on the page and in the catalog: V1 to V37, E1 to E20. */
 static void every_rule_and_equality_has_a_test(void **state) {
     (void)state;
     bool rules[100] = {false}, equal[100] = {false};

@@ -1,5 +1,5 @@
-/* The equalities that explain lists for a method, on both sides: for every published method and every tiny model, random values are
- * carried over as the equality says, and logits compared in 64 bits. */
+/* Both sides of the equalities that explain lists: for every published method and every tiny model, random
+ * parameters are transferred according to the equality and logits compared in 64 bits. */
 #include "core/method/equal.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
@@ -7,8 +7,8 @@
 #include "core/method/slots.h"
 #include "tests/method/equivalence.h"
 
-static const struct equality *asked; /* the one that is checked */
-static int checked[32];              /* how often each was, by its place in the table */
+static const struct equality *asked; /* the equality being checked */
+static int checked[32];              /* how often each was checked, by its index in the table */
 
 static bool asked_of(const struct method *m, int i) {
     return asked->of(&(struct question){m, &m->module[i], i, &rig.m->arch});
@@ -23,7 +23,7 @@ static struct point of_method(const struct method *m, double sigma) {
     return a;
 }
 
-/* Values of the made tensors of a plan; caller frees. */
+/* Returns the generated values of a plan; caller frees. */
 static real *made_by(struct point a) {
     real *made = xcalloc(a.p->generated_size + 1, sizeof *made);
     node *n = xcalloc((size_t)a.p->generated + 1, sizeof *n);
@@ -47,7 +47,7 @@ static char *renamed(const char *name, const char *from, const char *to) {
     return at ? xprintf("%.*s%s%s", (int)(at - name), name, to, at + strlen(from)) : xstrdup(name);
 }
 
-/* b takes the values that a has under the same names, trained or made; `to` in b is called `from` in a. */
+/* Copies to b the values of a with the same names, trained or generated; `to` in b is called `from` in a. */
 static void carry_as(struct point a, struct point b, const char *from, const char *to) {
     real *made = made_by(a);
     for (int i = 0; i < b.p->tensors; i++) {
@@ -77,16 +77,16 @@ static void sides_differ(struct point a, struct point b) {
     drop(b);
 }
 
-/* The method without the networks that make values which are free now. */
+/* Removes the networks whose generated values are free parameters now. */
 static void without_generators(struct method *m) {
     for (int g = 0; g < GENERATORS; g++) m->hyper[g] = (struct hyper){0};
     m->retriever = (struct retriever){0};
 }
 
-/* ---- the gated form, in place of one softmax over prefix and tokens ---- */
+/* ---- the gated form, instead of one softmax over prefix and tokens ---- */
 
 struct gates {
-    const struct hooks *inner; /* the method's */
+    const struct hooks *inner; /* the hooks of the method */
     struct attach *attach;
 };
 
@@ -106,7 +106,7 @@ static double score_of(const real *q, const real *k, int d, double scale) {
     return s * scale;
 }
 
-/* Keys and values first … end-1 of one head, w values from one to the next. */
+/* Keys and values first … end-1 of one head, with stride w. */
 struct keys {
     const real *k, *v;
     int first, end, w, d;
@@ -119,7 +119,8 @@ static double largest_score(const struct keys *x, const real *q) {
     return most;
 }
 
-/* The mass of a softmax, each weight over exp(most); their values' sum in `out` (may be NULL). */
+/* Returns the unnormalized mass of a softmax, Σ exp(score - most); the weighted sum of the values is written
+ * to `out` (may be NULL). */
 static double mass_of(const struct keys *x, const real *q, double most, double *out) {
     double mass = 0;
     for (int j = x->first; j < x->end; j++) {
@@ -169,7 +170,7 @@ static node gates_write(void *self, struct tape *t, const struct forward *f, str
 }
 
 static void a_joined_prefix_is_a_gate(const struct method *m) {
-    if (rig.m->arch.buckets) return; /* scores of tokens have biases besides */
+    if (rig.m->arch.buckets) return; /* T5 adds relative biases to the scores of tokens */
     struct point a = of_method(m, 0.4);
     real *made = made_by(a), *joined = rig_logits(&rig, a.p, a.x);
     struct attach *attach = attach_new(a.p, rig.m);
@@ -196,9 +197,9 @@ static void a_joined_prefix_is_a_gate(const struct method *m) {
     drop(a);
 }
 
-/* ---- one check each ---- */
+/* ---- one check per equality ---- */
 
-/* Of a tensor that W_u or b_u is: the s of its module there. */
+/* Returns the scale s of the module of a tensor W_u or b_u. */
 static double scale_of(struct point a, const struct plan_tensor *t) {
     const struct plan_tensor *s = plan_slot(a.p, t->module, SLOT_SCALE, t->stack, t->site, t->layer);
     return s ? (double)a.x[s->offset] : a.p->method.module[t->module].scale;
@@ -253,7 +254,7 @@ static void before_or_behind_the_output_map(const struct method *m) {
     sides_are_same(a, b);
 }
 
-/* Each module twice beside one of twice the size: rows one above another, columns side by side. */
+/* Compares each module twice with one module of twice the size: rows are concatenated, or columns. */
 static void two_are_one(const struct method *m) {
     struct method twice = *m, one = *m;
     for (int i = 0; i < m->count; i++) {
@@ -367,7 +368,7 @@ static void made_values_are_free_ones(const struct method *m) {
     sides_are_same(a, b);
 }
 
-/* What a row of the prompt has become at the end differs from text to text. */
+/* The final vector of a prompt row depends on the text. */
 static void rows_depend_on_the_text(const struct method *m) {
     struct method other = *m;
     double most = 0;
@@ -405,7 +406,7 @@ static void a_product_of_ones(const struct method *m) {
         double one = t->role == SLOT_PRODUCT_U ? 1 : t->role == SLOT_PRODUCT_V ? 1.0 / a.p->method.module[t->module].mid : 0;
         for (size_t k = 0; k < t->count && one > 0; k++) a.x[t->offset + k] = (real)one;
     }
-    carry(a, b); /* what is made then is P */
+    carry(a, b); /* the generated values are then P */
     sides_are_same(a, b);
 }
 
@@ -442,7 +443,7 @@ static void lora_in_the_ffn_is_no_adapter(const struct method *m) {
     struct method other = *m;
     const char *why;
     int n = 0;
-    for (int i = 0; i < m->count; i++) /* one beside the sublayer in place of both inside */
+    for (int i = 0; i < m->count; i++) /* one module parallel to the sublayer instead of two inside */
         if (!asked_of(m, i)) other.module[n++] = m->module[i];
     other.count = n + 1;
     other.module[n] = m->module[0];
@@ -473,7 +474,7 @@ static void an_adapter_widens_the_ffn(const struct method *m) {
     drop(a);
 }
 
-/* Without its prefixes, and with prefixes of zeros. */
+/* Compares no prefixes with prefixes of zeros. */
 static void zeros_are_no_identity(const struct method *m) {
     struct method zeros = *m, none = *m;
     int n = 0;
@@ -495,11 +496,11 @@ static void zeros_are_no_identity(const struct method *m) {
         sides_differ(a, b);
         return;
     }
-    b = point("ia3", 0); /* of ones */
+    b = point("ia3", 0); /* initialized to ones */
     sides_differ(a, b);
 }
 
-/* ---- all of them ---- */
+/* ---- all equalities ---- */
 
 static const struct {
     const char *id;
@@ -544,7 +545,7 @@ static void check_all(const struct method *given) {
     }
 }
 
-/* The same at sizes for tiny models. */
+/* Reduces the sizes for tiny models. */
 static void shrink(struct method *m) {
     for (int i = 0; i < m->count; i++) {
         struct module *x = &m->module[i];
@@ -568,17 +569,17 @@ static void every_listed_equality_holds(void **state) {
         struct method m = preset_at(i)->method;
         shrink(&m);
         char *text = method_text(&m);
-        if (preset_at(i)->regime) assert_false(lists_any(&m)); /* its head has no logits without an episode */
+        if (preset_at(i)->regime) assert_false(lists_any(&m)); /* its head has no logits outside an episode */
         else if (rig_has_place(&rig, text)) check_all(&m);
         free(text);
     }
 }
 
-/* What is not listed, or only where it holds. */
+/* Equalities that do not hold are not listed, or only where they hold. */
 static void what_does_not_hold_is_not_listed(void **state) {
     (void)state;
     static const struct {
-        const char *text, *ids; /* of those that must be missing, each with a blank behind it */
+        const char *text, *ids; /* ids that must be missing, each followed by a blank */
     } rows[] = {
         {"dora", "E6 "}, {"vera", "E6 "}, {"adalora", "E6 "}, {"unipelt", "E6 E7 "}, {"lora(comp=learned-channel)", "E3 E4 E6 "},
         {"prefix(comp=add)", "E1 E7 E20 "}, {"prefix-mlp", "E7 "}, {"ia3 + prefix", "E9 E10 "}, {"lora(init=bert)", "E4 "},

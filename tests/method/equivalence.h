@@ -1,4 +1,5 @@
-/* What a test of equivalence has: a model of every family, points of a method on it, and how far two points lie apart. */
+/* Shared parts of the equivalence tests: a model of every family, points of a method on it, and the distance
+ * between the outputs of two points. */
 #ifndef TESTS_METHOD_EQUIVALENCE_H
 #define TESTS_METHOD_EQUIVALENCE_H
 
@@ -13,7 +14,7 @@
 #include "tests/support/test.h"
 
 static struct rig rig;
-static int model; /* the number of that which the tests run on */
+static int model; /* index of the current test model */
 
 static inline int open_rig(void **state) {
     (void)state;
@@ -27,7 +28,7 @@ static inline int close_rig(void **state) {
     return 0;
 }
 
-/* A plan with its values. */
+/* A plan with its parameters. */
 struct point {
     struct plan *p;
     real *x;
@@ -74,15 +75,15 @@ static inline int find(struct place p, enum tensor_role role) {
     return arch_find(rig.m->tensor, rig.m->tensors, role, p.stack, p.site, p.layer);
 }
 
-/* A model tensor that the method trains; NULL where the family has none. */
+/* Returns a model tensor that the method trains; NULL if the family has none. */
 static inline real *trained(struct point a, struct place p, enum tensor_role role) {
     int i = find(p, role);
     return i < 0 ? NULL : a.x + rig_tensor(a.p, rig.m->tensor[i].name)->offset;
 }
 
-/* Both heads become the first's. */
+/* Returns the largest difference of the outputs; both use the head of the first. */
 static inline double apart(struct point a, struct point b) {
-    size_t n = a.p->head; /* the last in the block */
+    size_t n = a.p->head; /* it is last in the block */
     memcpy(b.x + b.p->trained - n, a.x + a.p->trained - n, n * sizeof(real));
     real *p = rig_logits(&rig, a.p, a.x), *q = rig_logits(&rig, b.p, b.x);
     double d = rig_apart(&rig, p, q);
@@ -118,7 +119,8 @@ static inline void times(real *x, int n, double s) {
 static inline int width(void) { return rig.m->arch.width; }
 static inline int projected(void) { return rig.m->arch.heads * rig.m->arch.head_width; }
 
-/* AdamW without decay, its ε as good as 0; `factor`: of the rate of W_u and b_u. */
+/* Trains with AdamW without weight decay and with a tiny ε; `factor`: multiplies the learning rate of W_u and
+ * b_u. */
 static inline void train_point(struct point a, double factor) {
     static const struct adamw how = {0.9, 0.999, 1e-300, 0};
     enum { STEPS = 6 };
@@ -139,7 +141,7 @@ static inline void train_point(struct point a, double factor) {
     free(group);
 }
 
-/* The model with the units of an adapter beside the FFN as further units of the FFN. */
+/* The model with the units of a parallel adapter as additional units of the FFN. */
 struct wide {
     struct model model;
     real *own[4 * PLACES];
@@ -148,7 +150,7 @@ struct wide {
 
 static inline real *widen_own(struct wide *w, size_t n) { return w->own[w->owned++] = xcalloc(n, sizeof(real)); }
 
-/* One layer, by the adapter x there, or (NULL) by units that do nothing. */
+/* Widens one layer by the adapter x, or (NULL) by units without effect. */
 static inline void widen(struct wide *w, struct place p, struct point a, int r, const struct module *x) {
     double s = x && x->comp == COMP_SCALED ? x->scale : 1;
     bool biases = x && x->biases;
@@ -176,7 +178,7 @@ static inline void widen(struct wide *w, struct place p, struct point a, int r, 
     w->model.tensor[b1].cols = f + r;
 }
 
-/* By those modules of a plan, adapters of one size beside the FFN; release with widened_free. */
+/* Widens by modules of a plan, parallel adapters of one size; release with widened_free. */
 static inline struct wide widened(struct point a, bool (*is)(const struct method *m, int i)) {
     const struct method *m = &a.p->method;
     int r = 0;
@@ -205,7 +207,7 @@ static inline void widened_free(struct wide *w) {
     free(w->model.weight);
 }
 
-/* The tests on every model; how many failed. */
+/* Runs the tests on every model; sets the number of failures. */
 #define EQUIVALENCE_RUN(tests, failed)                                                                        \
     for (failed = 0; rig_folder(model); model++)                                                              \
         failed += cmocka_run_group_tests_name(rig_folder(model), tests, open_rig, close_rig)

@@ -1,8 +1,8 @@
-/* What equals what: forms that are the same function, in 64 bits, on random values, on tiny models of every family: the
- * attention's gate, scales, biases, and what is made of something else.  Maps: equivalence_maps_dtest.c. */
+/* Forms that compute the same function, compared in 64 bits with random values on tiny models of every
+ * family: gates of the attention, scales, biases, generated weights. Maps: equivalence_maps_dtest.c. */
 #include "tests/method/equivalence.h"
 
-/* ---- E1, E20: the gate, on the attention itself ---- */
+/* ---- E1, E20: the gate, on the attention ---- */
 
 enum { D = 12, HEADS = 3, DH = 4, PREFIX = 5, TOKENS = 9 };
 
@@ -55,7 +55,7 @@ static double score(const real *q, const real *k) {
     return exp(0.5 * s);
 }
 
-/* The share λ of the softmax mass on the prefix; softmax(A_p) P_v in delta. */
+/* Returns the share λ of the softmax mass on the prefix; softmax(A_p) P_v in delta. */
 static double gate(const struct gate *g, int i, int head, int first, int last, double delta[DH]) {
     const real *q = g->q + i * D + head * DH;
     double on_prefix = 0, on_keys = 0;
@@ -86,14 +86,14 @@ static void a_joined_softmax_is_the_gate(void **state) {
                         int at_c = i * D + h * DH + c;
                         double want = (1 - lambda) * g.plain[at_c] + lambda * delta[c];
                         assert_true(fabs(want - g.joined[at_c]) < 1e-13);
-                        /* E20: of a zero prefix the gate is left. */
+                        /* E20: a zero prefix still has the gate. */
                         if (zero) assert_true(fabs(g.joined[at_c]) < fabs(g.plain[at_c]));
                     }
                 }
         free(g.plain);
         free(g.joined);
     }
-    struct point a = point("ia3", 0), b = point("prefix(l=3)", 0); /* of ones, a no-op */
+    struct point a = point("ia3", 0), b = point("prefix(l=3)", 0); /* initialized to ones: the identity */
     memset(b.x, 0, b.p->trained_method * sizeof *b.x);
     differ("E20: a zero prefix and none", a, b);
     drop(a);
@@ -171,7 +171,7 @@ static void biases_of_keys_and_values(void **state) {
     }
 }
 
-/* ---- the other ways to the same ---- */
+/* ---- other equivalent forms ---- */
 
 static void a_made_prefix_is_a_flat_one(void **state) {
     (void)state;
@@ -189,10 +189,11 @@ static void a_made_prefix_is_a_flat_one(void **state) {
     drop(b);
 }
 
-/* Maps that are sums of Kronecker products, put into a free bottleneck. */
+/* Maps that are sums of Kronecker products, copied to a free bottleneck. */
 static void made_maps_are_free_ones(void **state) {
     (void)state;
-    if (!rig_has_place(&rig, "bottleneck(r=4; act=relu, source=kronecker(2), write=f.out)")) return; /* 2 divides not all widths */
+    /* 2 does not divide all widths */
+    if (!rig_has_place(&rig, "bottleneck(r=4; act=relu, source=kronecker(2), write=f.out)")) return;
     struct point a = point("bottleneck(r=4; act=relu, source=kronecker(2), write=f.out)", 0.4),
                  b = point("bottleneck(r=4; act=relu, write=f.out)", 0.1);
     node *made = xcalloc((size_t)a.p->generated, sizeof *made);
@@ -212,7 +213,7 @@ static void made_maps_are_free_ones(void **state) {
     drop(b);
 }
 
-/* E12: without an MLP they are one point; as the library PEFT has it the text stands behind the prefix's positions. */
+/* E12: without an MLP both are one point; in PEFT the text has positions after those of the prefix. */
 static void p_tuning_v2_is_a_flat_prefix(void **state) {
     (void)state;
     struct point a = point("p-tuning-v2(l=4)", 0.4), b = point("prefix(l=4)", 0.1);
@@ -230,8 +231,8 @@ static void p_tuning_v2_is_a_flat_prefix(void **state) {
     drop(a);
 }
 
-/* V23: where all factors of a change are 0 no gradient is left, for ever.  No start is so: in each module some tensor has a gradient in
- * the first step. */
+/* V23: if all factors of a change are 0 the gradient remains 0. No initialization is like this: in each
+ * module some tensor has a gradient in the first step. */
 static void no_start_is_a_saddle(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -253,7 +254,7 @@ static void no_start_is_a_saddle(void **state) {
     }
 }
 
-/* E13, and E16 of a product. */
+/* E13, and E16 for a product. */
 static void a_made_prompt_is_a_flat_one(void **state) {
     (void)state;
     static const char *const made[] = {"prompt(l=3,source=mlp(5))", "prompt(l=3,source=lstm(2))", "prompt(l=3,source=product(2))"};
@@ -277,7 +278,7 @@ static void a_made_prompt_is_a_flat_one(void **state) {
     drop(b);
 }
 
-/* E14: what a row of the prompt has become differs from text to text, which no fixed prefix's rows do. */
+/* E14: the final vector of a prompt row depends on the text, unlike the rows of a fixed prefix. */
 static void a_prompt_depends_on_the_text(void **state) {
     (void)state;
     if (!rig.classes) return;

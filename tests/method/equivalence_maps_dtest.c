@@ -1,4 +1,4 @@
-/* What equals what among maps: adapters and LoRAs, where they lie and what they come to together. */
+/* Equivalent maps: adapters and LoRAs, their places and their combinations. */
 #include "tests/method/equivalence.h"
 
 /* ---- E2, E3, E5, E8 ---- */
@@ -41,7 +41,7 @@ static void a_scale_goes_into_the_matrices(void **state) {
         for (int i = 0; i < n; i++) {
             if (form < 2) {
                 times(at(b, place[i], "bottleneck.out.W_u"), d * r, 2.5);
-            } else { /* relu lets a positive factor through */
+            } else { /* relu commutes with a positive factor */
                 times(at(b, place[i], "bottleneck.out.W_d"), d * r, 2.5);
                 times(at(b, place[i], "bottleneck.out.b_d"), r, 2.5);
             }
@@ -103,14 +103,13 @@ static void heads_that_share_a_down_map_are_one_adapter(void **state) {
                (size_t)dq * sizeof(real));
     }
     same("E8", a, b);
-    at(b, place[n - 1], "bottleneck.head.b_d")[0] += 3; /* beyond the bend of relu */
+    at(b, place[n - 1], "bottleneck.head.b_d")[0] += 3; /* beyond the kink of relu */
     differ("E8: a head of its own", a, b);
     drop(a);
     drop(b);
 }
 
-/* W_q, divided by the root of the head's width (not in T5), and the factor are one
- * down-map. */
+/* W_q, divided by the root of the head width (not in T5), times the factor is one down-map. */
 static void a_factorized_head_is_a_free_one_through_the_query_map(void **state) {
     (void)state;
     const struct arch *arch = &rig.m->arch;
@@ -175,7 +174,8 @@ static void a_lora_in_the_ffn_is_no_adapter_beside_it(void **state) {
                  b = point("linear(r=3; read=f.in, write=f.out)", 0), c = point("linear(r=3; write=f.out)", 0.3);
     memcpy(b.x, a.x, a.p->trained * sizeof *a.x);
     same("E18: without a bend it is a linear map over the sublayer", a, b);
-    if (rig.m->arch.inner != width()) assert_true(c.p->trained != a.p->trained); /* its W_d reads inside */
+    /* its W_d reads the inner width */
+    if (rig.m->arch.inner != width()) assert_true(c.p->trained != a.p->trained);
     differ("E18", a, c);
     drop(a);
     drop(b);
@@ -188,7 +188,7 @@ static void an_adapter_beside_the_ffn_widens_it(void **state) {
     (void)state;
     const struct arch *arch = &rig.m->arch;
     char text[120];
-    if (arch->gated) return; /* its FFN has a second map beside the first */
+    if (arch->gated) return; /* its FFN has a second, gating map */
     snprintf(text, sizeof text, "bottleneck(r=3; act=%s, read=f.in, write=f.out, s=0.5%s)", method_act_name(arch->act),
              arch->biases ? "" : ", biases=no");
     struct point a = point(text, 0.3);
@@ -210,7 +210,7 @@ static void an_adapter_beside_the_ffn_widens_it(void **state) {
 
 /* ---- E6, E7 ---- */
 
-/* One matrix of r1+r2 rows from two. */
+/* Concatenates the rows of two matrices: r1+r2 rows. */
 static void stack_rows(real *out, const real *a, int na, const real *b, int nb) {
     memcpy(out, a, (size_t)na * sizeof *a);
     memcpy(out + na, b, (size_t)nb * sizeof *b);
@@ -257,7 +257,7 @@ static void two_prefixes_are_one(void **state) {
 
 /* ---- E17 ---- */
 
-/* A decomposed map whose lengths are those of W + s W_u W_d. */
+/* A decomposed map whose magnitudes are the norms of W + s W_u W_d. */
 static void a_decomposed_map_at_its_own_length_is_a_low_rank_one(void **state) {
     (void)state;
     struct place place[PLACES];
@@ -280,7 +280,8 @@ static void a_decomposed_map_at_its_own_length_is_a_low_rank_one(void **state) {
         }
     }
     same("E17", a, b);
-    for (int i = 0; i < n && rig.m->arch.biases; i++) /* a direction that stays: rows of W scaled, b not */
+    /* an unchanged direction: rows of W scaled, b unchanged */
+    for (int i = 0; i < n && rig.m->arch.biases; i++)
         for (int row = 0; row < dq; row++) {
             real l = (real)1.1 + (real)0.01 * (real)row;
             at(c, place[i], "decomposed.v.m")[row] *= l;

@@ -1,5 +1,5 @@
-/* Methods on every family, from configs alone: counts that libraries and papers give, the
- * places that a text narrows to, and what is refused where. */
+/* Methods on every family, from configs alone: counts of libraries and papers, restriction of places, and
+ * refusals. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static void count(const char *config, const struct row *row, size_t n) {
             for (int l = 0; l < k; l++)
                 assert_string_not_equal(p->tensor[k].name, p->tensor[l].name);
         }
-        for (int k = 0; k < p->method.count; k++) { /* the places are the whole */
+        for (int k = 0; k < p->method.count; k++) { /* the places add up to the total */
             size_t sum = 0, module = 0;
             for (int s = 0; s < 8; s++) sum += plan_trained_at(p, k, s / 4, s % 4);
             for (int l = 0; l < p->tensors; l++)
@@ -68,7 +68,7 @@ static void models_have_their_sizes(void **state) {
         const char *config;
         size_t model, head;
     } rows[] = {
-        /* RobertaModel's 124,645,632 hold a pooler, which a classifier has none of. */
+        /* RobertaModel's 124,645,632 include a pooler, which a classifier does not have. */
         {ROBERTA_BASE, 124645632 - (768 * 768 + 768), 592130},
         {BART_BASE, 139420416, 0},
         {T5_SMALL, 60506624, 0},
@@ -84,25 +84,25 @@ static void models_have_their_sizes(void **state) {
     }
 }
 
-/* Where a library counts another form of the same name, the text says which. */
+/* Where a library counts another form under the same name, the text specifies that form. */
 static void counts_are_those_of_peft(void **state) {
     (void)state;
     static const struct row roberta[] = {
         {"lora(r=8)", 294912, 0},
-        {"ia3(peft)", 64512, 0}, /* scales the input of W_o besides */
+        {"ia3(peft)", 64512, 0}, /* also scales the input of W_o */
         {"prefix(l=30)", 552960, 0},
         {"prefix(l=30,mlp=512)", 9872384, 552960},
         {"dora(r=8)", 313344, 0},
         {"adalora(r=12)", 442656, 0},
-        {"vera(r=256)", 24576, 24576 + 2 * 256 * 768}, /* a run keeps the projection */
+        {"vera(r=256)", 24576, 24576 + 2 * 256 * 768}, /* a run stores the projection */
     };
     static const struct row bart[] = {
         {"dora(r=8)", 470016, 0},
         {"adalora(r=12,at=q+k+v+o+w1+w2)", 2434176, 0},
         {"vera(r=256)", 36864, 36864 + 2 * 256 * 768},
         {"lora(r=8)", 442368, 0},
-        {"ia3(at=q+v+act)", 64512, 0}, /* q in place of k */
-        {"prefix(l=30,stack=decoder,site=self)", 276480, 0}, /* there alone */
+        {"ia3(at=q+v+act)", 64512, 0}, /* q instead of k */
+        {"prefix(l=30,stack=decoder,site=self)", 276480, 0}, /* only there */
         {"prefix(l=30,mlp=512,stack=decoder,site=self)", 5144576, 276480},
     };
     static const struct row t5[] = {
@@ -129,7 +129,7 @@ static const json_t *member_of(const json_t *o, const char *key) {
     return v;
 }
 
-/* A count of so many tasks, on a model that writes. */
+/* Returns the counts for a number of tasks, on a text-to-text model. */
 static json_t *counted(const char *text, const struct arch *a, int tasks) {
     static const char *const name[] = {"1", "2", "3", "4", "5", "6", "7", "8"};
     static const int outputs[COUNT_OF(name)] = {0};
@@ -147,7 +147,7 @@ static json_t *counted(const char *text, const struct arch *a, int tasks) {
     return o;
 }
 
-/* The baselines of several tasks as papers count them: d, L layers a stack, bottleneck b, T tasks. */
+/* Published counts of multi-task baselines: d, L layers per stack, bottleneck b, T tasks. */
 static void baselines_of_several_tasks_count_as_published(void **state) {
     (void)state;
     struct {
@@ -273,8 +273,8 @@ static void counts_are_those_of_papers(void **state) {
         {"lora(r=16)", 589824, 0},
         {"adapter-houlsby(r=16,norms=no,biases=no)", 589824, 0},
         {"lora(r=8)", 294912, 0},
-        /* one of the authors' three networks, of which two make nothing; one of its two
-         * adapters a layer */
+        /* one of the authors' three networks, two of which generate nothing; one of the two adapters per
+         * layer */
         {"prefix(l=16,mlp=800)", 15391520, 294912},
         {"parallel-adapter-ffn(r=16)", 304320, 0},
     };
@@ -282,7 +282,7 @@ static void counts_are_those_of_papers(void **state) {
     COUNT(ROBERTA_BASE, roberta);
 }
 
-/* Heads of another width than the model's: d 512, 6 heads of 64. */
+/* Projections narrower than the model: d 512, 6 heads of 64. */
 static void projections_may_be_narrower(void **state) {
     (void)state;
     static const struct row flan[] = {
@@ -327,7 +327,7 @@ static void a_text_narrows_to_places(void **state) {
     COUNT(BART_BASE, bart);
 }
 
-/* A model that writes is used as it is by a method of nothing. */
+/* On a text-to-text model the empty method is valid: the model is used unchanged. */
 static void without_a_head_there_may_be_nothing(void **state) {
     (void)state;
     struct arch a = shape(T5_SMALL);
@@ -433,7 +433,7 @@ static void counts_are_written_by_place(void **state) {
     arch_release(&a);
 }
 
-/* ---- what a family has no place for ---- */
+/* ---- modules without a place in a family ---- */
 
 static void what_is_not_there_is_refused(void **state) {
     (void)state;
@@ -471,7 +471,7 @@ static void what_is_not_there_is_refused(void **state) {
     }
 }
 
-/* What is refused everywhere may stand where it has a meaning. */
+/* Modules refused elsewhere are valid where they have an effect. */
 static void what_is_there_is_allowed(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -498,7 +498,7 @@ static void presets_adapt_to_each_family(void **state) {
             const struct preset *p = preset_at(i);
             struct finding f[8];
             int n = method_check(&p->method, &a, f, 8);
-            /* no biases to train; gates that look at whole rows */
+            /* no biases to train; gates that read whole sequences */
             bool none = (!a.biases && !strcmp(p->name, "bitfit")) || (a.decoder_layers && !strcmp(p->name, "unipelt"));
             if ((n > 0 && f[0].level > LEVEL_INFO) != none)
                 fail_msg("%s on %s: %s %s", p->name, a.model_type, n ? f[0].rule : "",

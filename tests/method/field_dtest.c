@@ -1,5 +1,5 @@
-/* A field of a module, added to a copy of core/method: a member and a row, and the new field is read, written,
- * compared, checked and explained (field/check.c). */
+/* Adds a field of a module to a copy of core/method, as one member and one table row, and checks that it is
+ * read, written, compared, validated and explained (field/check.c). */
 #include <stdlib.h>
 
 #include "tests/support/recipe.h"

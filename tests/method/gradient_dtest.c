@@ -1,5 +1,5 @@
-/* Gradients of every valid form by central differences, through whole tiny models of every
- * family, in 64 bits (tests/support/slope.h). */
+/* Gradients of every valid form by central differences, through whole tiny models of every family, in 64 bits
+ * (tests/support/slope.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "tests/support/slope.h"
 #include "tests/support/test.h"
 
-static int model; /* the number of that which the tests run on */
+static int model; /* index of the current test model */
 static struct rig rig;
 static int done, refused;
 
@@ -34,7 +34,7 @@ static void gradient_of(const char *text) {
     slope_check(&rig, text);
 }
 
-/* Whatever functions there are: a new one is among them. */
+/* Covers every function, including new ones. */
 static void every_function(void **state) {
     (void)state;
     for (int f = 0; f < FN_COUNT; f++) {
@@ -45,8 +45,8 @@ static void every_function(void **state) {
 
 static const char *const comps[] = {"add", "scaled(0.5)", "learned(1.5)"};
 
-/* The reads and writes of docs/methods.md, each with add, scaled and learned; on models after
- * the first with one of these each. */
+/* The reads and writes of docs/methods.md, each with add, scaled and learned; on models after the first, one
+ * of these each. */
 static void bottlenecks_and_linear(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
@@ -88,7 +88,7 @@ static void heads(void **state) {
         }
 }
 
-/* Through the gate λ too: keys and values share the softmax with the prefix. */
+/* Includes the gate λ: keys and values share the softmax with the prefix. */
 static void prefixes(void **state) {
     (void)state;
     static const char *const all[] = {"gated", "add", "scaled(0.5)", "learned(1.5)"};
@@ -104,7 +104,7 @@ static void prefixes(void **state) {
     gradient_of("prefix(l=2,mlp=4,layers=2) + prefix(l=1,mlp=3)");
 }
 
-/* Rows that join the sequence, at both places, made by each source; with the tables beside which they stand. */
+/* Rows added to the sequence, at both places, from each source, together with trained embedding tables. */
 static void prompts(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -118,7 +118,7 @@ static void prompts(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
 }
 
-/* Gates with their noise; a fixed mask over every kind of tensor: tables, maps, norms, those of the tied head. */
+/* Gates with noise; a fixed mask over every kind of tensor: tables, maps, norms, those of the tied head. */
 static void masked_changes(void **state) {
     (void)state;
     static const char *const texts[] = {"masked(write=f.pre) + pruning + prefix(l=2)", "masked(target=norms) + pruning(groups=no)",
@@ -161,7 +161,8 @@ static void unions_dropout_and_sharing(void **state) {
     rig.attention_dropout = 0;
 }
 
-/* Adapters held still, joined by attention: through what is read and written, and what each of them makes. */
+/* Frozen adapters joined by attention: gradients through the tap that is read, the tap that is written and
+ * the outputs of the adapters. */
 static void fusions(void **state) {
     (void)state;
 #define FUSED "source=fusion, read=f.norm, write=f.out"
@@ -179,14 +180,14 @@ static void fusions(void **state) {
     rig.attention_dropout = 0;
 }
 
-/* A head is no method where there is none; those over episodes have modules that others have. */
+/* `head` is invalid without a head; presets for episodes have modules that others have too. */
 static void presets(void **state) {
     (void)state;
     for (int i = 0; i < preset_count(); i++)
         if (!preset_at(i)->regime && (rig.classes || strcmp(preset_at(i)->name, "head"))) gradient_of(preset_at(i)->name);
 }
 
-/* Each kind of attention by itself, and what only one of them may have. */
+/* Each kind of attention separately, and modules that only one of them supports. */
 static void places(void **state) {
     (void)state;
     static const char *const forms[] = {"prefix(l=3", "prefix-mlp(l=2,mlp=4", "prefix(l=1,comp=add",
@@ -219,8 +220,8 @@ static void places(void **state) {
     for (size_t i = 0; i < COUNT_OF(more); i++) gradient_of(more[i]);
 }
 
-/* Rows of three tasks in one batch, every third time of two of them: weights of each task's own, and what stands beside
- * them in common; the heads are the tasks' own. */
+/* Examples of three tasks in one batch, every third time of two of them: weights per task, together with
+ * shared ones; heads are separate. */
 static void tasks(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -251,7 +252,7 @@ static void tasks(void **state) {
     rig_unmix(&rig);
 }
 
-/* Of the task that has no row the gradient is 0 itself. */
+/* The gradient of a task without examples is exactly 0. */
 static void no_rows_no_gradient(void **state) {
     (void)state;
     rig_mix(&rig, true);
@@ -275,7 +276,7 @@ static void no_rows_no_gradient(void **state) {
     rig_unmix(&rig);
 }
 
-/* Norms and residuals of an adapter's own. */
+/* Norms and residuals of an adapter. */
 static void norms_and_residuals(void **state) {
     (void)state;
     static const char *const forms[] = {
@@ -300,7 +301,7 @@ static void norms_and_residuals(void **state) {
     rig_unmix(&rig);
 }
 
-/* Other maps of the head, of one task and of several; bitfit trains a pooler that nothing goes through. */
+/* Explicit classifiers, with one task and with several; bitfit trains a pooler that has no effect. */
 static void classifiers(void **state) {
     (void)state;
     static const char *const texts[] = {"lora(r=2) + classifier", "bitfit + classifier(layers=1)", "lora(r=2) + classifier(hidden=3)",
@@ -315,7 +316,7 @@ static void classifiers(void **state) {
     rig_unmix(&rig);
 }
 
-/* Runs last. */
+/* Must be the last test. */
 static void most_have_a_place(void **state) {
     (void)state;
     assert_true(done > 120 && refused * 3 < done);

@@ -1,4 +1,4 @@
-/* The generator against loops, and its counts as published. */
+/* The generator compared with plain loops, and its published counts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +12,16 @@
 #include "tests/method/published.h"
 #include "tests/support/test.h"
 
-/* 8 tasks on T5-base: HyperFormer's 5,211,056 and 122,343,744, and what PHA's released code has. */
+/* 8 tasks on T5-base: HyperFormer's 5,211,056 and 122,343,744, and the counts of PHA's released code. */
 static void counts_are_the_published_ones(void **state) {
     (void)state;
     static const struct {
         const char *text;
         size_t values;
-        size_t own; /* an embedding a task */
+        size_t own; /* one embedding per task */
     } at[] = {{"hyperformer++", 5211056, 8 * 64}, {"hyperformer", 122343744, 8 * 64}, {"pha", 7766336, 8 * 64},
               {"hyperdecoder", 15259192, 0},
-              /* HyperDecoder's grid: an encoder's modules made for tasks, a decoder's for rows */
+              /* HyperDecoder's grid: modules of the encoder generated per task, of the decoder per example */
               {"bottleneck(r=64; read=f.res, write=f.out, source=hyper, stack=encoder) + bottleneck(r=64; read=f.res, "
                "write=f.out, source=hyper2, stack=decoder) + hyper(task=768, layer=10, place=0, hidden=128, inner=0, norm=no, "
                "start=fan) + hyper2(task=0, layer=10, place=0, instance=mlp, hidden=128, inner=0, norm=no, start=fan)",
@@ -41,21 +41,22 @@ static void counts_are_the_published_ones(void **state) {
         plan_free(p);
     }
     arch_release(&a);
-    a = shape(T5_SMALL); /* 0.50 and 5.80 % a task; the reduction of 32 is r=16 there */
+    a = shape(T5_SMALL); /* 0.50% and 5.80% per task; the reduction of 32 is r=16 there */
     struct plan *small = plan_of("hyperformer++(r=16)", &a, 8), *each = plan_of("hyperformer(r=16)", &a, 8);
     assert_int_equal(small->trained_method, 2415776);
     assert_int_equal(each->trained_method, 28013632);
     plan_free(small);
     plan_free(each);
     arch_release(&a);
-    a = shape(FLAN_T5_LARGE); /* of T5-large's sizes */
+    a = shape(FLAN_T5_LARGE); /* the sizes of T5-large */
     struct plan *p = plan_of("hyperdecoder", &a, 8);
     assert_int_equal(p->trained_method, 22452400);
     plan_free(p);
     arch_release(&a);
 }
 
-/* On an encoder alone its upper half is what the decoder is else: the same formulas over those layers. */
+/* On a model with only an encoder its upper half serves as the decoder: the same formulas over those
+ * layers. */
 static void counts_on_an_encoder_alone(void **state) {
     (void)state;
     enum { D = 768, R = 64, H = 128, LOWER = 6, UPPER = 6, TASKS_OF = 8 };
@@ -70,7 +71,7 @@ static void counts_on_an_encoder_alone(void **state) {
                                             64 * TASKS_OF);
     for (int i = 0; i < p->generated; i++) assert_true(p->generated_tensor[i].layer >= LOWER);
     plan_free(p);
-    /* what is made for both stacks is made in both halves, whose layers are counted through */
+    /* modules generated for both stacks are generated in both halves, with consecutive layer indices */
     p = plan_of("bottleneck(r=2; stack=encoder, source=hyper) + bottleneck(r=2; stack=decoder, source=hyper) + hyper", &a, TASKS_OF);
     assert_int_equal(p->trained_method, 64 * (TASKS_OF + LOWER + UPPER + 2) + 3 * 64 * H + H + 64 * H + 64 + 2 * 64 +
                                             65 * (2 * 2 * D + 2 + D));
@@ -87,19 +88,20 @@ static double dot(const real *a, const real *b, int n) {
 
 enum { TASK = 3, LAYER = 2, PLACE = 4, HIDDEN = 5, INNER = 3, TASKS = 3 };
 
-/* What a made tensor is made from: its stack's word, or the one of all; its place's number, that of its head. */
+/* The inputs of a generated tensor: the prefix of its stack or of all stacks; its place index and that of its
+ * head. */
 struct made_of {
     const char *stack;
     char projection[32], head[64];
     int layer, place;
 };
 
-/* b, or nothing without biases. */
+/* Returns b, or 0 without biases. */
 static double bias(const struct plan *p, const real *x, const char *name, int i) {
     return p->method.hyper[0].biases ? (double)named(p, x, name)[i] : 0;
 }
 
-/* A tensor of a network: "hyper.dec." + "b_1". */
+/* Returns the name of a tensor of a network: "hyper.dec." + "b_1". */
 static const char *in(const char *network, const char *tensor) {
     static char name[2][96];
     static int turn;
@@ -108,14 +110,14 @@ static const char *in(const char *network, const char *tensor) {
     return name[turn];
 }
 
-/* W of one condition times its embedding. */
+/* Returns W of one condition times its embedding. */
 static double condition(const struct plan *p, const real *x, const struct made_of *of, const char *what, const char *table,
                         int width, int unit, int row) {
     const real *w = named(p, x, in(of->projection, what)) + unit * width;
     return dot(w, named(p, x, table) + row * width, width);
 }
 
-/* I(τ, ℓ, p), line by line. */
+/* Computes I(τ, ℓ, p), line by line. */
 static void inner_of(const struct plan *p, const real *x, int task, const struct made_of *of, real out[INNER]) {
     const struct hyper *hyper = &p->method.hyper[0];
     char layers[32], places[32];
@@ -140,7 +142,7 @@ static void inner_of(const struct plan *p, const real *x, int task, const struct
                                            (double)named(p, x, in(of->projection, "norm.beta"))[i]);
 }
 
-/* `place`: the module's number among the places, counted by hand. */
+/* `place`: the module's expected place index. */
 static struct made_of made_of(const struct plan *p, const struct plan_generated *m, int place) {
     const struct hyper *h = &p->method.hyper[0];
     struct made_of of = {.stack = m->stack == STACK_DECODER ? "dec" : "enc", .layer = m->layer < 0 ? 0 : m->layer, .place = place};
@@ -167,13 +169,13 @@ static void check_made(const struct plan *p, const real *x, const real *made, co
     }
 }
 
-/* Slots of every function that a generator can make, under every set of conditions and heads.  The FFN stands behind
- * self-attention in the canonical text, whichever was said first. */
+/* Slots of every function that a generator supports, with every set of conditions and heads. The FFN follows
+ * self-attention in the canonical text, whatever the order of the text. */
 static void made_values_are_those_of_loops(void **state) {
     (void)state;
     static const struct {
         const char *modules, *net;
-        const char *places[4]; /* in the order of their numbers */
+        const char *places[4]; /* in the order of their indices */
     } at[] = {
         {"bottleneck(r=2; write=f.out, source=hyper) + bottleneck(r=2; write=a.out, site=self, source=hyper)", "stack",
          {"self/", "ffn/"}},
@@ -223,7 +225,7 @@ static void made_values_are_those_of_loops(void **state) {
     arch_release(&a);
 }
 
-/* What p's generator number g makes is what the only generator of `alone` makes of the same values. */
+/* Generator g of p generates the same as the only generator of `alone` with the same parameters. */
 static void same_alone(const struct plan *p, const real *x, const real *made, int g, const struct plan *alone) {
     real *y = xcalloc(alone->trained, sizeof *y), *got = xcalloc(alone->generated_size, sizeof *got);
     int seen = 0;
@@ -247,7 +249,7 @@ static void same_alone(const struct plan *p, const real *x, const real *made, in
     free(got);
 }
 
-/* A prototype makes one kind of module, a task embedding another: neither knows of the other. */
+/* One kind of module is generated from a prototype, another from a task embedding, independently. */
 static void two_generators_make_what_each_makes_alone(void **state) {
     (void)state;
     static const char *const first = "hyper(task=0, prototype=4, layer=2, place=3, hidden=5, inner=3)",
@@ -305,7 +307,7 @@ static void formulas_say_what_is_computed(void **state) {
     arch_release(&a);
 }
 
-/* A learned s begins where it is said to, whoever makes it. */
+/* A learned s has the specified initial value, whatever its source. */
 static void a_made_scale_begins_where_it_is_said(void **state) {
     (void)state;
     struct arch a = shape(T5_OF_LOOPS);
@@ -323,7 +325,7 @@ static void a_made_scale_begins_where_it_is_said(void **state) {
     arch_release(&a);
 }
 
-/* Whether a row's vector is another one with each task's weights. */
+/* Whether the vector of an example depends on the weights of its task. */
 static void an_encoder_may_know_whose_row_it_is(void **state) {
     (void)state;
     static const struct {
@@ -345,7 +347,7 @@ static void an_encoder_may_know_whose_row_it_is(void **state) {
     arch_release(&a);
 }
 
-/* What cannot be is refused, and why. */
+/* Invalid combinations are refused with the reason. */
 static void what_cannot_be_made_is_refused(void **state) {
     (void)state;
     static const struct {

@@ -1,4 +1,4 @@
-/* The table of fields: a row is all that a field needs to be written, read, compared, described and documented. */
+/* The table of fields: from its row alone a field is written, read, compared, described and documented. */
 #include "core/method/keys.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void comes_back(const struct module *m, const char *field) {
     }
 }
 
-/* Nothing but the row is asked: what holds of these holds of a field whose row is new. */
+/* Uses only the rows, so that a new field is tested too. */
 static void a_row_is_all_that_a_field_needs(void **state) {
     (void)state;
     const struct key *k;
@@ -66,7 +66,8 @@ static void a_row_is_all_that_a_field_needs(void **state) {
                 key_choose(k, &m, value);
                 module_normalize(&m);
                 if (key_number(k, &m) != value || (k->words == source_names && m.mid)) continue;
-                if (k->words == tap_names || k->words == target_names) continue; /* a place decides others */
+                /* other fields follow from the place */
+                if (k->words == tap_names || k->words == target_names) continue;
                 if (module_equal(&m, &usual) != key_same(k, &m, &usual)) fail_msg("%s is not compared", k->name);
                 comes_back(&m, k->name);
                 tried++;
@@ -75,7 +76,7 @@ static void a_row_is_all_that_a_field_needs(void **state) {
     assert_true(tried > 200);
 }
 
-/* The files that would no longer compile if the member had another name. */
+/* Returns the number of files that would no longer compile if the member were renamed. */
 static int files_that_name(const char *member) {
     static const char *const files[] = {
         "core/method/keys.c", "core/method/space.c", "core/method/format.c", "core/method/json.c",
@@ -120,7 +121,7 @@ static bool has_word(const json_t *of, const char *word) {
     return false;
 }
 
-/* The page has each field's name, and the schema each member with its words and least value. */
+/* The page contains the name of each field, and the schema each member with its words and minimum. */
 static void every_field_is_documented(void **state) {
     (void)state;
     struct err e = ERR_INIT;

@@ -1,4 +1,4 @@
-/* What the tests of made values share: a shape that is quick to loop over, plans on it, tensors by name. */
+/* Shared parts of the tests of generated values: a small shape, plans on it, tensors by name. */
 #ifndef TESTS_METHOD_LOOPS_H
 #define TESTS_METHOD_LOOPS_H
 
@@ -8,7 +8,7 @@
 #include "core/method/plan.h"
 #include "tests/support/test.h"
 
-/* Heads together are narrower than the model; the stacks are not as deep. */
+/* The heads together are narrower than the model; the stacks differ in depth. */
 #define T5_OF_LOOPS                                                                                \
     "{\"model_type\":\"t5\",\"d_model\":8,\"d_kv\":3,\"d_ff\":12,\"num_layers\":3,"                \
     "\"num_decoder_layers\":2,\"num_heads\":2,\"vocab_size\":20,\"feed_forward_proj\":\"relu\","   \

@@ -1,5 +1,5 @@
-/* Methods as the library peft has them (prompts also as adapters has them), on tiny models of every family, in 64 bits: with its
- * weights, logits and gradients are its own. */
+/* Methods compared with the library peft (prompts also with adapters), on tiny models of every family, in 64
+ * bits: with its weights, logits and gradients are equal. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "tests/support/rig.h"
 #include "tests/support/test.h"
 
-/* What the library does by that name, as petri's text; NULL: it does not do it there. */
+/* The form of the library's method as petri's text; NULL: the library does not support it there. */
 static const struct {
     const char *folder, *lora, *ia3, *prefix;
 } models[] = {
@@ -26,7 +26,7 @@ static const struct {
 enum { PREFIX_LENGTH = 3 };
 
 static struct rig rig;
-static struct fixture peft; /* its values alone */
+static struct fixture peft; /* only its expected values */
 
 static void open_model(const char *name, const char *values) {
     struct err e = ERR_INIT;
@@ -45,7 +45,7 @@ static void close_model(void) {
     st_close(peft.expected);
 }
 
-/* Trained tensors, and nothing else, have a value there. */
+/* Exactly the trained tensors have values in the fixture. */
 static real *values_of(const struct plan *p, const char *method) {
     char name[PLAN_NAME + 32], prefix[32];
     real *x = rig_params(&rig, p, 1, 0);
@@ -68,8 +68,8 @@ static real *values_of(const struct plan *p, const char *method) {
     return x;
 }
 
-/* The library's prefixes are read by the layers whose doubled numbers are equal modulo the
- * layers; one gradient is expected of them all, at the first. */
+/* The library's prefixes are shared by layers whose doubled indices are equal modulo the number of layers;
+ * their common gradient is expected at the first. */
 static void gather_shared(const struct plan *p, real *g) {
     for (int i = 0; i < p->tensors; i++)
         for (int j = i + 1; j < p->tensors; j++) {
@@ -88,7 +88,7 @@ static void agrees(const char *method, const char *text) {
     real *x = values_of(p, method), *g = xcalloc(p->trained, sizeof *g);
     snprintf(name, sizeof name, "%s.loss", method);
     double *want = fixture_values(&peft, name, &n), loss = rig_loss(&rig, p, x, g);
-    /* T5 takes norms and softmaxes in 32 bits there. */
+    /* T5 computes norms and softmaxes in 32 bits there */
     double exact = rig.m->arch.rms_norm ? 1e-6 : 1e-10;
     if (!(fabs(loss - *want) < exact)) fail_msg("%s: loss %.12g, not %.12g", text, loss, *want);
     free(want);
@@ -102,7 +102,7 @@ static void agrees(const char *method, const char *text) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         snprintf(name, sizeof name, "%s%s", prefix, t->name);
-        if (!st_find(peft.expected, name)) continue; /* values_of() has seen all that are */
+        if (!st_find(peft.expected, name)) continue; /* values_of() has checked that the others are present */
         fixture_compare_gradient(&peft, name, g + t->offset, t->count, 100 * exact, largest);
         compared++;
     }
@@ -113,7 +113,7 @@ static void agrees(const char *method, const char *text) {
     plan_free(p);
 }
 
-/* Ten steps of AdamW from the library's values have its losses. */
+/* Ten steps of AdamW from the library's values produce its losses. */
 static void steps_agree(const char *method, const char *text) {
     static const struct adamw how = ADAMW_DEFAULT;
     char name[32];
@@ -138,7 +138,7 @@ static void steps_agree(const char *method, const char *text) {
     plan_free(p);
 }
 
-/* Prompts of PEFT and of the library adapters, which both read row 0 at the classifier. */
+/* Prompts of PEFT and of the library adapters, whose classifiers read row 0. */
 static void prompts_are_those_of_the_libraries(void **state) {
     (void)state;
     static const char *const folders[] = {"roberta-tiny", "roberta-odd", "t5-tiny", "t5-odd", "bart-tiny", "mbart-tiny"};
@@ -184,7 +184,7 @@ static void ia3_is_that_of_peft(void **state) {
     }
 }
 
-/* The library's prefix takes positions, petri's takes none: the text is moved on. */
+/* The library's prefix uses positions, petri's does not: the text is shifted. */
 static void a_prefix_is_that_of_peft(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(models); i++) {
@@ -228,7 +228,8 @@ static void open_tuned(const char *file) {
     free(path);
 }
 
-/* Its own name where it is there, else "value.enc.1.self/linear.q.W_d" of a tensor of the second module there, "….q.2.W_d". */
+/* Writes its own name if present, otherwise "value.enc.1.self/linear.q.W_d", for a tensor of the second
+ * module there "….q.2.W_d". */
 static const char *name_in(const char *what, const struct plan_tensor *t, char name[PLAN_NAME + 32]) {
     snprintf(name, PLAN_NAME + 32, "%s.%s", what, t->name);
     if (st_find(peft.expected, name)) return name;
@@ -259,7 +260,7 @@ static real *tuned_values(const struct plan *p) {
 
 enum { TUNED_STEPS = 10 };
 
-/* Each loss before its step. */
+/* Records each loss before its step. */
 static void tune(const struct plan *p, real *x, real *g, double *loss) {
     const struct adamw o = { 0.9, 0.999, 1e-8, 0.01 };
     struct optim_group *group = xcalloc((size_t)p->tensors, sizeof *group);
@@ -282,12 +283,12 @@ static void tune(const struct plan *p, real *x, real *g, double *loss) {
     free(v);
 }
 
-/* The model and its values are open. */
+/* The model and its values are already open. */
 static void is_as_tuned_here(const char *file, const char *text) {
     char name[PLAN_NAME + 32];
     double exact, losses[TUNED_STEPS];
     size_t n;
-    exact = rig.m->arch.rms_norm ? 1e-6 : 1e-10; /* T5 takes norms and softmaxes in 32 bits there */
+    exact = rig.m->arch.rms_norm ? 1e-6 : 1e-10; /* T5 computes norms and softmaxes in 32 bits there */
     struct plan *p = rig_plan(&rig, text);
     real *x = tuned_values(p), *g = xcalloc(p->trained, sizeof *g), *logits = rig_logits(&rig, p, x);
     double *want = fixture_values(&peft, "loss", &n), loss = rig_loss(&rig, p, x, g);
@@ -318,7 +319,7 @@ static void is_as_tuned(const char *file, const char *text) {
 }
 
 #define ATTEMPT "prompt(l=3,source=fusion) + prompt(l=3,source=fusion) + prompt(l=3) + attempt(hidden=4, temperature=2)"
-/* What no library has, re-stated in PyTorch (tests/reference/make_restated.py). */
+/* Methods without a library implementation, restated in PyTorch (tests/reference/make_restated.py). */
 static void others_are_as_restated(void **state) {
     (void)state;
     static const char *const of[][2] = {{"diff.bert-tiny", "masked(write=f.pre) + pruning(weight=0.01)"},
@@ -327,7 +328,7 @@ static void others_are_as_restated(void **state) {
     for (size_t i = 0; i < COUNT_OF(of); i++) is_as_tuned(of[i][0], of[i][1]);
 }
 
-/* What a teacher says of the fixture's rows, and what a run that it teaches counts of that. */
+/* The teacher's outputs for the examples of the fixture, and the loss components of a student run. */
 struct lesson {
     struct run_config c;
     struct distil_output said;
@@ -343,7 +344,8 @@ static void ask_teacher(struct lesson *x) {
     for (int i = 0; i < p->tensors; i++) {
         size_t n;
         snprintf(name, sizeof name, "teacher.%s", p->tensor[i].name);
-        if (p->tensor[i].kind == PLAN_HEAD && !st_find(peft.expected, name)) continue; /* the pooler is the model's */
+        /* the pooler belongs to the model */
+        if (p->tensor[i].kind == PLAN_HEAD && !st_find(peft.expected, name)) continue;
         double *v = fixture_values(&peft, name, &n);
         assert_int_equal(n, p->tensor[i].count);
         for (size_t k = 0; k < n; k++) values[p->tensor[i].offset + k] = (real)v[k];
@@ -353,7 +355,7 @@ static void ask_teacher(struct lesson *x) {
     struct batch batch = rig_batch(&rig, p);
     forward_init(&f, rig.tape, rig.m, &batch, attach_begin(a, rig.tape, values, NULL, NULL));
     distil_compute(a, &f, !rig.classes, rig.prologue_arena, &x->said);
-    /* The arena is the prologue tape's, which is used anew. */
+    /* The arena is that of the prologue's tape, which is reset. */
     size_t logits = (size_t)x->said.answers * (size_t)x->said.outputs, states = (size_t)x->said.states * (size_t)x->said.width;
     real *kept = xcalloc(logits + states, sizeof *kept);
     memcpy(kept, x->said.logits, logits * sizeof *kept);
@@ -381,7 +383,8 @@ static node taught(void *self, struct forward *f, node encoded, node answers, no
                       states, weight, &x->terms);
 }
 
-/* MPT's terms: both distances, the whole gradient, and ten steps; the first is also the sum of what is told. */
+/* MPT's loss components: both distances, the whole gradient, and ten steps; the first loss also equals the
+ * sum of the reported components. */
 static void taught_ones_are_as_restated(void **state) {
     (void)state;
     static const char *const of[] = {"distil.bert-tiny", "distil.t5-odd"};
@@ -414,7 +417,7 @@ static void tuned_ones_are_those_of_peft(void **state) {
     for (size_t i = 0; i < COUNT_OF(tuned); i++) is_as_tuned(tuned[i].file, tuned[i].text);
 }
 
-/* What a plan of one task has, for each task of another. */
+/* Copies the values of a one-task plan to each task of another plan. */
 static void spread_over_tasks(const struct plan *one, const real *x, const struct plan *p, real *y) {
     for (int i = 0; i < one->tensors; i++) {
         const struct plan_tensor *t = &one->tensor[i];
@@ -425,8 +428,8 @@ static void spread_over_tasks(const struct plan *one, const real *x, const struc
     }
 }
 
-/* Each task's SVD is a place of its own: where all tasks have the values and gradients of one, each is held near orthogonal
- * and pruned as that one is. */
+/* The SVDs of each task are separate places: if all tasks have the values and gradients of one, each is
+ * regularized and pruned like that one. */
 static void a_budget_is_of_each_task(void **state) {
     (void)state;
     rig_open(&rig);

@@ -1,4 +1,4 @@
-/* Counts against published and library ones; the rules; initial values. */
+/* Counts compared with papers and libraries; rules; initial values. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void counts_are(const struct arch *a, const struct row *row, size_t n) {
         if (p->trained_method != row[i].trained || p->stored_method != kept)
             fail_msg("%s: trained %zu kept %zu, not %zu and %zu", row[i].text, p->trained_method,
                      p->stored_method, row[i].trained, kept);
-        /* The block is exactly the list, one tensor after the other. */
+        /* The block contains exactly the listed tensors, without gaps. */
         size_t at = 0, made = 0, fixed = 0;
         for (int k = 0; k < p->tensors; k++) {
             fixed += p->tensor[k].fixed ? p->tensor[k].count : 0;
@@ -82,8 +82,8 @@ static const struct row base_rows[] = {
     {"prompt(l=100,source=fusion) + prompt(l=100,source=fusion) + prompt(l=100) + attempt", 231936, 231936 + 2 * 76800},
         /* the paper's 232 K */
     {"prompt(l=100,source=fusion) + prompt(l=100) + attempt(norm=frozen)", 230400, 231936 + 76800}, /* as released */
-    {"mpt", 16148, 0},        /* as PEFT's of one task */
-    {"mpt(l=100)", 77668, 0}, /* of the paper's T5-base, which is as wide */
+    {"mpt", 16148, 0},        /* as PEFT counts one task */
+    {"mpt(l=100)", 77668, 0}, /* of the paper's T5-base, which has the same width */
     {"unipelt(mlp=512)", 11083376, 1410672},
     {"masked(target=norms) + pruning(groups=no)", 2 * 25 * 2 * 768, 0},
     {"head", 0, 0},
@@ -109,7 +109,7 @@ static void base_models_count_like_the_libraries(void **state) {
     plan_free(p);
     p = planned("lora(r=8)", &roberta, 2);
     assert_int_equal(p->head, 592130);
-    assert_int_equal(p->model, 124645632 - (768 * 768 + 768)); /* no pooler in a classifier */
+    assert_int_equal(p->model, 124645632 - (768 * 768 + 768)); /* a classifier has no pooler */
     plan_free(p);
     struct arch large = shape_roberta(1024, 16, 24);
     static const struct row large_rows[] = {{"ia3(peft)", 172032, 0},
@@ -235,7 +235,7 @@ static void names_are_readable_and_stable(void **state) {
     plan_free(p);
 }
 
-/* ---- decay, and what cannot move ---- */
+/* ---- weight decay, and tensors without a gradient ---- */
 
 static void vectors_do_not_decay(void **state) {
     (void)state;
@@ -355,7 +355,7 @@ static void rules_fire(void **state) {
         {"lora + classifier(layers=1,hidden=8)", "V60", LEVEL_ERROR, ""},
         {"lora + classifier + generated-head", "V60", LEVEL_ERROR, ""},
         {"full", "V33", LEVEL_WARNING, "huge"},
-        {"diff-pruning", "V33", LEVEL_INFO, ""}, /* said whatever the machine has */
+        {"diff-pruning", "V33", LEVEL_INFO, ""}, /* reported on every machine */
         {"bottleneck(r=4; read=a.q, write=a.head, heads=factorised, norm=own)", "V48", LEVEL_ERROR, ""},
         {"lora + retriever(instance=none)", "V49", LEVEL_WARNING, ""},
         {"hyperdecoder", "V53", LEVEL_INFO, ""},
@@ -401,7 +401,7 @@ static void rules_fire(void **state) {
         for (int k = 0; k < n && k < 32; k++) {
             found |= !strcmp(f[k].rule, rows[i].rule) && f[k].level == rows[i].level;
             error |= f[k].level == LEVEL_ERROR;
-            assert_in_range(strlen(f[k].text), 20, sizeof f[k].text - 2); /* whole, not cut */
+            assert_in_range(strlen(f[k].text), 20, sizeof f[k].text - 2); /* complete, not truncated */
             if (k) assert_true(f[k].level <= f[k - 1].level);
         }
         if (!found)
@@ -496,7 +496,7 @@ static void a_tensor_starts_the_same_in_any_company(void **state) {
     plan_free(q);
 }
 
-/* The published counts of what is learned over episodes and what is adapted to a task. */
+/* The published counts of parameters trained over episodes and adapted to a task. */
 static void what_episodes_learn_is_counted(void **state) {
     (void)state;
     static const struct {
@@ -508,7 +508,7 @@ static void what_episodes_learn_is_counted(void **state) {
         {"meta-adapters(m=16)", 2043796, 647040, 19},
         {"maml-adapters(m=16)", 2043796 - 608640, 647040, 19},
         {"hybrid-smlmt", 110270354, 53582721, 17},
-        {"lora + generated-head", 294912 + 788097 + 13, 294912, 13}, /* 12 layers, the label vectors */
+        {"lora + generated-head", 294912 + 788097 + 13, 294912, 13}, /* 12 layers, and the label vectors */
     };
     struct arch a = shape_bert_base();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -527,7 +527,7 @@ static void what_episodes_learn_is_counted(void **state) {
     }
 }
 
-/* A head of other maps than the family's; the adapter baseline of Meta-Adapters is counted as published. */
+/* A classifier other than the family's; the adapter baseline of Meta-Adapters has the published count. */
 static void a_classifier_is_counted_as_the_head(void **state) {
     (void)state;
     static const struct {
@@ -558,7 +558,8 @@ static void a_classifier_is_counted_as_the_head(void **state) {
     }
 }
 
-/* Products of sizes above 2^31 are counted and shown, but not trained; what 63 bits do not hold is refused. */
+/* Products of sizes above 2^31 are counted and shown, but cannot be trained; counts above 63 bits are
+ * refused. */
 static void the_largest_sizes_are_counted(void **state) {
     (void)state;
     const struct arch tiny = shape_bert(128, 4, 4096, 3, 2000, 128), widest = shape_bert(65536, 65536, 65536, 256, 2000, 128);

@@ -1,4 +1,5 @@
-/* Keys and values made of prompts, against loops and against the published formulas of their counts. */
+/* Keys and values computed from prompts, compared with loops and with the published formulas of their
+ * counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static void keys_and_values_are_those_of_loops(void **state) {
     arch_release(&a);
 }
 
-/* Of a task alone what was made is its own prefix. */
+/* For a single task the generated values are its prefix. */
 static void a_task_alone_has_its_prefix(void **state) {
     (void)state;
     struct arch a = shape(T5_OF_LOOPS);
@@ -128,8 +129,8 @@ static void a_task_alone_has_its_prefix(void **state) {
 
 /* ---- counts ---- */
 
-/* Share T·l·d + 4bd·M, Sep T·l·d + 4bd·M·T, Global T·l·d + 4bd·t + T·t' + M·t' + 2t'·e + e·t, where the heads together
- * are as wide as the model: 2b(d + H·d_h) for 4bd in general. */
+/* Share T·l·d + 4bd·M, Sep T·l·d + 4bd·M·T, Global T·l·d + 4bd·t + T·t' + M·t' + 2t'·e + e·t, where the heads
+ * together are as wide as the model: 2b(d + H·d_h) for 4bd in general. */
 static size_t published(const char *name, const struct arch *a, size_t tasks, size_t l, size_t b) {
     size_t d = (size_t)a->width, maps = 2 * b * (d + (size_t)(a->heads * a->head_width)), m = (size_t)a->encoder_layers;
     size_t t = 32, given = 64, e = 64;
@@ -155,7 +156,7 @@ static void counts_are_those_of_the_formulas(void **state) {
                 plan_free(p);
                 plan_free(whole);
             }
-    /* With the sizes that they have, of eight tasks on T5-base; Global is 1.02 times the model. */
+    /* With the published sizes, eight tasks on T5-base; Global is 1.02 times the model. */
     static const size_t values[] = {1867776, 14254080, 4828416};
     for (size_t n = 0; n < COUNT_OF(names); n++) {
         struct plan *p = plan_of(names[n], &shapes[0], 8);
@@ -166,7 +167,7 @@ static void counts_are_those_of_the_formulas(void **state) {
     for (size_t i = 0; i < COUNT_OF(shapes); i++) arch_release(&shapes[i]);
 }
 
-/* ---- what cannot be ---- */
+/* ---- refused ---- */
 
 static void what_cannot_be_is_refused(void **state) {
     (void)state;

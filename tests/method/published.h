@@ -1,4 +1,4 @@
-/* The shapes of published models, as their config.json gives them, for counting. */
+/* Shapes of published models, from their config.json, for counting. */
 #ifndef TESTS_METHOD_PUBLISHED_H
 #define TESTS_METHOD_PUBLISHED_H
 

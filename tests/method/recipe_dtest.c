@@ -1,5 +1,6 @@
-/* README's "How to add a function", done: a copy of core/method gets one file and one line, is built, and the new
- * function is written, counted, checked against differences and trained (recipe/check.c). */
+/* Follows "How to add a function" in the README: a copy of core/method gets one file and one line, is built,
+ * and the new function is written, counted, checked against finite differences and trained
+ * (recipe/check.c). */
 #include <stdlib.h>
 
 #include "tests/support/recipe.h"

@@ -1,4 +1,4 @@
-/* Model shapes written out, for tests that need no weights. */
+/* Model shapes for tests without weights. */
 #ifndef TESTS_METHOD_SHAPES_H
 #define TESTS_METHOD_SHAPES_H
 
@@ -40,7 +40,7 @@ static inline struct arch shape_roberta(int d, int heads, int layers) {
     return a;
 }
 
-/* T5-small's encoder side as far as counting goes: no biases. */
+/* The encoder of T5-small, for counts: no biases. */
 static inline struct arch shape_t5(void) {
     struct arch a = shape_bert(512, 8, 2048, 6, 32128, 0);
     a.family = FAMILY_T5;

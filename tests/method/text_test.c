@@ -1,4 +1,4 @@
-/* The text and JSON forms: what is read, what is refused, and that both come back. */
+/* The text and JSON forms: accepted and refused inputs, and round trips. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,10 +113,10 @@ static void places_are_narrowed(void **state) {
     assert_written("linear(r=3; site=cross)",
                    "lora(at=q,r=3,comp=add,site=cross)");
     struct method m = parsed("adapter-houlsby(site=cross)");
-    assert_int_equal(m.module[0].site, SITE_ALL); /* LayerNorms stay where they are */
+    assert_int_equal(m.module[0].site, SITE_ALL); /* LayerNorms are at all sites */
     assert_int_equal(m.module[1].site, SUB_CROSS);
     assert_int_equal(m.module[2].site, SUB_FFN);
-    /* Modules that never meet have one order, those that do keep theirs. */
+    /* Modules that never meet have a canonical order; others keep theirs. */
     assert_same("bottleneck(r=2; stack=decoder) + bottleneck(r=3; stack=encoder)",
                 "bottleneck(r=3; stack=encoder) + bottleneck(r=2; stack=decoder)");
     struct method x = parsed("bottleneck(r=2; stack=decoder) + bottleneck(r=3)");
@@ -127,7 +127,7 @@ static void places_are_narrowed(void **state) {
     free(q);
 }
 
-/* The form from before decoders, as runs have it. */
+/* The older form, without decoders, as stored in records of runs. */
 static void the_older_json_form_is_read_and_written(void **state) {
     (void)state;
     static const char old[] =
@@ -148,7 +148,7 @@ static void the_older_json_form_is_read_and_written(void **state) {
     assert_non_null(strstr(json, "{\"version\":2,"));
     assert_non_null(strstr(json, "\"stack\":\"all\""));
     free(json);
-    /* The newer form means what it says. */
+    /* In the newer form "encoder" is a restriction. */
     assert_written("{\"version\":2,\"modules\":[{\"function\":\"bias\",\"stack\":\"encoder\"}]}",
                    "bitfit(stack=encoder)");
 }
@@ -233,7 +233,7 @@ static struct module random_module(struct dice *d) {
     return m;
 }
 
-/* Presets with changed sizes among the modules, so that both ways of writing occur. */
+/* Presets with changed sizes among the modules, so that both forms of text occur. */
 static struct method random_method(struct dice *d) {
     struct method m = {.head = roll(d, 6) == 0};
     if (roll(d, 4) == 0)
@@ -306,7 +306,7 @@ static void ten_thousand_come_back(void **state) {
     assert_in_range(named, 300 / TEST_PATIENCE, 9000 / TEST_PATIENCE);
 }
 
-/* Whatever is typed is read or refused with a reason. */
+/* Any input is parsed or refused with a reason. */
 static void mangled_texts_are_no_danger(void **state) {
     (void)state;
     static const char alphabet[] = "lora(r=8),;+ at=q-.e19{}\"[]:\n\x01\xc3";

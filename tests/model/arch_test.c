@@ -1,4 +1,4 @@
-/* Shapes of the families from a config alone, and which configs are refused. */
+/* Shapes of the families from configs alone, and refused configs. */
 #include "tests/support/test.h"
 
 #include <stdbool.h>
@@ -59,7 +59,7 @@ static void test_sizes(void **state) {
         long values;
     } cases[] = {
         {BERT_BASE, 109482240},
-        {ROBERTA_BASE, 124645632 - 768 * 769}, /* the pooler stays out */
+        {ROBERTA_BASE, 124645632 - 768 * 769}, /* without the pooler */
         {BART_BASE, 139420416},
         {T5_SMALL, 60506624},
     };
@@ -93,7 +93,7 @@ static void test_bert_fields(void **state) {
     arch_release(&a);
 }
 
-/* A family without a table of positions, and a table larger than attention can look at. */
+/* A family without a position table, and a table larger than attention supports. */
 static void test_longest_text(void **state) {
     (void)state;
     struct arch a;

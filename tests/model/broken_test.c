@@ -1,5 +1,5 @@
-/* Broken safetensors headers, one a rule: each is refused, the message names the file
- * and the offender, and nothing outside the file is touched. */
+/* Invalid safetensors headers, one per rule: each is refused, the message names the file and the entry, and
+ * nothing outside the file is read. */
 #include "tests/support/test.h"
 
 #include <stdlib.h>
@@ -170,7 +170,7 @@ static void test_many_tensors(void **state) {
     buf_release(&file);
 }
 
-/* Every prefix of a good file is refused. */
+/* Every proper prefix of a valid file is refused. */
 static void test_every_cut(void **state) {
     (void)state;
     struct buf file = BUF_INIT;

@@ -1,6 +1,5 @@
-/* Token by token through the cache gives the logits of whole targets, for every family and
- * published method, with rows that are copied, exchanged and dropped on the way.  Run once
- * in 32 and once in 64 bits. */
+/* Decoding token by token through the cache yields the logits of whole targets, for every family and
+ * published method, with rows that are copied, exchanged and dropped. Run in 32 and in 64 bits. */
 #ifndef TESTS_MODEL_CACHE_CASES_H
 #define TESTS_MODEL_CACHE_CASES_H
 
@@ -19,14 +18,14 @@ enum {
     SOURCES = 3,
     BEAMS = 3,
     ROWS = SOURCES * BEAMS,
-    STEPS = 19, /* past the room that a cache begins with */
+    STEPS = 19, /* beyond the initial capacity of a cache */
     LONGEST = 7,
 };
-/* Largest difference, as a part of the row's largest logit. */
+/* Largest difference relative to the row's largest logit. */
 static const double allowed = sizeof(real) == sizeof(double) ? 1e-13 : 1e-4;
 static const int source_length[SOURCES] = { 5, 1, LONGEST };
 
-/* A model with a method, and the texts as they stand. */
+/* A model with a method, and the current texts. */
 struct bench {
     struct model *m;
     struct plan *p; /* NULL: no method */
@@ -45,13 +44,13 @@ static int32_t draw(const struct bench *b, uint64_t i) {
     return 6 + (int32_t)rng_below(rng_key(8, RNG_TEST, 0, 0), i, (uint64_t)few);
 }
 
-/* Tokens of a source, as many as the rows of a prompt leave positions for. */
+/* Returns the length of a source, limited by the positions that the rows of a prompt use. */
 static int length_of(const struct bench *b, int source) {
     int longest = b->p ? method_max_length(&b->p->method, &b->m->arch) : LONGEST;
     return source_length[source] < longest ? source_length[source] : longest;
 }
 
-/* False when the family has no place for it. */
+/* Returns false if the family has no place for the method. */
 static bool give_method(struct bench *b, const char *text, struct err *e) {
     struct method m;
     struct rng_key key = rng_key(9, RNG_TEST, 0, 0);
@@ -63,7 +62,7 @@ static bool give_method(struct bench *b, const char *text, struct err *e) {
     plan_init(b->p, b->m, 1, b->params);
     for (size_t i = 0; i < b->p->trained; i++) b->params[i] += (real)(0.1 * rng_normal(key, i));
     for (size_t i = 0; i < b->p->generated_size; i++) b->made[i] = (real)rng_normal(key, ~i);
-    attach_regenerate(b->p, b->m, b->params, b->made); /* what stands for whole weights is near them */
+    attach_regenerate(b->p, b->m, b->params, b->made); /* replacements of whole weights stay close to them */
     b->attach = attach_new(b->p, b->m);
     return true;
 }
@@ -118,7 +117,7 @@ static node logits(struct bench *b, const struct batch *x, struct decode_cache *
     return forward_logits(&f, forward_decode(&f, encode ? forward_encode(&f) : NODE_NONE));
 }
 
-/* The step's logits against those of whole targets. */
+/* Compares the logits of the step with those of whole targets. */
 static void compare(struct bench *b, const real *got, int length) {
     size_t v = (size_t)b->m->arch.vocabulary;
     tape_reset(b->tape, false, 0, 0);
@@ -135,7 +134,7 @@ static void compare(struct bench *b, const real *got, int length) {
     }
 }
 
-/* The live rows after a step: which row each goes on from, and its next token. */
+/* Chooses the live rows after a step: the parent of each, and its next token. */
 static void choose(struct bench *b, struct decode_cache *c, int step) {
     int rows[SOURCES], parent[ROWS], n = 0, source_of[ROWS], lives = 0;
     int32_t text[ROWS][STEPS];
@@ -187,7 +186,7 @@ static void run(struct bench *b, struct decode_cache *c) {
 }
 
 static void test_family(const char *family) {
-    /* Beyond the presets: everything at once, and modules at the cross-attention alone. */
+    /* Besides the presets: a combination of all, and modules at the cross-attention only. */
     static const char *const more[] = {
         "lora(r=2,s=2) + ia3 + prefix(l=3) + adapter-pfeiffer(r=3)",
         "linear(r=2; write=a.k, site=cross, s=2) + linear(r=2; write=a.v, site=cross, s=2)",
@@ -209,7 +208,7 @@ static void test_family(const char *family) {
         if (!strcmp(b.name, "head")) continue;
         if (give_method(&b, b.name, &e)) run(&b, c);
         else if (!strstr(e.text, "V11") && !strstr(e.text, "V25") && !strstr(e.text, "V73"))
-            /* biases to train, a width that four divides, gates in a decoder */
+            /* no biases to train, a width not divisible by four, gates in a decoder */
             fail_msg("%s: %s: %s", family, b.name, e.text);
         take_method(&b);
     }

@@ -1,5 +1,5 @@
-/* Text in, ids and vectors out: equal to transformers on real weights; long texts and
- * tokens without a row. */
+/* Token ids and vectors of texts, compared with transformers on real weights; long texts; tokens beyond the
+ * embedding. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ static void test_longest(void **state) {
     free(parent);
 }
 
-/* Two words more than the embedding has rows: fine until a text uses one. */
+/* Two tokens more than the embedding has rows: valid until a text uses one. */
 static void test_words_without_rows(void **state) {
     (void)state;
     char *parent = test_folder(), *folder = tiny_bert(parent, "m", NULL),

@@ -1,5 +1,5 @@
-/* Loading the families: prefixes, one word table under several names, heads, biases of the
- * logits, ids of special tokens, and what is refused. */
+/* Loading of the families: prefixes, one word embedding under several names, heads, biases of the logits, ids
+ * of special tokens, and refusals. */
 #include "tests/model/loading.h"
 #include "tests/support/test.h"
 
@@ -29,7 +29,7 @@ static void copy_file(const char *from, const char *to, const char *name) {
     free(path);
 }
 
-/* A fixture's model in a folder of its own. */
+/* Copies the model of a fixture to a separate folder. */
 static char *folder_of(const char *name) {
     char *below = xprintf("tests/reference/families/%s", name), *from = test_path(below);
     char *to = test_folder();
@@ -110,7 +110,7 @@ static void test_one_word_table(void **state) {
     assert_true(m->arch.tied && fabs(m->arch.decoded_scale - 0.25) < 1e-15);
     model_release(m);
     edit_open(&x, folder);
-    /* One name after the other goes; whichever is left is the table. */
+    /* Removes one name after another; whichever remains is the table. */
     static const char *const names[] = {"shared.weight", "lm_head.weight",
                                         "encoder.embed_tokens.weight"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -140,7 +140,7 @@ static void test_tables_that_differ(void **state) {
     struct model *m = load_ok(folder);
     said(m, "lm_head.weight differs from shared.weight");
     assert_false(m->arch.tied);
-    /* The scale is the config's matter. */
+    /* The scale is determined by the config. */
     assert_true(fabs(m->arch.decoded_scale - 0.25) < 1e-15);
     model_release(m);
     ((real *)x.tensor[index_of(&x, "decoder.embed_tokens.weight")].data)[0] += 1;
@@ -165,7 +165,7 @@ static void test_head_apart(void **state) {
     assert_true(m->arch.tied && m->arch.decoded_scale == 1);
     said(m, "no lm_head.weight: the word embedding is used");
     model_release(m);
-    /* Newer configs call every T5 tied and say the scale by itself. */
+    /* Newer configs call every T5 tied and state the scale separately. */
     change(folder, "\"tie_word_embeddings\": false",
            "\"tie_word_embeddings\": true, \"scale_decoder_outputs\": false");
     m = load_ok(folder);
@@ -179,7 +179,7 @@ static void test_head_apart(void **state) {
     free(folder);
 }
 
-/* ---- beside the model ---- */
+/* ---- tensors besides the model ---- */
 
 static void test_logits_bias(void **state) {
     (void)state;
@@ -255,7 +255,7 @@ static void test_ids(void **state) {
     } cases[] = {
         {"t5-tiny", 0, 1, -1, -1},
         {"bart-tiny", 2, 2, -1, 2},
-        {"bart-odd", 2, 2, 0, -1}, /* the last one null */
+        {"bart-odd", 2, 2, 0, -1}, /* the last one is null */
         {"mbart-tiny", 57, 2, -1, 2},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -263,7 +263,7 @@ static void test_ids(void **state) {
         check_ids(folder, cases[i].start, cases[i].eos, cases[i].first, cases[i].last);
         free(folder);
     }
-    /* Habits of the families, where the config leaves ids out, and lists. */
+    /* Defaults of the families for ids missing from the config, and lists. */
     char *folder = folder_of("t5-tiny");
     change(folder, "\"decoder_start_token_id\": 0,", "");
     change(folder, "\"eos_token_id\": 1", "\"eos_token_id\": [5, 6]");

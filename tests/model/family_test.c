@@ -1,5 +1,5 @@
-/* Decoders and the families' own ways: rows that do not feel their neighbours, what hooks
- * are offered, where dropout falls, positions and buckets. */
+/* Decoders and properties of the families: independence of rows, offers to hooks, places of dropout,
+ * positions and buckets. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ static void assert_near(const char *what, const real *a, const real *b, size_t n
             fail_msg("%s: %.9g and %.9g", what, (double)a[i], (double)b[i]);
 }
 
-/* Its encoder's and decoder's output alone are those within the batch. */
+/* The outputs of encoder and decoder for one row alone equal those within the batch. */
 static void check_rows(const char *folder) {
     struct stand x;
     stand_open(&x, folder);
@@ -108,7 +108,7 @@ static void test_rows_alone(void **state) {
     for (int i = TINY_NOT_BERT; fixture_tiny(i); i++) check_rows(fixture_tiny(i));
 }
 
-/* The decoder at token 1 must not see token 2. */
+/* The decoder at token 1 must not attend to token 2. */
 static void test_decoder_looks_back(void **state) {
     (void)state;
     for (int i = TINY_DECODERS; fixture_tiny(i); i++) {
@@ -131,7 +131,7 @@ static void test_decoder_looks_back(void **state) {
 
 /* ---- taps ---- */
 
-/* What was offered, in order: "dec.1.cross a.q " … */
+/* Records the offers in order: "dec.1.cross a.q " … */
 static node note(void *self, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
                  enum tap_stage stage, node value) {
     static const char *const names[] = {"self", "cross", "ffn", "embed"};
@@ -187,7 +187,7 @@ static void test_taps_of_both_stacks(void **state) {
 
 /* ---- dropout ---- */
 
-/* Zeros among the values offered at embed and f.act, of both stacks. */
+/* Counts zeros in the values offered at embed and f.act, of both stacks. */
 struct zeros {
     long embed[2], act[2], embeds[2], acts[2];
 };
@@ -211,14 +211,14 @@ static node count(void *self, struct tape *t, const struct forward *f, struct si
         z->embed[s->stack] += count_zeros(t, value);
         z->embeds[s->stack] += size_of(t, value);
     }
-    if (tap == TAP_F_ACT) { /* what the dropout took: relu makes zeros of its own */
+    if (tap == TAP_F_ACT) { /* before and after dropout, because relu also produces zeros */
         z->act[s->stack] += stage == TAP_DONE ? count_zeros(t, value) : -count_zeros(t, value);
         if (stage == TAP_DONE) z->acts[s->stack] += size_of(t, value);
     }
     return value;
 }
 
-/* A half, as far as chance goes. */
+/* Checks a share of about one half. */
 static void assert_half(long zeros, long of) {
     if (zeros < of * 3 / 8 || zeros > of * 5 / 8) fail_msg("%ld zeros of %ld", zeros, of);
 }
@@ -238,7 +238,7 @@ static void test_dropout_places(void **state) {
         node encoded = forward_encode(f), decoded = forward_decode(f, encoded);
         for (int k = 0; k < 2; k++) assert_half(z.embed[k], z.embeds[k]);
         assert_int_equal(z.act[0] + z.act[1], 0);
-        /* T5 drops once more after each stack's last norm. */
+        /* T5 also applies dropout after the final norm of each stack. */
         if (t5) assert_half(count_zeros(x.tape, encoded), size_of(x.tape, encoded));
         else assert_int_equal(count_zeros(x.tape, encoded), 0);
         if (t5) assert_half(count_zeros(x.tape, decoded), size_of(x.tape, decoded));
@@ -269,8 +269,8 @@ static void test_positions(void **state) {
     assert_memory_equal(got, ((int32_t[]){0, 1, 2, 3, 4, 5, 6}), sizeof got);
 }
 
-/* The distances at which transformers' buckets change: bucket first + i from edge[i] on,
- * away from the query. */
+/* The distances at which transformers' buckets change: bucket first + i starts at edge[i], on one side of the
+ * query. */
 static void check_side(const struct arch *a, bool decoder, int sign, int first, const int *edge,
                        int edges) {
     for (int i = 0; i < edges; i++) {

@@ -1,4 +1,4 @@
-/* The files of a model's folder: broken downloads, shards, links, the local cache, and one shared copy. */
+/* The files of a model folder: broken downloads, shards, links, the local cache, and one shared copy. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 #include "tests/model/loading.h"
 
-/* ---- downloads that went wrong ---- */
+/* ---- broken downloads ---- */
 
 static void unlink_in(const char *folder, const char *name) {
     char *path = file_join(folder, name);
@@ -51,7 +51,7 @@ static void test_broken_downloads(void **state) {
     free(folder);
 }
 
-/* The folder above the model's, as of a cache, of a training's checkpoints, of modules. */
+/* The parent folder of a model, as in a cache, of checkpoints, of modules. */
 static void a_model_further_down_is_named(void **state) {
     (void)state;
     static const char *const below[] = { "snapshots/abc", "checkpoint-500", "0_Transformer" };
@@ -80,7 +80,7 @@ static void a_model_further_down_is_named(void **state) {
 #define SHARD_1 "model-00001-of-00002.safetensors"
 #define SHARD_2 "model-00002-of-00002.safetensors"
 
-/* A folder whose tensors lie in two shards, the first `cut` in the first. */
+/* Creates a folder with two shards, the first `cut` tensors in the first. */
 static char *sharded(size_t cut, const char *first, const char *second, const char *extra_map) {
     struct edit t;
     char *folder = tiny_open(&t);
@@ -174,7 +174,7 @@ static void test_broken_indices(void **state) {
 
 /* ---- finding ---- */
 
-/* A cache as huggingface_hub lays it out: snapshots hold links to blobs. */
+/* A cache in the layout of huggingface_hub: snapshots contain links to blobs. */
 static void test_cache(void **state) {
     (void)state;
     struct err e = ERR_INIT;
@@ -295,7 +295,7 @@ static void test_share(void **state) {
     model_release(own);
     model_release(again);
     for (int i = 0; i < THREADS; i++) model_release(m[i]);
-    /* a shard is a part of the model too; notes that lie beside it are not */
+    /* a shard is part of the model; other files in the folder are not */
     free(folder);
     folder = sharded(20, SHARD_1, SHARD_2, "");
     m[0] = share(folder);
@@ -307,7 +307,7 @@ static void test_share(void **state) {
     struct buf bytes;
     struct err e = ERR_INIT;
     test_ok(file_read(shard, 1 << 20, &bytes, &e), &e);
-    bytes.data[bytes.size - 1] ^= 1; /* as long as before */
+    bytes.data[bytes.size - 1] ^= 1; /* same size as before */
     FILE *f = fopen(shard, "r+b");
     assert_non_null(f);
     assert_int_equal(fwrite(bytes.data, 1, bytes.size, f), bytes.size);

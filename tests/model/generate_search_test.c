@@ -1,5 +1,5 @@
-/* Greedy and beam search against transformers' generate() on logits given by a rule
- * (tests/reference/make_search.py), and what the rules say at their edges. */
+/* Greedy and beam search compared with transformers' generate() on logits computed by a rule
+ * (tests/reference/make_search.py), and edge cases. */
 #include "core/model/generate_search.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void rule_logits(const struct rule *r, const struct generate_options *o, 
     for (int i = 0; i < o->ends; i++) out[o->end[i]] += (real)r->boost;
 }
 
-/* The texts of live rows as the test follows them, by parents and tokens. */
+/* Tracks the texts of live rows by parents and tokens. */
 static void run(struct search *s, const struct rule *r) {
     static int32_t text[BEAMS_MOST][WORDS], next[BEAMS_MOST][WORDS];
     static real logits[BEAMS_MOST * 64];
@@ -147,8 +147,8 @@ static void test_ties(void **state) {
     assert_int_equal(s.rows, 2);
     assert_int_equal(search_token(&s, 0), 0);
     assert_int_equal(search_token(&s, 1), 1);
-    /* equal scores again: both go on from the lower beam; its end token is third and not
-     * among the better half */
+    /* equal scores again: both rows continue the lower beam; its end token is third and not in the better
+     * half */
     assert_true(search_step(&s, even, parent));
     assert_int_equal(parent[0], 0);
     assert_int_equal(parent[1], 0);
@@ -173,7 +173,7 @@ static void test_not_finite(void **state) {
     }
 }
 
-/* More candidates are asked for than there are, and all but one token are banned. */
+/* More candidates are requested than exist, and all tokens but one are banned. */
 static void test_narrow(void **state) {
     (void)state;
     for (int beams = 1; beams <= 4; beams++) {
@@ -184,7 +184,7 @@ static void test_narrow(void **state) {
         double score;
         o.no_repeat = 1;
         search_init(&s, &o, 3);
-        run(&s, &r); /* the start token 1 is banned too: 0 and the end token are left */
+        run(&s, &r); /* the start token 1 is banned too: 0 and the end token remain */
         const int32_t *ids = search_best(&s, &n, &score);
         assert_true(n == 1 || n == 2);
         assert_int_equal(ids[n - 1], 2);

@@ -1,5 +1,5 @@
-/* Generated texts against transformers' (tests/reference/make_families.py): token for
- * token, where the reference's own choice did not hang on less than 1e-4. */
+/* Generated texts compared with transformers (tests/reference/make_families.py), token by token, except where
+ * the reference's choice depended on a difference below 1e-4. */
 #include "core/model/generate.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 enum { INPUTS = 200, LONGEST = 64 };
 static const double GAP = 1e-4;
 
-/* A generated.txt: its sources, then line by line what the reference made. */
+/* A generated.txt: its sources, then one line per output of the reference. */
 struct reference {
     struct model *model;
     struct generate_sources sources;
@@ -35,7 +35,7 @@ static char *next_line(struct reference *r) {
     return line;
 }
 
-/* Ids of a line; their number. */
+/* Parses the ids of a line; returns their number. */
 static int read_ids(char *line, int32_t *out) {
     int n = 0;
     for (char *end; *line && n < LONGEST; line = end) {
@@ -97,7 +97,7 @@ static void run(const struct model *m, const struct generate_options *o,
     crew_free(crew);
 }
 
-/* How many rows had to agree. */
+/* Returns the number of rows that had to agree. */
 static int compare_set(struct reference *r, const char *family, const char *set,
                        const struct generate_options *o) {
     static struct generated out[INPUTS];
@@ -140,7 +140,7 @@ static void test_families(void **state) {
 
 /* ---- real weights ---- */
 
-/* The next field of a line of tab-separated ones. */
+/* Returns the next field of a tab-separated line. */
 static char *field(char **at) {
     char *from = *at, *tab = strchr(from, '\t');
     if (tab) *tab++ = '\0';
@@ -148,8 +148,7 @@ static char *field(char **at) {
     return from;
 }
 
-/* Greedy texts of flan-t5-small, from text to text: lines of gap, source, its ids, text, its
- * ids. */
+/* Greedy outputs of flan-t5-small: lines of gap, source, its ids, text, its ids. */
 static void test_real(void **state) {
     (void)state;
     enum { TEXTS = 51, NEW = 24 };
@@ -208,7 +207,7 @@ static void test_real(void **state) {
     free(path);
 }
 
-/* ---- the machinery ---- */
+/* ---- callbacks and memory ---- */
 
 static void test_workers(void **state) {
     (void)state;
@@ -251,7 +250,7 @@ static bool see_stop(void *self) {
     return atomic_fetch_add(&s->asked, 1) >= s->patience;
 }
 
-/* Rows are told in order, each once; a stop leaves those told and no others. */
+/* Rows are reported in order, each once; after a stop only reported rows have texts. */
 static void test_watch(void **state) {
     (void)state;
     struct reference r;
@@ -277,7 +276,7 @@ static void test_watch(void **state) {
     reference_close(&r);
 }
 
-/* The steps of a group that is like one before take no new memory. */
+/* The steps of a group like an earlier one allocate no memory. */
 static void test_memory(void **state) {
     (void)state;
     struct reference r;
@@ -350,7 +349,7 @@ static void test_options(void **state) {
     r.model->folder = folder;
     test_ok(generate_defaults(r.model, &o, &report, &e), &e);
     assert_int_equal(o.beams, 4);
-    assert_int_equal(o.max_new, 8); /* the start token counts there */
+    assert_int_equal(o.max_new, 8); /* includes the start token */
     assert_int_equal(o.min_new, 2);
     assert_true(o.length_penalty == 2 && o.early == EARLY_NEVER && o.no_repeat == 3);
     assert_true(o.ends == 2 && o.end[0] == 2 && o.end[1] == 7 && o.start == 5);

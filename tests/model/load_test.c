@@ -1,4 +1,4 @@
-/* Loading a folder: names old and new, values, what is reported and what is refused. */
+/* Loading a folder: old and new names, values, reports and refusals. */
 #include <math.h>
 
 #include "core/base/text.h"
@@ -127,7 +127,7 @@ static void test_head(void **state) {
     free(folder);
 }
 
-/* The same numbers in half the bytes make the same model. */
+/* The same values in half precision are the same model. */
 static void test_types(void **state) {
     (void)state;
     char *parent = test_folder(), *plain = tiny(), *same = fingerprint_of(plain);
@@ -187,7 +187,7 @@ static void test_config(void **state) {
     free(folder);
 }
 
-/* More rows than words are said and fine. */
+/* An embedding with more rows than the vocabulary is accepted and reported. */
 static void test_rows_without_words(void **state) {
     (void)state;
     struct edit t;
@@ -222,7 +222,7 @@ static void test_wrong_rank_and_type(void **state) {
     edit_release(&t);
 }
 
-/* Types that no weight may have are no reason to refuse a folder where nothing reads them. */
+/* Unsupported types of unused tensors are no reason to refuse a folder. */
 static void test_odd_types_beside(void **state) {
     (void)state;
     static const enum st_type odd[] = {ST_U16, ST_U64, ST_C64, ST_F8_E4M3, ST_F8_E5M2, ST_BOOL};
@@ -274,7 +274,7 @@ static void test_not_finite(void **state) {
         free(folder);
         free(parent);
     }
-    /* where nothing reads it, it says nothing about the model */
+    /* unused, so it has no effect on the model */
     struct edit t;
     char *folder = tiny_open(&t);
     edit_add(&t, "cls.predictions.bias", ST_F32, 1, 32, 0);
@@ -302,7 +302,7 @@ static void test_wrappers(void **state) {
         free(said);
         free(folder);
     }
-    /* before some of the names it is no wrapper's */
+    /* not a wrapper's prefix if only some names have it */
     char *half = tiny_bert(parent, "m", &(struct tiny){.prefix = "module.", .outputs = 2});
     load_refused(half, ERR_INPUT, "37 tensors are missing");
     free(half);
@@ -311,7 +311,7 @@ static void test_wrappers(void **state) {
     free(same);
 }
 
-/* What is said of a tiny model with a head of masked words, changed so; whether it was taken. */
+/* Returns whether the masked-word head of a changed tiny model is used, and checks the report. */
 static bool takes_words(const char *changed) {
     static const char *const part[] = { "transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight",
                                         "transform.LayerNorm.bias", "bias" };
@@ -342,7 +342,7 @@ static bool takes_words(const char *changed) {
     return taken;
 }
 
-/* One that is not whole, or for another map to the words, is left alone: the model is as good without it. */
+/* An incomplete head, or one for another vocabulary, is ignored: the model is valid without it. */
 static void a_head_of_masked_words_is_taken_where_it_fits(void **state) {
     (void)state;
     assert_true(takes_words("nothing"));

@@ -1,4 +1,4 @@
-/* Folders of a tiny BERT and what loading them comes to, for the tests of core/model. */
+/* Folders of a tiny BERT and the results of loading them, for the tests of core/model. */
 #ifndef TESTS_MODEL_LOADING_H
 #define TESTS_MODEL_LOADING_H
 

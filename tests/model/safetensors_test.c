@@ -1,4 +1,4 @@
-/* Files written by st_save read back the same, and each stored type converts exactly. */
+/* Round trips of st_save, and the conversion of each stored type. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -99,7 +99,7 @@ static void read_types(const char *type, size_t count, const void *data, size_t 
     free(file);
 }
 
-/* A value of one tensor that reading it refuses, by its place. */
+/* A tensor with an invalid value is refused, with the position of the value. */
 static void refuse_types(const char *type, size_t count, const void *data, size_t bytes, const char *part) {
     size_t n;
     unsigned char *file = one_tensor(type, count, data, bytes, &n);
@@ -141,7 +141,7 @@ static void test_not_finite(void **state) {
     refuse_types("F64", 2, wide, sizeof wide, REAL_IS_DOUBLE ? "nan at index 1" : "inf at index 0");
 }
 
-/* Types below a byte: four bits a value, six bits a value. */
+/* Types below a byte: four or six bits per value. */
 static void test_packed_types(void **state) {
     (void)state;
     static const struct {

@@ -1,5 +1,5 @@
-/* Agreement with transformers on flan-t5-small's real weights (tests/reference/make_t5.py):
- * layers, logits, losses, the gradient of every tensor, LoRA at every attention. */
+/* Agreement with transformers on the real weights of flan-t5-small (tests/reference/make_t5.py): layers,
+ * logits, losses, the gradient of every tensor, LoRA at every attention. */
 #ifndef TESTS_MODEL_T5_CASES_H
 #define TESTS_MODEL_T5_CASES_H
 
@@ -14,8 +14,7 @@
 #define T5 "assets/models/flan-t5-small"
 #define T5_EXPECTED "tests/reference/flan-t5-small/expected.safetensors"
 
-/* Largest differences in 64 and in 32 bits, as parts of a tensor's largest magnitude; of the
- * losses absolute. */
+/* Largest differences in 64 and in 32 bits, relative to a tensor's largest magnitude; absolute for losses. */
 enum { T5_WIDE = sizeof(real) == sizeof(double) };
 static const double layer_limit = T5_WIDE ? 1e-9 : 2e-4, loss_limit = T5_WIDE ? 1e-9 : 1e-4,
                     gradient_limit = T5_WIDE ? 1e-8 : 1e-3;
@@ -25,7 +24,7 @@ struct t5 {
     struct arena *arena;
     struct tape *tape;
     struct forward forward;
-    int layers; /* told so far */
+    int layers; /* layers reported so far */
 };
 
 /* Skips the test where the folder is absent. */

@@ -1,4 +1,4 @@
-/* The real T5 in 64 bits. */
+/* flan-t5-small in 64 bits. */
 #include "tests/model/t5_cases.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* The real T5 in 32 bits, and the texts that it writes. */
+/* flan-t5-small in 32 bits, and its generated texts. */
 #include "tests/model/t5_cases.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* What hooks see and may do: which taps are offered, in which order, what stands in the
- * site, and that rows do not feel their neighbours. */
+/* Hooks: which taps are offered, in which order, the values in the site, and the independence of rows. */
 #include "tests/support/test.h"
 
 #include <float.h>
@@ -105,13 +104,14 @@ static void test_order(void **state) {
             .self = &log, .wants = log_wants, .write = log_write, .keys = log_keys};
         real *plain = encode(&fx.batch, NULL, false, 1, NULL);
         real *seen = encode(&fx.batch, &hooks, false, 1, NULL);
-        /* Offered values are rounded where plain layers keep a sum: a few units in the last place of the largest, which
-         * the processor's kernels decide. */
+        /* Offered values are rounded where fused layers keep a sum: a few units in the last place of the
+         * largest value, depending on the kernels of the processor. */
         double largest = 0;
         for (size_t i = 0; i < values(&fx.batch); i++) largest = fmax(largest, fabs((double)plain[i]));
         assert_true(apart(seen, plain, values(&fx.batch)) < 8 * FLT_EPSILON * largest);
         struct buf right = BUF_INIT;
-        buf_printf(&right, "-1 %s done\n", tap_name(TAP_EMBED_WORDS)); /* nothing stands instead of words */
+        /* nothing replaces the word embeddings */
+        buf_printf(&right, "-1 %s done\n", tap_name(TAP_EMBED_WORDS));
         expect_both(&right, -1, TAP_EMBED);
         for (int layer = 0; layer < 3; layer++) {
             for (size_t i = 0; i < COUNT_OF(before); i++) expect_both(&right, layer, before[i]);
@@ -129,7 +129,7 @@ static void test_order(void **state) {
 
 /* ---- what the site holds ---- */
 
-/* Writes the f.norm of the last layer, and of the layer before what f.end will be. */
+/* Records f.norm of the last layer, and f.end of the layer before it. */
 struct probe {
     real *norm, *end;
     int layer;
@@ -147,7 +147,7 @@ static node probe_write(void *self, struct tape *t, const struct forward *f, str
         memcpy(p->norm, tape_value(t, norm), bytes);
         return op_scale(t, value, 2);
     }
-    /* The stream entering the next layer is the layer's end. */
+    /* The residual stream that enters the next layer is the end of this one. */
     if (s->layer == p->layer + 1 && tap == TAP_A_Q && stage == TAP_RAW)
         memcpy(p->end, tape_value(t, s->value[TAP_A_IN]), bytes);
     return value;
@@ -165,7 +165,7 @@ static void keep_layer(void *self, int layer, node output) {
         memcpy(k->layer, tape_value(k->tape, output), values(&fx.batch) * sizeof(real));
 }
 
-/* f.norm is LN(f.out + f.res) as the unadapted model has it, whatever is written then. */
+/* f.norm is LN(f.out + f.res) of the unadapted model, whatever is written then. */
 static void test_norm(void **state) {
     (void)state;
     size_t n = values(&fx.batch);
@@ -190,9 +190,9 @@ static void test_norm(void **state) {
     free(p.end);
 }
 
-/* ---- rows and neighbours ---- */
+/* ---- independence of rows ---- */
 
-/* Row `i` of the fixture's batch alone, with its own row id. */
+/* Returns row `i` of the fixture's batch alone, with its example id. */
 static struct batch row_of(int i, int start[2]) {
     struct batch b = fx.batch;
     int at = fx.batch.start[i];
@@ -210,7 +210,7 @@ static struct batch row_of(int i, int start[2]) {
     return b;
 }
 
-/* Also with dropout: random numbers follow the row, not its place in the batch. */
+/* Also with dropout: random numbers depend on the example id, not on its place in the batch. */
 static void test_rows_alone(void **state) {
     (void)state;
     for (int training = 0; training < 2; training++) {
@@ -246,7 +246,7 @@ static void test_dropout(void **state) {
     free(b);
 }
 
-/* At which taps a dropout stands between RAW and DONE. */
+/* The taps with dropout between RAW and DONE. */
 struct between {
     real *raw;
     int same[TAP_COUNT], changed[TAP_COUNT];
@@ -280,7 +280,7 @@ static void test_dropout_places(void **state) {
     free(b.raw);
 }
 
-/* The probabilities of attention have a rate of their own. */
+/* The attention probabilities have a separate dropout rate. */
 static void test_attention_dropout(void **state) {
     (void)state;
     size_t n = values(&fx.batch);

@@ -1,4 +1,4 @@
-/* Files of torch.save: read as they are meant, and nothing of a hostile one is run or believed. */
+/* Files of torch.save: valid ones are read, and nothing in a hostile one is executed or trusted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,7 +137,7 @@ static void pickles_that_are_refused(void **state) {
     }
 }
 
-/* Where a text stands in bytes, from the end or the beginning. */
+/* Returns the first or last position of a text in bytes. */
 static size_t place_of(const struct buf *b, const char *text, size_t n, bool last) {
     size_t found = SIZE_MAX;
     for (size_t i = 0; i + n <= b->size && (last || found == SIZE_MAX); i++)
@@ -172,7 +172,7 @@ static void zips_that_are_refused(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct buf b = bytes_of("zip.bin");
-        if (!cases[i].part) { /* the directory's name of the pickle */
+        if (!cases[i].part) { /* the pickle's name in the directory */
             size_t at = place_of(&b, "data.pkl", 8, true);
             b.data[at] = 'x';
             refused_bytes(b.data, b.size, "without data.pkl");
@@ -187,7 +187,7 @@ static void zips_that_are_refused(void **state) {
     refused_bytes(tar, sizeof tar, "the tar form");
 }
 
-/* Whatever is cut off or changed: refused, or read within its bounds. */
+/* Truncated or modified files are refused, or read within bounds. */
 static void damage_is_survived(void **state) {
     (void)state;
     static const char *const files[] = { "zip.bin", "old.bin" };

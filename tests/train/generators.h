@@ -240,7 +240,7 @@ static void same_texts_of(const struct st_file *f, struct generator_rows *x, int
     for (int i = 0; i < x->rows; i++) {
         const struct batch_example *r = &x->row[i];
         if (r->task != task) continue;
-        size_t from = r->data->start[r->example], length = r->data->start[r->example + 1] - from;
+        size_t from = r->data->start[r->index], length = r->data->start[r->index + 1] - from;
         memcpy(ids + start[n], r->data->ids + from, length * sizeof *ids);
         start[n + 1] = start[n] + length;
         n++;
