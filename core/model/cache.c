@@ -9,7 +9,7 @@
 enum { FIRST_ROOM = 16 }; /* initial tokens per row */
 
 /* Keys and values of one attention, rows × cols each. */
-struct kept_pair {
+struct kv_pair {
     real *k, *v;
     size_t size; /* capacity of each, in reals */
 };
@@ -25,9 +25,9 @@ struct decode_cache {
     int layers, cols;
     int sources, beams, length;
     int room;              /* capacity of a slot in tokens */
-    struct kept_pair *self;    /* layers: slots × room */
-    struct kept_pair *cross;   /* layers: the source tokens */
-    struct kept_pair spare;    /* destination of a layer when its slots grow */
+    struct kv_pair *self;      /* layers: slots × room */
+    struct kv_pair *cross;     /* layers: the source tokens */
+    struct kv_pair spare;      /* destination of a layer when its slots grow */
     bool *crossed;         /* layers */
     int cross_tokens;
     int *source_start;     /* sources+1 */
@@ -134,7 +134,7 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
 /* ---- memory ---- */
 
 /* Allocates at least `size` reals in each of k and v; the contents are lost. */
-static void take_room(struct kept_pair *s, size_t size) {
+static void take_room(struct kv_pair *s, size_t size) {
     if (size <= s->size) return;
     free(s->k);
     free(s->v);
@@ -146,7 +146,7 @@ static void take_room(struct kept_pair *s, size_t size) {
 
 /* Moves the live rows of a layer to slots of `room` tokens, in the spare pair of blocks. */
 static void widen(struct decode_cache *c, int layer, size_t size, int room) {
-    struct kept_pair *wide = &c->spare, *old = &c->self[layer], was = *old;
+    struct kv_pair *wide = &c->spare, *old = &c->self[layer], was = *old;
     take_room(wide, size);
     size_t cols = (size_t)c->cols, bytes = (size_t)c->length * cols * sizeof(real);
     for (int i = 0; bytes && i < c->lives; i++)
@@ -181,7 +181,7 @@ static void copy_slot(const struct decode_cache *c, int from, int to) {
     size_t slot = (size_t)c->room * (size_t)c->cols;
     size_t bytes = (size_t)c->length * (size_t)c->cols * sizeof(real);
     for (int i = 0; i < c->layers; i++) {
-        const struct kept_pair *s = &c->self[i];
+        const struct kv_pair *s = &c->self[i];
         memcpy(s->k + (size_t)to * slot, s->k + (size_t)from * slot, bytes);
         memcpy(s->v + (size_t)to * slot, s->v + (size_t)from * slot, bytes);
     }
@@ -227,7 +227,7 @@ void cache_step(struct decode_cache *c, const int *rows, const int *parent) {
 
 void cache_self(struct decode_cache *c, struct tape *t, int layer, node *k, node *v,
                 struct attention *how) {
-    const struct kept_pair *s = &c->self[layer];
+    const struct kv_pair *s = &c->self[layer];
     size_t cols = (size_t)c->cols, bytes = cols * sizeof(real);
     BUG_IF(layer < 0 || layer >= c->layers || c->length >= c->room);
     BUG_IF(tape_rows_of(t, *k) != c->rows || tape_cols_of(t, *k) != c->cols);
@@ -248,7 +248,7 @@ bool cache_has_cross(const struct decode_cache *c, int layer) { return c->crosse
 /* Copies k and v, because their memory on the tape is reused. */
 static void store_cross(struct decode_cache *c, const struct tape *t, int layer,
                         const struct tape_rows *sources, node k, node v) {
-    struct kept_pair *s = &c->cross[layer];
+    struct kv_pair *s = &c->cross[layer];
     size_t size = (size_t)tape_rows_of(t, k) * (size_t)c->cols;
     BUG_IF(sources->count != c->sources || tape_cols_of(t, k) != c->cols);
     take_room(s, size);

@@ -192,7 +192,7 @@ struct generate_work {
     struct generated *out;
     struct generate_seat *seat;    /* by worker */
     pthread_mutex_t lock; /* protects the members below */
-    int told;             /* groups whose rows were reported */
+    int reported;         /* groups whose rows were reported */
     int bad;              /* the first group that failed; groups when none did */
     bool *done;           /* groups */
     struct err e;         /* of the group `bad` */
@@ -204,10 +204,10 @@ static bool generate_asked_to_stop(void *self) {
 }
 
 /* Called with the lock. */
-static void generate_tell(struct generate_work *w) {
+static void generate_report(struct generate_work *w) {
     const struct generation *g = w->g;
-    for (; w->told < g->groups && w->done[w->told]; w->told++)
-        for (size_t i = g->first[w->told]; i < g->first[w->told + 1]; i++)
+    for (; w->reported < g->groups && w->done[w->reported]; w->reported++)
+        for (size_t i = g->first[w->reported]; i < g->first[w->reported + 1]; i++)
             if (w->watch && w->watch->row) w->watch->row(w->watch->self, i, &w->out[i]);
 }
 
@@ -226,7 +226,7 @@ static void finish_group(struct generate_work *w, int group, int rc, const struc
         w->e = *e;
     }
     w->done[group] = !rc;
-    if (!rc) generate_tell(w);
+    if (!rc) generate_report(w);
     pthread_mutex_unlock(&w->lock);
 }
 

@@ -93,7 +93,7 @@ static void read_lengths(struct options_reading *r, struct generate_options *o) 
 }
 
 /* Settings that would change the text and are not supported. */
-static void say_ignored(const struct options_reading *r) {
+static void report_unsupported(const struct options_reading *r) {
     static const struct {
         const char *key;
         double plain; /* the value without effect */
@@ -126,7 +126,7 @@ static void generate_options_read_all(struct options_reading *r, struct generate
     read_ends(r, o);
     o->forced_first = forced_of(r, "forced_bos_token_id", a->forced_bos);
     o->forced_last = forced_of(r, "forced_eos_token_id", a->forced_eos);
-    say_ignored(r);
+    report_unsupported(r);
 }
 
 static int no_decoder(const struct model *m, struct err *e) {

@@ -148,7 +148,7 @@ static void show_attention(void *self, int sequence, int head, int queries, int 
 }
 
 /* Returns whether the keys and values of this attention are already in the cache. */
-static bool made_before(const struct forward *f, const struct site *s) {
+static bool cross_is_cached(const struct forward *f, const struct site *s) {
     return f->cache && s->sublayer == SUB_CROSS && cache_has_cross(f->cache, s->layer);
 }
 
@@ -171,7 +171,7 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
     s->source = keys;
     node q = offer_both(f, s, TAP_A_Q, linear(f, s, in, ROLE_Q_W, ROLE_Q_B));
     node k = NODE_NONE, v = NODE_NONE;
-    if (!made_before(f, s)) {
+    if (!cross_is_cached(f, s)) {
         k = offer_both(f, s, TAP_A_K, linear(f, s, keys, ROLE_K_W, ROLE_K_B));
         v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));
     }

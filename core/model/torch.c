@@ -153,7 +153,8 @@ static int read_zip(struct torch_file *t) {
  * then each storage as a count and its values ---- */
 
 /* Returns the description of a storage by its name. */
-static const struct pickle_value *torch_told(const struct torch_file *t, const struct pickle_value *key) {
+static const struct pickle_value *torch_storage_of(const struct torch_file *t,
+                                                   const struct pickle_value *key) {
     const struct pickle_value *all = pickle_result(t->object);
     for (size_t i = 1; i < all->items; i += 2) {
         const struct pickle_value *v = all->item[i];
@@ -170,7 +171,7 @@ static int add_storages(struct torch_file *t, const struct pickle_value *keys, s
     if (keys->items > STORAGES_MOST) return err_set(t->e, ERR_INPUT, "%s: too many storages", t->f->name);
     for (size_t i = 0; i < keys->items; i++) {
         const struct pickle_value *key = keys->item[i], *v = key->kind == PICKLE_TEXT
-            ? torch_told(t, key) : NULL;
+            ? torch_storage_of(t, key) : NULL;
         int64_t count = 0;
         size_t bytes;
         if (!v) return err_set(t->e, ERR_INPUT, "%s: a storage is not used by any tensor", t->f->name);

@@ -1,7 +1,7 @@
 /* The components of a tokenizer, private to core/text.
  *
  * Encoding: added tokens written in the text are cut out; the rest is normalized (normalizer.c), split into
- * pieces (cutter.c) and converted to ids (the model: wordpiece.c, bpe.c, unigram.c); then special tokens of
+ * pieces (pretokenizer.c) and converted to ids (the model: wordpiece.c, bpe.c, unigram.c); then special tokens of
  * the model are added around it (template.c).  Decoding: decoder.c.
  *
  * The files of a tokenizer are read in read_*.c; added tokens are in added.c. */
@@ -15,7 +15,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/text/bpe.h"
-#include "core/text/cutter.h"
+#include "core/text/pretokenizer.h"
 #include "core/text/decoder.h"
 #include "core/text/normalizer.h"
 #include "core/text/unigram.h"
@@ -80,7 +80,7 @@ enum model_kind { MODEL_WORDPIECE, MODEL_BPE, MODEL_UNIGRAM };
 struct tokenizer {
     struct vocab vocab;
     struct normalizer normalizer;
-    struct cutter cutter;
+    struct pretokenizer pretokenizer;
     enum model_kind kind;
     struct wordpiece wordpiece; /* the member selected by `kind` is used */
     struct bpe bpe;

@@ -38,8 +38,8 @@ static int prefix_setting(struct tokenizer *t, const char *path, const struct re
     e->code = 0;
     if (!json_get_bool(r->settings, r->settings_path, "add_prefix_space", &prefix, e))
         return e->code;
-    for (size_t i = 0; i < t->cutter.count; i++) {
-        struct cut *c = &t->cutter.step[i];
+    for (size_t i = 0; i < t->pretokenizer.count; i++) {
+        struct cut *c = &t->pretokenizer.step[i];
         if (c->kind != CUT_BYTE_LEVEL || (c->prepend == PREPEND_ALWAYS) == prefix) continue;
         c->prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
         text_line(r->report, "add_prefix_space: %s has %s, %s has %s; %s is used", path,
@@ -49,9 +49,9 @@ static int prefix_setting(struct tokenizer *t, const char *path, const struct re
     return 0;
 }
 
-static int read_cutter(struct tokenizer *t, const char *path, const json_t *root, struct err *e) {
-    if (cutter_read(&t->cutter, path, json_object_get(root, "pre_tokenizer"), e)) return e->code;
-    if (t->kind == MODEL_WORDPIECE && !t->cutter.count)
+static int read_pretokenizer(struct tokenizer *t, const char *path, const json_t *root, struct err *e) {
+    if (pretokenizer_read(&t->pretokenizer, path, json_object_get(root, "pre_tokenizer"), e)) return e->code;
+    if (t->kind == MODEL_WORDPIECE && !t->pretokenizer.count)
         return err_set(e, ERR_INPUT, "%s: pre_tokenizer is missing; WordPiece needs one (BertPreTokenizer)",
                        path);
     return 0;
@@ -62,7 +62,7 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
     if (!json_is_object(root)) return err_set(e, ERR_INPUT, "%s: must be a JSON object", path);
     if (tokenizer_read_model(t, path, root, r->report, e) ||
         normalizer_read(&t->normalizer, path, json_object_get(root, "normalizer"), e) ||
-        read_cutter(t, path, root, e) ||
+        read_pretokenizer(t, path, root, e) ||
         (r->settings && (bert_settings(t, path, root, r, e) || prefix_setting(t, path, r, e))) ||
         tokenizer_read_added(t, path, root, r->report, e) ||
         tokenizer_read_templates(t, path, json_object_get(root, "post_processor"), r->report, e) ||

@@ -103,7 +103,7 @@ int tokenizer_read_merges(struct tokenizer *t, const char *vocab_path, const cha
     json_decref(vocab);
     t->kind = MODEL_BPE;
     if (rc || read_merges_read_lines(t, merges_path, e)) return e->code;
-    cutter_byte_level(&t->cutter, prefix);
+    pretokenizer_byte_level(&t->pretokenizer, prefix);
     decoder_byte_level(&t->decoder);
     return specials(t, vocab_path, is_gpt2(t, r), r, e);
 }

@@ -49,8 +49,8 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct rea
     }
     t->normalizer.count = 1;
     t->normalizer.step[0] = (struct normalizer_step){ .kind = NORMALIZER_BERT, .bert = z };
-    t->cutter.count = 1;
-    t->cutter.step[0] = (struct cut){ .kind = CUT_BERT };
+    t->pretokenizer.count = 1;
+    t->pretokenizer.step[0] = (struct cut){ .kind = CUT_BERT };
     if (read_vocab_read_lines(t, path, e)) return e->code;
     for (size_t i = 0; i < COUNT_OF(key); i++)
         if (tokenizer_special(t, path, r, key[i], &text[i], false, e)) return e->code;

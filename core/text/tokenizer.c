@@ -107,7 +107,7 @@ struct tokenizer_work {
     const struct tokenizer *t;
     struct id_list *out;
     size_t unknown, special;
-    struct cutter_work cutter;
+    struct pretokenizer_work pretokenizer;
     struct bpe_work bpe;
     struct unigram_work unigram;
 };
@@ -146,7 +146,7 @@ static void tokenizer_split(struct tokenizer_work *w, const struct added_set *se
 }
 
 static void tokenizer_cut(struct tokenizer_work *w, const char *s, size_t n, bool start) {
-    cutter_run(&w->t->cutter, s, n, start, &w->cutter, piece, w);
+    pretokenizer_run(&w->t->pretokenizer, s, n, start, &w->pretokenizer, piece, w);
 }
 
 static void normalize_and_split(struct tokenizer_work *w, const char *s, size_t n, bool start) {
@@ -177,7 +177,7 @@ static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct 
     tokenizer_split(&w, &t->raw, s, n, true, normalize_and_split);
     c->unknown += w.unknown;
     c->special += w.special;
-    cutter_work_release(&w.cutter);
+    pretokenizer_work_release(&w.pretokenizer);
     bpe_work_release(&w.bpe);
     unigram_work_release(&w.unigram);
     buf_release(&mended);

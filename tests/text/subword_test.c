@@ -135,13 +135,13 @@ static void pieces_of(void *self, const char *s, size_t n) {
     buf_add(out, s, n);
 }
 
-static void add_cut(struct sha256 *h, const struct cutter *c, const char *s, size_t n) {
-    struct cutter_work w = {0};
+static void add_cut(struct sha256 *h, const struct pretokenizer *c, const char *s, size_t n) {
+    struct pretokenizer_work w = {0};
     struct buf out = BUF_INIT;
-    cutter_run(c, s, n, true, &w, pieces_of, &out);
+    pretokenizer_run(c, s, n, true, &w, pieces_of, &out);
     buf_putc(&out, '\n');
     sha256_add(h, out.data, out.size);
-    cutter_work_release(&w);
+    pretokenizer_work_release(&w);
     buf_release(&out);
 }
 
@@ -186,9 +186,9 @@ static void every_code_point(void **state) {
         {1, {{.kind = NORMALIZER_LOWERCASE}}},
         {1, {{.kind = NORMALIZER_STRIP_ACCENTS}}},
     };
-    static const struct cutter blanks = {1, {{.kind = CUT_BLANKS}}};
-    struct cutter bytes = {0};
-    cutter_byte_level(&bytes, false);
+    static const struct pretokenizer blanks = {1, {{.kind = CUT_BLANKS}}};
+    struct pretokenizer bytes = {0};
+    pretokenizer_byte_level(&bytes, false);
     struct tokenizer *t = read_reference(folder_of[UNIGRAM]);
     struct buf want = fixture("tests/reference/subword_unicode.txt");
     const char *at = want.data;

@@ -1,4 +1,4 @@
-#include "core/text/cutter.h"
+#include "core/text/pretokenizer.h"
 
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "core/text/bytes.h"
 #include "core/text/unicode.h"
 
-void cutter_work_release(struct cutter_work *w) {
-    for (size_t i = 0; i < CUTTER_STEPS; i++) {
+void pretokenizer_work_release(struct pretokenizer_work *w) {
+    for (size_t i = 0; i < PRETOKENIZER_STEPS; i++) {
         buf_release(&w->text[i]);
         buf_release(&w->signs[i]);
     }
@@ -37,7 +37,7 @@ static size_t contraction(const char *s, size_t n) {
 }
 
 /* Returns the end of the next piece of GPT-2's expression at s[at … n), at < n. */
-static size_t cutter_gpt2(const char *s, size_t n, size_t at) {
+static size_t pretokenizer_gpt2(const char *s, size_t n, size_t at) {
     size_t used, from = at, last = at;
     if (s[at] == '\'') {
         size_t size = contraction(s + at, n - at);
@@ -61,31 +61,32 @@ static size_t cutter_gpt2(const char *s, size_t n, size_t at) {
 
 /* ---- the chain ---- */
 
-struct cutter_run {
-    const struct cutter *cutter;
-    struct cutter_work *work;
+struct pretokenizer_run {
+    const struct pretokenizer *pretokenizer;
+    struct pretokenizer_work *work;
     void (*piece)(void *self, const char *s, size_t n);
     void *self;
 };
 
-static void cutter_cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start);
+static void pretokenizer_cut(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
+                             bool start);
 
-static void at_blanks(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
+static void at_blanks(const struct pretokenizer_run *r, size_t level, const char *s, size_t n, bool start) {
     size_t at = 0, from = 0;
     while (at <= n) {
         uint32_t cp = ' ';
         size_t used = at < n ? utf8_decode(s + at, n - at, &cp) : 1;
         if (unicode_is_space(cp)) {
-            if (at > from) cutter_cut(r, level + 1, s + from, at - from, start && !from);
+            if (at > from) pretokenizer_cut(r, level + 1, s + from, at - from, start && !from);
             from = at + used;
         }
         at += used;
     }
 }
 
-static void text_cutter_byte_level(const struct cutter_run *r, size_t level, const char *s, size_t n,
-                                   bool start) {
-    const struct cut *c = &r->cutter->step[level];
+static void pretokenizer_byte_level_run(const struct pretokenizer_run *r, size_t level, const char *s,
+                                        size_t n, bool start) {
+    const struct cut *c = &r->pretokenizer->step[level];
     struct buf *text = &r->work->text[level], *signs = &r->work->signs[level];
     if (c->prepend == PREPEND_ALWAYS && n && s[0] != ' ') {
         buf_clear(text);
@@ -95,15 +96,16 @@ static void text_cutter_byte_level(const struct cutter_run *r, size_t level, con
         n = text->size;
     }
     for (size_t at = 0, end; at < n; at = end) {
-        end = c->split ? cutter_gpt2(s, n, at) : n;
+        end = c->split ? pretokenizer_gpt2(s, n, at) : n;
         buf_clear(signs);
         bytes_to_signs(s + at, end - at, signs);
-        cutter_cut(r, level + 1, signs->data, signs->size, start && !at);
+        pretokenizer_cut(r, level + 1, signs->data, signs->size, start && !at);
     }
 }
 
-static void cutter_metaspace(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
-    const struct cut *c = &r->cutter->step[level];
+static void pretokenizer_metaspace(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
+                                   bool start) {
+    const struct cut *c = &r->pretokenizer->step[level];
     struct buf *text = &r->work->text[level];
     bool signed_already = s[0] == ' ' || (n >= c->sign_size && !memcmp(s, c->sign, c->sign_size));
     buf_clear(text);
@@ -122,36 +124,38 @@ static void cutter_metaspace(const struct cutter_run *r, size_t level, const cha
             const char *next = memmem(s + at + 1, n - at - 1, c->sign, c->sign_size);
             if (next) end = (size_t)(next - s);
         }
-        cutter_cut(r, level + 1, s + at, end - at, start && !at);
+        pretokenizer_cut(r, level + 1, s + at, end - at, start && !at);
     }
 }
 
-static void cutter_cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
+static void pretokenizer_cut(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
+                             bool start) {
     if (!n) return;
-    if (level == r->cutter->count) {
+    if (level == r->pretokenizer->count) {
         r->piece(r->self, s, n);
         return;
     }
     size_t at = 0, from, to;
-    switch (r->cutter->step[level].kind) {
+    switch (r->pretokenizer->step[level].kind) {
     case CUT_BERT:
         while (bert_next_word(s, n, &at, &from, &to))
-            cutter_cut(r, level + 1, s + from, to - from, start && !from);
+            pretokenizer_cut(r, level + 1, s + from, to - from, start && !from);
         break;
     case CUT_BLANKS: at_blanks(r, level, s, n, start); break;
-    case CUT_BYTE_LEVEL: text_cutter_byte_level(r, level, s, n, start); break;
-    case CUT_METASPACE: cutter_metaspace(r, level, s, n, start); break;
+    case CUT_BYTE_LEVEL: pretokenizer_byte_level_run(r, level, s, n, start); break;
+    case CUT_METASPACE: pretokenizer_metaspace(r, level, s, n, start); break;
     }
 }
 
-void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
-                void (*piece)(void *self, const char *s, size_t n), void *self) {
-    cutter_cut(&(struct cutter_run){ c, w, piece, self }, 0, s, n, start);
+void pretokenizer_run(const struct pretokenizer *c, const char *s, size_t n, bool start,
+                      struct pretokenizer_work *w, void (*piece)(void *self, const char *s, size_t n),
+                      void *self) {
+    pretokenizer_cut(&(struct pretokenizer_run){ c, w, piece, self }, 0, s, n, start);
 }
 
 /* ---- reading ---- */
 
-void cutter_byte_level(struct cutter *c, bool prefix_space) {
+void pretokenizer_byte_level(struct pretokenizer *c, bool prefix_space) {
     c->step[c->count++] = (struct cut){ .kind = CUT_BYTE_LEVEL, .split = true,
                                        .prepend = prefix_space ? PREPEND_ALWAYS : PREPEND_NEVER };
 }
@@ -166,7 +170,7 @@ static int read_byte_level(struct cut *c, const char *path, const json_t *part, 
     return e->code ? err_prefix(e, "pre_tokenizer ByteLevel") : 0;
 }
 
-static int cutter_read_metaspace(struct cut *c, const char *path, const json_t *part, struct err *e) {
+static int pretokenizer_read_metaspace(struct cut *c, const char *path, const json_t *part, struct err *e) {
     const char *sign = "\u2581", *scheme = NULL;
     bool prefix = true, split = true;
     e->code = 0;
@@ -190,7 +194,7 @@ static int cutter_read_metaspace(struct cut *c, const char *path, const json_t *
     return 0;
 }
 
-int cutter_read(struct cutter *c, const char *path, const json_t *part, struct err *e) {
+int pretokenizer_read(struct pretokenizer *c, const char *path, const json_t *part, struct err *e) {
     if (!part || json_is_null(part)) return 0;
     const char *type = json_string_value(json_object_get(part, "type"));
     if (!type) type = "nameless";
@@ -200,15 +204,15 @@ int cutter_read(struct cutter *c, const char *path, const json_t *part, struct e
             return err_set(e, ERR_INPUT, "%s: pre_tokenizer Sequence: \"pretokenizers\" is missing",
                            path);
         for (size_t i = 0; i < json_array_size(list); i++)
-            if (cutter_read(c, path, json_array_get(list, i), e)) return e->code;
+            if (pretokenizer_read(c, path, json_array_get(list, i), e)) return e->code;
         return 0;
     }
-    if (c->count == CUTTER_STEPS)
+    if (c->count == PRETOKENIZER_STEPS)
         return err_set(e, ERR_INPUT, "%s: pre_tokenizer: more than %d steps", path,
-                       CUTTER_STEPS);
+                       PRETOKENIZER_STEPS);
     struct cut *step = &c->step[c->count++];
     if (!strcmp(type, "ByteLevel")) return read_byte_level(step, path, part, e);
-    if (!strcmp(type, "Metaspace")) return cutter_read_metaspace(step, path, part, e);
+    if (!strcmp(type, "Metaspace")) return pretokenizer_read_metaspace(step, path, part, e);
     bool bert = !strcmp(type, "BertPreTokenizer");
     if (!bert && strcmp(type, "WhitespaceSplit"))
         return err_set(e, ERR_INPUT,

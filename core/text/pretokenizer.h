@@ -1,10 +1,10 @@
 /* Splits a normalized text into the pieces that the model converts to ids: "pre_tokenizer" of tokenizer.json,
  * a chain of steps, each of which splits the pieces of the previous one.
  *
- * Immutable after reading and shared by any number of threads, each with its own struct cutter_work.  Private
+ * Immutable after reading and shared by any number of threads, each with its own struct pretokenizer_work.  Private
  * to core/text. */
-#ifndef CORE_TEXT_CUTTER_H
-#define CORE_TEXT_CUTTER_H
+#ifndef CORE_TEXT_PRETOKENIZER_H
+#define CORE_TEXT_PRETOKENIZER_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -27,25 +27,26 @@ struct cut {
     char sign[8];
     size_t sign_size;
 };
-enum { CUTTER_STEPS = 8 };
-struct cutter {
+enum { PRETOKENIZER_STEPS = 8 };
+struct pretokenizer {
     size_t count;
-    struct cut step[CUTTER_STEPS];
+    struct cut step[PRETOKENIZER_STEPS];
 };
 /* Intermediate texts; initialized to zero. */
-struct cutter_work {
-    struct buf text[CUTTER_STEPS], signs[CUTTER_STEPS];
+struct pretokenizer_work {
+    struct buf text[PRETOKENIZER_STEPS], signs[PRETOKENIZER_STEPS];
 };
-void cutter_work_release(struct cutter_work *w);
+void pretokenizer_work_release(struct pretokenizer_work *w);
 
 /* Reads the chain; `part` may be NULL or null (the whole text is one piece).  Unsupported steps are refused
  * by name. */
-int cutter_read(struct cutter *c, const char *path, const json_t *part, struct err *e);
+int pretokenizer_read(struct pretokenizer *c, const char *path, const json_t *part, struct err *e);
 /* Returns a chain of GPT-2's split alone. */
-void cutter_byte_level(struct cutter *c, bool prefix_space);
+void pretokenizer_byte_level(struct pretokenizer *c, bool prefix_space);
 /* Calls piece(self, …) for every piece of n bytes of UTF-8, in order.  `start`: s is at the start of the
  * whole text. */
-void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
-                void (*piece)(void *self, const char *s, size_t n), void *self);
+void pretokenizer_run(const struct pretokenizer *c, const char *s, size_t n, bool start,
+                      struct pretokenizer_work *w, void (*piece)(void *self, const char *s, size_t n),
+                      void *self);
 
 #endif
