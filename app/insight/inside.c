@@ -347,7 +347,7 @@ int inside_look(struct inside *s, int panel, struct err *e) {
     clear_look(p);
     real *unit = xmalloc((all + 1) * sizeof *unit);
     memcpy(unit, x, all * sizeof *unit);
-    p->kl = p->kept = NAN;
+    p->kl = p->preservation = NAN;
     p->rated = 0;
     p->near = n - 1 < RATINGS_NEAR ? n - 1 : RATINGS_NEAR;
     p->neighbour = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *p->neighbour);

@@ -100,12 +100,12 @@ static int32_t *insight_picture_nearest(const struct inside_panel *p) {
 }
 
 /* Returns the share of neighbors that are also neighbors in the layout. */
-static void insight_picture_take_kept(void *self) {
+static void insight_picture_take_preservation(void *self) {
     struct inside_panel *p = self;
     int n = p->rows->n;
     int32_t *near = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *near);
     score_neighbours(tsne_layout(p->tsne), n, 2, p->near, near);
-    p->kept = score_shared(p->neighbour, near, n, p->near);
+    p->preservation = score_shared(p->neighbour, near, n, p->near);
     free(near);
 }
 
@@ -113,13 +113,13 @@ static void insight_picture_rate(struct inside_panel *p, struct crew *crew, bool
     int at = tsne_iteration(p->tsne);
     bool done = tsne_done(p->tsne);
     if (at < p->rated) { /* restarted */
-        p->kl = p->kept = NAN;
+        p->kl = p->preservation = NAN;
         p->rated = 0;
     }
     if (at == p->rated || (p->rows->n > RATE_POINTS && !done)) return;
     if (playing && !done && at - p->rated < RATE_EVERY) return;
     p->kl = tsne_divergence(p->tsne);
-    crew_call(crew, insight_picture_take_kept, p);
+    crew_call(crew, insight_picture_take_preservation, p);
     p->rated = at;
 }
 
@@ -168,13 +168,13 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
         if (!k->layout) return;
         place_points(p, to, i, k->layout, n);
         to->kl = k->kl;
-        to->kept = k->kept;
+        to->kept = k->preservation;
     } else if (from->tsne) {
         const real *xy = tsne_layout(from->tsne);
         place_points(p, to, i, xy, n);
         insight_picture_rate(from, in->crew, m->data.playing);
         to->kl = from->kl;
-        to->kept = from->kept;
+        to->kept = from->preservation;
     }
 }
 

@@ -35,7 +35,7 @@ struct inside_panel {
     int near;                  /* neighbors per example: 10, or all if there are fewer */
     int32_t *neighbour;        /* examples × near, in the original space */
     struct ratings ratings, by_task; /* of the labels; of the tasks, with several */
-    double kl, kept;           /* of the layout at iteration `rated`; NaN before */
+    double kl, preservation;   /* of the layout at iteration `rated`; NaN before */
     int rated;
 };
 

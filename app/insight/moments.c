@@ -75,7 +75,8 @@ static void rate_vectors(void *self) {
 
 static void rate_map(void *self) {
     const struct looked_at *x = self;
-    x->k->kept = score_preservation(x->k->vector, x->m->width, x->k->layout, x->m->rows.n, RATINGS_NEAR);
+    x->k->preservation = score_preservation(x->k->vector, x->m->width, x->k->layout, x->m->rows.n,
+                                            RATINGS_NEAR);
 }
 
 static int read_moment(struct moments *m, struct store *s, struct moment *k, struct err *e) {

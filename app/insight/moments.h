@@ -18,7 +18,7 @@ struct moment {
     double metric;         /* the run's primary metric on the validation set at this step; NaN: none */
     /* after moments_lay */
     real *layout;          /* n×2; NULL before */
-    double kl, kept;       /* kept: share of the 10 nearest neighbors that are also nearest in the map */
+    double kl, preservation; /* preservation: share of the 10 nearest neighbors that the map has too */
 };
 
 struct moments {

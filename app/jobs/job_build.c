@@ -183,7 +183,7 @@ void *jobs__start(void *self) {
         bool waiting;
         struct job_record *job = next_to_start(j, &waiting);
         bool asked = job && job->stage == JOB_ASKED;
-        if (!waiting && j->kept) {
+        if (!waiting && j->cached_model) {
             pthread_mutex_unlock(&j->lock);
             job_keep(j, NULL, NULL);
             pthread_mutex_lock(&j->lock);

@@ -170,17 +170,17 @@ static void on_embedding(struct job_record *job, const struct event *e) {
 
 static void on_samples(struct job_record *job, const struct event *e) {
     const struct event_samples *v = e->samples;
-    struct store_sample *kept = xcalloc((size_t)v->count, sizeof *kept);
+    struct store_sample *sample = xcalloc((size_t)v->count, sizeof *sample);
     for (int i = 0; i < v->count; i++) {
         const struct event_sample *x = &v->sample[i];
-        kept[i] = (struct store_sample){ .row = x->row, .source = (char *)(uintptr_t)x->source,
+        sample[i] = (struct store_sample){ .row = x->row, .source = (char *)(uintptr_t)x->source,
                                          .target = (char *)(uintptr_t)x->target,
                                          .generated = (char *)(uintptr_t)x->generated, .valid = x->valid };
     }
     char *split = split_name(e);
-    store_samples_put(job->jobs->store, job->id, e->step, split, kept, (size_t)v->count);
+    store_samples_put(job->jobs->store, job->id, e->step, split, sample, (size_t)v->count);
     free(split);
-    free(kept);
+    free(sample);
     pthread_mutex_lock(&job->jobs->lock);
     for (int i = 0; i < v->count; i++) {
         const struct event_sample *x = &v->sample[i];

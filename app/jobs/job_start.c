@@ -180,9 +180,9 @@ bool job_taken_back(struct job_record *job) {
 void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t) {
     static const struct job_tasks none;
     pthread_mutex_lock(&j->lock);
-    struct model *old = j->kept;
+    struct model *old = j->cached_model;
     struct job_tasks old_tasks = j->kept_tasks;
-    j->kept = m;
+    j->cached_model = m;
     j->kept_tasks = t ? *t : none;
     pthread_mutex_unlock(&j->lock);
     job_tasks_done(j, &old_tasks);

@@ -89,7 +89,7 @@ struct jobs {
     int looking;                 /* active callers of jobs_start and jobs_resume */
     struct job_record *first;           /* in order of request */
     struct shared_task *tasks;
-    struct model *kept;          /* the latest one, cached while jobs wait */
+    struct model *cached_model;  /* the latest one, cached while jobs wait */
     struct job_tasks kept_tasks; /* the tasks of the same job */
     char *message;
 };

@@ -85,7 +85,7 @@ static const struct option_spec SHARED[] = {
     { "kind", "classes|scores", "kind of the label (default: inferred and reported)", GROUP_DATA, AT(kind),
       FILLS_WORD, .first = DATA_KIND_CLASSES },
     { "dtype", "f32|f16", "precision of the stored weights (default f32)", GROUP_CHECKPOINTS, AT(half),
-      FILLS_WORD, .usual = -1 },
+      FILLS_WORD, .default_value = -1 },
     { "workers", "N", "worker threads (default: the cores)", GROUP_PERFORMANCE, AT(workers), FILLS_INTEGER, 1,
       64 },
     { "cost", "trained|time|memory", "cost axis of the Pareto front", GROUP_EVALUATION, AT(cost),
@@ -99,7 +99,7 @@ static const struct option_spec SHARED[] = {
     { "layer", NULL, NULL, GROUP_METHOD, AT(layer), FILLS_INTEGER, 0, OPTION_MOST, PROBE_ALL_LAYERS,
       PROBE_RETRIEVER },
     { "pool", "cls|mean", "pooling: first token, or mean over all tokens", GROUP_METHOD, AT(pool), FILLS_WORD,
-      .usual = OVER_MEAN },
+      .default_value = OVER_MEAN },
     { "seed", "N", "seed of the sampling", GROUP_DATA, AT(seed), FILLS_INTEGER, 0, OPTION_MOST, 1 },
     { "max-length", "N", "maximum sequence length in tokens", GROUP_DATA, AT(max_len), FILLS_INTEGER, 2,
       OPTION_MOST, ALIASES_OF_RUN },
@@ -341,7 +341,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
                struct err *e) {
     *a = (struct args){ .verb = v, .positional = room };
     for (const struct option_spec *o = v->options; o && o->name; o++)
-        if (o->member) set_number((char *)a + o->member, o->fills, o->usual);
+        if (o->member) set_number((char *)a + o->member, o->fills, o->default_value);
     bool plain = false;
     for (int i = 0; i < argc; i++) {
         char *word = argv[i];
@@ -415,20 +415,20 @@ int args_config(const struct args *a, struct run_config *c, struct err *e) {
 /* ---- tables ---- */
 
 /* Returns the default as it is typed, which the caller frees, or NULL where there is none. */
-static char *default_regime(const struct option_spec *o, const struct run_config *c) {
+static char *default_text(const struct option_spec *o, const struct run_config *c) {
     const char *word[OPTION_WORDS];
     if (o->required) return NULL;
     if (o->fills == FILLS_CONFIG)
         return o->help || !option_find(o->name)->values ? NULL : config_get(c, o->name);
     if (o->fills == FILLS_WORD) {
         char *copy;
-        size_t n = words_of(o, &copy, word), i = (size_t)((int)o->usual - o->first);
-        char *usual = i < n ? xstrdup(word[i]) : NULL;
+        size_t n = words_of(o, &copy, word), i = (size_t)((int)o->default_value - o->first);
+        char *text = i < n ? xstrdup(word[i]) : NULL;
         free(copy);
-        return usual;
+        return text;
     }
     bool number = o->fills == FILLS_INTEGER || o->fills == FILLS_NUMBER;
-    return number && in_range(o, o->usual) ? xprintf("%.12g", o->usual) : NULL;
+    return number && in_range(o, o->default_value) ? xprintf("%.12g", o->default_value) : NULL;
 }
 
 static bool has(const struct option_spec *list, size_t n, const char *name) {
@@ -440,7 +440,7 @@ static bool has(const struct option_spec *list, size_t n, const char *name) {
 struct growing {
     struct option_spec *at;
     size_t n, room;
-    const struct run_config *usual;
+    const struct run_config *defaults;
 };
 
 static void add_row(struct growing *g, struct option_spec o) {
@@ -455,15 +455,15 @@ static void add_row(struct growing *g, struct option_spec o) {
         o.required = own.required;
     }
     if (o.fills == FILLS_SHARED) o.fills = o.value ? FILLS_TEXT : FILLS_FLAG;
-    char *usual = default_regime(&o, g->usual);
+    char *shown = default_text(&o, g->defaults);
     const struct option *run = o.fills == FILLS_CONFIG ? option_find(o.name) : NULL;
     if (run || o.aliases == args_aliases_of_run) o.aliases = option_find(o.name)->aliases;
     if (run && !o.value) o.value = run->values;
     if (run && !o.help) o.help = run->help;
     if (run && !o.group) o.group = run->group;
-    if (usual && *usual && strcmp(usual, "default") && strcmp(usual, "auto"))
-        o.help = xprintf("%s (default %s)", o.help, usual);
-    free(usual);
+    if (shown && *shown && strcmp(shown, "default") && strcmp(shown, "auto"))
+        o.help = xprintf("%s (default %s)", o.help, shown);
+    free(shown);
     GROW(g->at, g->room, g->n + 1);
     g->at[g->n++] = o;
 }
@@ -490,8 +490,8 @@ static void add_rows(struct growing *g, const struct option_spec *o) {
     free(copy);
 }
 
-struct option_spec *args_table(const struct verb *v, const struct run_config *usual) {
-    struct growing g = { .usual = usual };
+struct option_spec *args_table(const struct verb *v, const struct run_config *defaults) {
+    struct growing g = { .defaults = defaults };
     for (const struct option_spec *o = v->options; o && o->name; o++) add_rows(&g, o);
     GROW(g.at, g.room, g.n + 1);
     g.at[g.n] = (struct option_spec){ NULL };

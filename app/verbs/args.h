@@ -45,7 +45,7 @@ struct option_spec {
     size_t member;           /* its offset in struct args; 0: none */
     enum option_fills fills;
     double low, high;
-    double usual; /* default of the member; in the help where it is a valid value */
+    double default_value; /* in the help where it is a valid value */
     int first;    /* value of the first word */
     bool above;   /* low itself is excluded */
     const char *const
@@ -74,9 +74,9 @@ struct verb {
 /* With FILLS_CONFIG, `name` may be several options of a run separated by blanks, or this: all others that the
  * table does not have. */
 #define ARGS_REST "*"
-/* Returns the verb's table with a row for each option, its placeholder, help and group complete; `usual` has
- * the defaults of a run's options.  Caller frees. */
-struct option_spec *args_table(const struct verb *v, const struct run_config *usual);
+/* Returns the verb's table with a row for each option, its placeholder, help and group complete; `defaults`
+ * has the defaults of a run's options.  Caller frees. */
+struct option_spec *args_table(const struct verb *v, const struct run_config *defaults);
 
 /* The member of a row. */
 #define AT(name) .member = offsetof(struct args, name)

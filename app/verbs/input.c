@@ -123,11 +123,11 @@ void input_tell_cut(const struct dataset *d) {
         fprintf(stderr, "petri: %zu of them lost a whole text\n", r->vanished);
 }
 
-int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e) {
+int input_open(struct input *in, const struct args *a, struct table_reader defaults, struct err *e) {
     const char *text = a->text, *second = a->text_b, *file = a->file;
     int rc = 0;
     *in = (struct input){ 0 };
-    bool given = read_reader(a, &usual);
+    bool given = read_reader(a, &defaults);
     if (text) {
         row_of_text(&in->data, text, second);
     } else if (!strcmp(file, "-") && (given || second)) {
@@ -135,7 +135,7 @@ int input_open(struct input *in, const struct args *a, struct table_reader usual
             "--file -: standard input must have one text per line; read tables from a file");
     } else if (given || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
                text_ends(file, ".jsonl")) {
-        rc = rows_of_table(&in->data, file, &usual, second, e);
+        rc = rows_of_table(&in->data, file, &defaults, second, e);
     } else {
         rc = rows_of_lines(&in->data, file, &in->whole, e);
     }

@@ -12,11 +12,11 @@ struct input {
     struct buf whole;    /* the bytes to which texts of plain lines point */
 };
 
-/* Reads the texts.  `usual`: defaults of --column, --header, --no-header and --delimiter; any of them, or the
- * file extension, makes the file a table.
- * Reports unreadable lines and invalid UTF-8 on standard error.  ERR_USAGE unless exactly one of --text and
+/* Reads the texts.  `defaults`: defaults of --column, --header, --no-header and --delimiter; any of them, or
+ * the file extension, makes the file a table. Reports unreadable lines and invalid UTF-8 on standard error.
+ * ERR_USAGE unless exactly one of --text and
  * --file is given.  On failure nothing is allocated. */
-int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e);
+int input_open(struct input *in, const struct args *a, struct table_reader defaults, struct err *e);
 void input_release(struct input *in);
 
 /* Reports on standard error how many texts were truncated by the encoding. */

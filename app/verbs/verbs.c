@@ -346,7 +346,7 @@ static const struct option_spec HELP[] = {
     { "man", NULL, "print the manual page", GROUP_OUTPUT, AT(more.man),
       .excludes = "VERB completion json" },
     { "completion", "bash|zsh|fish", "print the completion script for a shell",
-      GROUP_OUTPUT, AT(more.completion), FILLS_WORD, .usual = -1, .excludes = "VERB json" },
+      GROUP_OUTPUT, AT(more.completion), FILLS_WORD, .default_value = -1, .excludes = "VERB json" },
     END,
 };
 static const struct option_spec TAG[] = {
@@ -480,7 +480,7 @@ static const struct option_spec SIMILARITY[] = {
       GROUP_METHOD, AT(similarity.head), FILLS_INTEGER, 1, 1024, -1, .needs = "of=attention" },
     { "measure", "cosine|cka|debiased-cka",
       "layers: cka (default) or debiased-cka, for few examples; otherwise cosine", GROUP_METHOD,
-      AT(similarity.measure), FILLS_WORD, .usual = -1 },
+      AT(similarity.measure), FILLS_WORD, .default_value = -1 },
     { "order", "name|cluster", "order of rows and columns", GROUP_OUTPUT, AT(similarity.cluster),
       FILLS_WORD },
     { "model", "DIR|NAME", .help = "the model without a run, alone or compared with one RUN" },
@@ -519,7 +519,7 @@ static const struct option_spec MAP[] = {
       FILLS_INTEGER, 1, 1 << 20 },
     { "layer", "L|retriever", .help = "layer, as in petri embed; with --steps only retriever" },
     { "pool", "cls|mean", "pooling: first token, or mean over all tokens", GROUP_METHOD, AT(pool), FILLS_WORD,
-      .usual = OVER_USUAL },
+      .default_value = OVER_USUAL },
     { "by", "label|task", "groups for which the cluster scores are computed", GROUP_EVALUATION,
       AT(map.by_task), FILLS_WORD },
     { "perplexity", "P", "perplexity of t-SNE: effective number of neighbors", GROUP_METHOD,
@@ -735,14 +735,14 @@ static struct verb made[LISTED + 1];
 
 static void make(void) {
     for (size_t i = 0; i < COUNT_OF(VERBS); i++) {
-        struct run_config usual;
-        config_init(&usual);
-        config_take_model(&usual, DEFAULT_MODEL ", else " OWN_MODEL);
-        config_take_task(&usual, DEFAULT_TASK ", else " OWN_TASK);
-        if (VERBS[i].run == verb_pretrain) pretrain_defaults(&usual);
+        struct run_config defaults;
+        config_init(&defaults);
+        config_take_model(&defaults, DEFAULT_MODEL ", else " OWN_MODEL);
+        config_take_task(&defaults, DEFAULT_TASK ", else " OWN_TASK);
+        if (VERBS[i].run == verb_pretrain) pretrain_defaults(&defaults);
         made[i] = VERBS[i];
-        made[i].options = args_table(&VERBS[i], &usual);
-        config_release(&usual);
+        made[i].options = args_table(&VERBS[i], &defaults);
+        config_release(&defaults);
     }
 }
 

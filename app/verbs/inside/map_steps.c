@@ -38,7 +38,7 @@ static void moment_json(const struct played_steps *p, const struct moment *k, st
     if (z)
         json_put(b, "retriever:{set:%jd,silhouette:%g,purity:%g}", z->set, scores_of(p, z)->silhouette.value,
                  scores_of(p, z)->purity.value);
-    json_put(b, "preservation:%f,metric:%g", k->kept, k->metric);
+    json_put(b, "preservation:%f,metric:%g", k->preservation, k->metric);
     map_add_points(b, k->layout, m->rows.n);
     buf_putc(b, '}');
 }
@@ -75,7 +75,7 @@ static void steps_csv(const struct played_steps *p) {
 
 struct step_line {
     int64_t step, set;
-    double silhouette, purity, metric, kept, kl, of_retriever[2];
+    double silhouette, purity, metric, preservation, kl, of_retriever[2];
 };
 
 static void steps_text(const struct played_steps *p) {
@@ -90,7 +90,7 @@ static void steps_text(const struct played_steps *p) {
           .none = "undefined" },
         { "purity", REPORT_DOUBLE, offsetof(struct step_line, purity), .decimals = 4, .none = "undefined" },
         { m->metric, REPORT_DOUBLE, offsetof(struct step_line, metric), .decimals = 4 },
-        { "preservation", REPORT_DOUBLE, offsetof(struct step_line, kept), .decimals = 4 },
+        { "preservation", REPORT_DOUBLE, offsetof(struct step_line, preservation), .decimals = 4 },
         { "divergence", REPORT_DOUBLE, offsetof(struct step_line, kl), .decimals = 4 },
         { "retriever", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[0]), .decimals = 4,
           .forms = retrieved },
@@ -112,7 +112,7 @@ static void steps_text(const struct played_steps *p) {
                                      s->silhouette.value,
                                      s->purity.value,
                                      k->metric,
-                                     k->kept,
+                                     k->preservation,
                                      k->kl,
                                      { z ? of_z->silhouette.value : NAN, z ? of_z->purity.value : NAN } };
     }

@@ -27,7 +27,7 @@ struct result {
     bool by_task, pca;
     struct tsne_options options;
     double kl, seconds; /* kl: NaN for PCA */
-    double kept;        /* preservation of 10 neighbors */
+    double preservation; /* of 10 neighbors */
     int repeats;        /* points that are equal to an earlier one */
     int unreached;      /* points for which the perplexity is out of reach */
     real *points;       /* n×2 */
@@ -126,7 +126,7 @@ static void verb_map_rate(struct result *r) {
     int64_t *row = xmalloc(((size_t)v->n + 1) * sizeof *row);
     for (int i = 0; i < v->n; i++) row[i] = r->set.id ? r->rows.row[v->row[i] - 1] : v->row[i];
     ratings_of(&r->ratings, v->x, v->n, v->d, v->label, v->classes, row);
-    r->kept = score_preservation(v->x, v->d, r->points, v->n, RATINGS_NEAR);
+    r->preservation = score_preservation(v->x, v->d, r->points, v->n, RATINGS_NEAR);
     free(row);
 }
 
@@ -154,7 +154,7 @@ static void verb_map_print_json(const struct result *r) {
                  r->options.seed);
     json_put(&b, "by:%1s,silhouette:%g,purity:%g,purity_k:%+d,preservation:%f,repeats:%d",
              !r->set.id ? NULL : r->by_task ? "task" : "label", k->silhouette.value, k->purity.value,
-             *k->purity.why ? 0 : k->near, r->kept, r->repeats);
+             *k->purity.why ? 0 : k->near, r->preservation, r->repeats);
     if (!r->pca) json_member_int(&b, "perplexity_unreached", r->unreached);
     json_put(&b, "undefined:{kl:%1s,silhouette:%1s,purity:%1s},note:%-s,caution:%s",
              r->pca ? "not defined for pca" : NULL, k->silhouette.why, k->purity.why, buf_text(&r->note),
@@ -201,9 +201,9 @@ static void verb_map_print_text(const struct result *r) {
     printf("%-12s %.2f\n", "seconds", r->seconds);
     print_rating("silhouette", &r->ratings.silhouette, 0);
     print_rating("purity", &r->ratings.purity, r->ratings.near);
-    if (isfinite(r->kept))
-        printf("%-12s %.4f  of the %d nearest neighbors are preserved in the map\n", "preservation", r->kept,
-               r->v.n > RATINGS_NEAR ? RATINGS_NEAR : r->v.n - 1);
+    if (isfinite(r->preservation))
+        printf("%-12s %.4f  of the %d nearest neighbors are preserved in the map\n", "preservation",
+               r->preservation, r->v.n > RATINGS_NEAR ? RATINGS_NEAR : r->v.n - 1);
     if (r->note.size) {
         out_text(buf_text(&r->note));
         putchar('\n');

@@ -21,7 +21,7 @@ static const struct option_spec ROWS[] = {
     { "depth", "N", "how deep", GROUP_DATA, OWN(depth), FILLS_INTEGER, 1, 9, 4 },
     { "slot", "N|first", "which one", GROUP_DATA, OWN(slot), FILLS_INTEGER, 1, OPTION_MOST, -1, .first = -7, .excludes = "share WHAT" },
     { "share", "X", "how much", GROUP_SCHEDULE, OWN(share), FILLS_NUMBER, 0, 1, .above = true },
-    { "order", "up|down", "which way", GROUP_OUTPUT, OWN(order), FILLS_WORD, .usual = 1 },
+    { "order", "up|down", "which way", GROUP_OUTPUT, OWN(order), FILLS_WORD, .default_value = 1 },
     { "loud", NULL, "say more", GROUP_OUTPUT, OWN(loud), .needs = "order=up depth" },
     { "from", "FILE" ARGS_AGAIN, "what is read", GROUP_DATA, OWN(from), FILLS_TEXTS },
     { "task", .help = "which task" },
