@@ -10,7 +10,7 @@
 
 enum { BLOCK = 64 }; /* rows at a time */
 
-/* ---- distances and neighbours ---- */
+/* ---- distances and neighbors ---- */
 
 void affinity_norms(const real *x, int n, int d, double *norm) {
     for (int i = 0; i < n; i++) {
@@ -31,7 +31,7 @@ static double distance2(const real *a, const real *b, int d) {
 }
 
 void affinity_distances(const real *x, const double *norm, int n, int d, int first, int rows, real *out) {
-    /* |a|² + |b|² - 2ab loses its digits when a is near b: those are computed again. */
+    /* |a|² + |b|² − 2ab cancels when a is near b: such distances are recomputed. */
     const double near = 0.05;
     const real *from = x + (size_t)first * (size_t)d;
     blas_gemm(false, true, rows, n, d, -2, from, d, x, d, 0, out, n);
@@ -48,7 +48,7 @@ void affinity_distances(const real *x, const double *norm, int n, int d, int fir
     }
 }
 
-/* A distance (not negative) and a number as one key that sorts by both. */
+/* Packs a non-negative distance and an index into one key that sorts by both. */
 static uint64_t affinity_key_of(real distance, int number) {
     float f = (float)distance;
     uint32_t bits;
@@ -61,7 +61,7 @@ static int by_key(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The k least of n keys come first, in any order. */
+/* Moves the k smallest of n keys to the front, in any order. */
 static void select_least(uint64_t *v, int n, int k) {
     int lo = 0, hi = n - 1;
     while (lo < hi) {
@@ -86,7 +86,7 @@ size_t affinity_scratch(int k) { return 4 * (size_t)k + 256; }
 
 void affinity_nearest(const real *distance, int n, int self, int k, int32_t *index, uint64_t *scratch) {
     int room = (int)affinity_scratch(k), count = 0;
-    real bound = INFINITY; /* nobody farther than this is among the k */
+    real bound = INFINITY; /* upper bound of the k smallest distances */
     for (int j = 0; j < n; j++) {
         if (distance[j] > bound || j == self) continue;
         scratch[count++] = affinity_key_of(distance[j], j);
@@ -104,9 +104,10 @@ void affinity_nearest(const real *distance, int n, int self, int k, int32_t *ind
     for (int i = 0; i < k; i++) index[i] = (int32_t)(uint32_t)scratch[i];
 }
 
-/* ---- the width of one row ---- */
+/* ---- bandwidth of one row ---- */
 
-/* Entropy (nats) of the row with precision beta, its slope by ln(beta), and p unscaled. */
+/* Computes the entropy (nats) of the row with precision beta, its slope with respect to ln(beta), and p, not
+ * normalized. */
 static double entropy(const double *distance, int k, double beta, double *p, double *sum, double *slope) {
     double s = 0, first = 0, second = 0;
     for (int j = 0; j < k; j++) {
@@ -122,8 +123,8 @@ static double entropy(const double *distance, int k, double beta, double *p, dou
     return log(s) + first;
 }
 
-/* distance: k squared distances, least 0 (taken off by the caller); p: p(j|i).  False when no width
- * gives the perplexity, to a hundredth of it. */
+/* Finds p(j|i). distance: k squared distances minus the smallest. Returns false when no bandwidth gives the
+ * perplexity to within a hundredth of it. */
 static bool widths(const double *distance, int k, double perplexity, double *p) {
     double target = log(perplexity), mean = 0, lo = -300, hi = 300, sum = k, slope;
     for (int j = 0; j < k; j++) mean += distance[j] / k;
@@ -135,7 +136,7 @@ static bool widths(const double *distance, int k, double perplexity, double *p) 
         if (fabs(off) < 1e-10) break;
         if (off > 0) lo = at;
         else hi = at;
-        double next = at - off / slope; /* Newton, kept between the bounds */
+        double next = at - off / slope; /* Newton step, clamped to the bracket */
         if (!(next > lo && next < hi) || fabs(next - at) > 4) next = off > 0 ? at + 1 : at - 1;
         if (next >= hi || next <= lo) next = lo / 2 + hi / 2;
         if (next == at) break;
@@ -215,7 +216,7 @@ static void symmetrise_dense(struct affinity *a) {
     }
 }
 
-/* p(i|j), or -1 when i is not in j's list, which is sorted by number. */
+/* Returns p(i|j), or −1 when i is not in the list of j, which is sorted by index. */
 static real back(const int32_t *index, const real *p, int k, int i) {
     int lo = 0, hi = k;
     while (lo < hi) {
@@ -251,7 +252,7 @@ static void sort_rows(struct affinity_rows *r) {
     free(list);
 }
 
-/* Each pair i→j goes to row i, and to row j too unless j→i is there. */
+/* Adds each pair i→j to row i, and to row j unless j→i exists. */
 static int symmetrise_sparse(struct affinity *a, struct affinity_rows *r, struct err *e) {
     size_t n = (size_t)a->n, k = (size_t)r->k, total = 0;
     size_t *count = xcalloc(n, sizeof *count);
@@ -299,7 +300,7 @@ static int symmetrise_sparse(struct affinity *a, struct affinity_rows *r, struct
     return rc;
 }
 
-/* After the rows: both directions of each pair become one. */
+/* Merges both directions of each pair after all rows are computed. */
 static int symmetrise(void *self) {
     struct affinity_rows *r = self;
     if (r->out->dense) symmetrise_dense(r->out);

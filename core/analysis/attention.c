@@ -8,7 +8,7 @@
 #include "core/method/attach.h"
 #include "core/train/run/batch.h"
 
-/* The layer that is looked at, and what was seen of it. */
+/* The recorded layer and its attention probabilities. */
 struct look {
     int layer; /* of the site, from 0 */
     struct attention_map *out;

@@ -10,18 +10,18 @@
 
 /* ---- least squares, column by column ---- */
 
-/* Householder's reflections; a column that those before it span is dropped, with how they make it. */
+/* Householder QR; a column that is a linear combination of earlier ones is dropped, with its coefficients. */
 struct fit {
     size_t rows, room, columns, rank;
-    double *q;      /* columns as reflections, rows each, in the order in which they were taken */
-    double *r;      /* room × room, upper: r[i * room + j] of the j-th taken column */
+    double *q;      /* Householder vectors, `rows` each, in the order of the selected columns */
+    double *r;      /* room × room, upper: r[i * room + j] of the j-th selected column */
     double *beta;   /* of each reflection */
     double *z;      /* y, reflected */
-    int *taken;     /* place among the taken ones of each column, −1: dropped */
-    double *relation; /* room × room: of a dropped column its coefficients on the taken ones */
+    int *taken;     /* index among the selected columns, −1: dropped */
+    double *relation; /* room × room: coefficients of a dropped column on the selected ones */
     double *b;      /* solution, by place */
     double sigma2, df;
-    double quantile; /* of Student's t: half an interval of 95 % in standard errors */
+    double quantile; /* quantile of Student's t: half-width of a 95% interval in standard errors */
 };
 
 static void fit_init(struct fit *f, size_t rows, size_t room, const double *y) {
@@ -47,7 +47,7 @@ static void reflect(const struct fit *f, size_t k, double *v) {
     for (size_t i = k; i < f->rows; i++) v[i] -= f->beta[k] * dot * h[i];
 }
 
-/* Solves the upper triangle for `v` in place. */
+/* Solves the upper triangular system for `v` in place. */
 static void back(const struct fit *f, double *v) {
     for (size_t i = f->rank; i-- > 0;) {
         for (size_t j = i + 1; j < f->rank; j++) v[i] -= f->r[i * f->room + j] * v[j];
@@ -92,8 +92,8 @@ static void fit_solve(struct fit *f) {
     f->quantile = f->df > 0 ? student_quantile(0.975, f->df) : NAN;
 }
 
-/* Whether c (by column) is a combination of the rows, so that its value is known; then value and the half
- * width of its 95 % interval. */
+/* Returns whether c (by column) is in the row space, so that its value is estimable; then sets the value and
+ * the half-width of its 95% interval. */
 static bool combination(const struct fit *f, const double *c, double *value, double *half) {
     double *u = xcalloc(f->room, sizeof *u);
     bool known = true;
@@ -139,8 +139,8 @@ static void axis_effects_column(const struct effects_factor *a, int c, size_t ro
 
 struct designed {
     struct fit fit;
-    int *owner; /* of each column: −1 the mean, else block or factor (blocks first), of the pair one past all
-                 */
+    int *owner; /* of each column: −1 the mean, else block or factor (blocks first), one past all for the
+                 * pair */
     int *first;        /* first column of each block and factor */
 };
 
@@ -190,7 +190,7 @@ static void axis_effects_drop(struct designed *d) {
     free(d->first);
 }
 
-/* The names of what else stands in a relation with a factor's columns, or NULL. */
+/* Returns the names of the factors that are confounded with a factor's columns, or NULL. */
 static char *alias_of(const struct designed *d, const struct effects_model *m, int factor) {
     int parts = m->blocks + m->factors, me = m->blocks + factor;
     bool *met = xcalloc((size_t)parts + 1, sizeof *met);
@@ -216,7 +216,7 @@ static char *alias_of(const struct designed *d, const struct effects_model *m, i
     return b.size ? buf_take(&b) : NULL;
 }
 
-/* ---- what is told ---- */
+/* ---- report ---- */
 
 static void axis_effects_tell(struct axis_effects *out, struct axis_effect one, const struct fit *f,
                               const double *c) {

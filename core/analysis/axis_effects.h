@@ -14,8 +14,8 @@
 struct effects_factor {
     const char *name;
     int levels;       /* 0: a line */
-    const int *level; /* of each row, 0 … levels − 1 */
-    const double *x;  /* of each row, of a line */
+    const int *level; /* per row: level, 0 … levels − 1 */
+    const double *x;  /* per row: x of a line */
 };
 struct effects_model {
     size_t rows;
@@ -27,21 +27,21 @@ struct effects_model {
 struct axis_effect {
     int factor, other; /* other −1: a main effect; else of the pair */
     int level, level2; /* −1 of a line */
-    size_t n;          /* rows of that level, or pair of levels */
-    double value; /* of a level its marginal mean, equal weights over the others' levels; of a line its slope;
-                   * of a pair what the two levels together add beyond both */
-    double low, high;  /* 95 %; NaN where no degree of freedom is left */
+    size_t n;          /* rows with that level, or pair of levels */
+    double value; /* a level: its marginal mean, with equal weights over the levels of other factors; a line:
+                   * its slope; a pair: the interaction of the two levels */
+    double low, high;  /* 95% half-width; NaN without residual degrees of freedom */
     bool open;         /* aliased: value is NaN */
 };
 struct axis_effects {
     size_t count;
     struct axis_effect *effect;
-    double df, sigma;        /* of the main effects' model */
-    char **alias;            /* of each factor: what determines it, "task", or NULL; owned */
+    double df, sigma;        /* residuals of the main-effects model */
+    char **alias;            /* per factor: what determines it, "task", or NULL; owned */
     int factors;
 };
-/* Main effects of each factor, then those of each pair of factors that has levels, from the model with that
- * pair added.  ERR_INPUT with fewer than two rows.  axis_effects_release. */
+/* Computes the main effects of each factor, then those of each pair of factors with levels, from the model
+ * with that pair added. ERR_INPUT with fewer than two rows. Freed with axis_effects_release. */
 int axis_effects_fit(const struct effects_model *m, struct axis_effects *out, struct err *e);
 void axis_effects_release(struct axis_effects *f);
 

@@ -6,7 +6,7 @@
 #include "core/analysis/passes.h"
 #include "core/base/mem.h"
 
-/* A pass's hooks with an ear at an attention. */
+/* Hooks of a pass that observe an attention. */
 struct gated_pass {
     struct listener hooks;
     int layer;              /* from 0 */
@@ -18,7 +18,7 @@ struct gated_pass {
 };
 
 struct gated_rows {
-    struct gated_pass *pass; /* one a unit */
+    struct gated_pass *pass; /* one per unit */
     struct gated_form *out;
     int layer;
 };
@@ -48,7 +48,7 @@ static int gated_keys(void *self, struct tape *t, const struct forward *f, struc
 
 struct gated_query {
     const real *q;
-    int width, of, head_width; /* of: columns of a row of keys and values */
+    int width, of, head_width; /* column offsets in a row of keys and values */
     double scale;
 };
 
@@ -75,7 +75,7 @@ static double highest(const struct gated_query *x, const real *key, int n, doubl
     return top;
 }
 
-/* One query: λ, and how far (1 − λ) h + λ Δh is from the joint value. */
+/* Computes λ of one query, and the distance of (1 − λ) h + λ Δh from the joint value. */
 struct gated_keys_of {
     const real *key, *value, *prefix_key, *prefix_value;
     int keys, prefixes;
@@ -97,7 +97,7 @@ static double gap_of(const struct gated_query *x, const struct gated_keys_of *k,
     return gap;
 }
 
-/* The prefix that a sequence sees: the set's block for it. */
+/* Returns the prefix block of a sequence. */
 static bool gated_prefix_of(const struct gated_pass *g, const struct tape *t, int sequence,
                             struct gated_keys_of *k) {
     for (int i = 0; i < g->sets; i++) {
@@ -176,7 +176,7 @@ int gated_form_of(const struct model *m, const struct predictor *p, const struct
                                 .most = -INFINITY };
     out->share = xcalloc((size_t)out->tokens * (size_t)out->heads + 1, sizeof *out->share);
     rows.pass = xcalloc((size_t)row_passes_units(&passes), sizeof *rows.pass);
-    row_passes_run(&passes, NULL); /* one after the other: they share what they come to */
+    row_passes_run(&passes, NULL); /* sequentially: the passes share their results */
     bool seen = rows.pass[0].seen;
     free(rows.pass);
     int rc = !seen ? err_set(e, ERR_USAGE, "layer %d: no prefix shares the softmax of its attention", layer)

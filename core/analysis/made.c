@@ -7,7 +7,7 @@
 #include "core/analysis/passes.h"
 #include "core/base/mem.h"
 
-enum { PASSES_AT_ONCE = 8 }; /* a sum of each is held */
+enum { PASSES_AT_ONCE = 8 }; /* Observes a sum of each generated tensor. */
 
 size_t generated_per_example(const struct plan *p) {
     size_t n = 0;
@@ -17,7 +17,7 @@ size_t generated_per_example(const struct plan *p) {
 
 struct made_sums {
     size_t values;
-    double *sum; /* of each pass */
+    double *sum; /* one per pass */
 };
 
 static void add_generated(const struct row_passes *all, const struct row_pass *x) {

@@ -1,4 +1,4 @@
-/* What a generator makes for each row, on the average. */
+/* Mean of the weights that a hypernetwork generates per example. */
 #ifndef CORE_ANALYSIS_MADE_H
 #define CORE_ANALYSIS_MADE_H
 

@@ -11,7 +11,7 @@ static const double NONE = -1;
 struct mass_rows {
     const struct dataset *d;
     struct attention_mass *out;
-    double *share; /* rows × places × heads; NONE where there are no such keys */
+    double *share; /* rows × places × heads; NONE without such keys */
 };
 
 static int place_of_site(const struct attention_mass *a, const struct site *site) {
@@ -42,7 +42,7 @@ static void show_mass(const struct row_passes *all, const struct row_pass *x) {
     x->f->seen_self = (void *)(uintptr_t)x;
 }
 
-/* The mean over rows.  A layer has such keys for all rows or for none. */
+/* Averages over rows. A layer has such keys for all rows or for none. */
 static int sum_up_mass(const struct mass_rows *a, struct attention_mass *out, struct err *e) {
     size_t each = (size_t)out->places * (size_t)out->heads;
     for (size_t i = 0; i < a->d->examples * each; i++)
@@ -66,7 +66,7 @@ bool attention_has_mass(const struct method *m, int stack, int site) {
     return false;
 }
 
-/* The attentions that a pass goes through and that have such keys. */
+/* Lists the attentions of a pass that have such keys. */
 static void list_mass_places(struct attention_mass *a, const struct arch *arch, const struct method *m,
                              bool decoder) {
     static const int kind[][2] = { { STACK_ENCODER, SUB_SELF },

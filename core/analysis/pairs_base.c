@@ -1,4 +1,4 @@
-/* For any processor: SSE2 or NEON, and the whole of the double build. */
+/* For any processor: SSE2 or NEON, and the double build. */
 #include "core/analysis/pairs.h"
 
 #define LANES ((int)(16 / sizeof(real)))

@@ -5,7 +5,7 @@
 #include "core/base/mem.h"
 #include "core/train/run/batch.h"
 
-/* What a worker works on, made with its first unit. */
+/* Resources of a worker, created with its first unit. */
 struct row_pass_seat {
     struct arena *arena;
     struct tape *tape;
@@ -58,7 +58,7 @@ void row_passes_run(struct row_passes *all, struct crew *crew) {
     all->seat = NULL;
 }
 
-/* ---- an ear ---- */
+/* ---- hooks ---- */
 
 static const struct hooks *inner(void *listener) { return ((struct listener *)listener)->inner; }
 

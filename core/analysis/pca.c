@@ -8,11 +8,11 @@
 #include "core/base/rng.h"
 #include "core/engine/blas.h"
 
-/* Block power iteration: GUARD directions are followed, so that two near-equal ones at the
- * edge of the first two do not slow the two down. */
+/* Block power iteration with GUARD extra directions, so that nearly equal eigenvalues after the second do not
+ * slow down convergence. */
 enum { GUARD = 8, TURNS = 500 };
 
-/* Columns of v (m×g, row-major) made orthonormal, twice over; one that vanishes becomes 0. */
+/* Orthonormalizes the columns of v (m×g, row-major), with a second pass; a column that vanishes becomes 0. */
 static void orthonormalise(real *v, int m, int g) {
     for (int c = 0; c < g; c++) {
         double before = 0, length = 0;
@@ -30,8 +30,8 @@ static void orthonormalise(real *v, int m, int g) {
     }
 }
 
-/* Eigenvectors (columns of u) of a symmetric g×g matrix by Jacobi rotations; a's diagonal
- * becomes the values. */
+/* Computes the eigenvectors (columns of u) of a symmetric g×g matrix by Jacobi rotations; the diagonal of a
+ * becomes the eigenvalues. */
 static void rotate_all(double a[GUARD][GUARD], double u[GUARD][GUARD], int g) {
     for (int i = 0; i < g; i++)
         for (int j = 0; j < g; j++) u[i][j] = i == j;
@@ -61,7 +61,7 @@ static void rotate_all(double a[GUARD][GUARD], double u[GUARD][GUARD], int g) {
     }
 }
 
-/* v becomes v·u with u the eigenvectors of vᵀw (w = C·v), greatest value first. */
+/* Rotates v to v·u, with u the eigenvectors of vᵀw (w = C·v), largest eigenvalue first. */
 static void ritz(real *v, const real *w, int m, int g, double value[GUARD]) {
     double a[GUARD][GUARD], u[GUARD][GUARD], row[GUARD];
     int order[GUARD];
@@ -92,7 +92,7 @@ static void ritz(real *v, const real *w, int m, int g, double value[GUARD]) {
     }
 }
 
-/* Two leading eigenvectors of the m×m matrix c, the first two of g columns of v. */
+/* Computes the two leading eigenvectors of the m×m matrix c in the first two of the g columns of v. */
 static void leading(const real *c, int m, int g, real *v, real *w) {
     struct rng_key key = rng_key(0, RNG_LAYOUT, 0, rng_site("pca"));
     double value[GUARD], last[2] = { 0, 0 };
@@ -113,7 +113,7 @@ static void leading(const real *c, int m, int g, real *v, real *w) {
     ritz(v, w, m, g, value);
 }
 
-/* Column c of v as d loadings: itself, or Xᵀv when v is over the points. */
+/* Writes column c of v as d loadings: the column itself, or Xᵀv when v is over the points. */
 static void loadings(const real *x, int n, int d, const real *v, int g, int c, double *out) {
     double length = 0, largest = 0, sign = 1;
     if (d <= n) {
@@ -135,8 +135,8 @@ static void loadings(const real *x, int n, int d, const real *v, int g, int c, d
     for (int j = 0; j < d; j++) out[j] *= scale;
 }
 
-/* x less the columns' means, times 2^-*power so that the greatest is about 1 and squares stay in
- * range (a power of two keeps every bit); NULL when there is no memory. */
+/* Returns x minus the column means, times 2^-*power so that the largest magnitude is about 1 and squares do
+ * not overflow (a power of two is exact); NULL when out of memory. */
 static real *centred(const real *x, int n, int d, int *power) {
     real *out = mem_try((size_t)n * (size_t)d, sizeof *out);
     double *mean = xcalloc((size_t)d, sizeof *mean), most = 0;
@@ -158,7 +158,7 @@ int pca_two(const real *x, int n, int d, real *out, struct err *e) {
     for (size_t i = 0; i < (size_t)n * (size_t)d; i++)
         if (!isfinite(x[i]))
             return err_set(e, ERR_INPUT, "example %zu: a value is NaN or infinite", i / (size_t)d + 1);
-    /* Σ XᵀX or XXᵀ, whichever is smaller: both have the same values */
+    /* Σ: XᵀX or XXᵀ, whichever is smaller; both have the same nonzero eigenvalues */
     int m = d <= n ? d : n, g = m < GUARD ? m : GUARD;
     int power = 0;
     real *at = centred(x, n, d, &power), *c = mem_try((size_t)m * (size_t)m, sizeof *c);

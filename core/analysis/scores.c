@@ -9,12 +9,12 @@
 
 enum {
     BLOCK = 64, /* rows at a time */
-    SPARE = 24, /* candidates beyond k that are measured again in double */
+    SPARE = 24, /* candidates beyond k whose distances are recomputed in double */
 };
 
-/* Points that have a label, as unit vectors in double. */
+/* Labeled points as unit vectors in double. */
 struct labelled {
-    int n, d, classes, present; /* present: classes with a point */
+    int n, d, classes, present; /* present: number of classes with a point */
     double *unit;               /* n×d */
     int32_t *label;
     int *count;                 /* points of each class */
@@ -64,7 +64,7 @@ static double scores_dot(const double *a, const double *b, int d) {
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-/* The mean cosine distance to a class is 1 - u·(the class's mean unit vector). */
+/* The mean cosine distance to a class is 1 − u·(mean unit vector of the class). */
 static double silhouette_of(const struct labelled *l, const double *sum, int i) {
     const double *u = l->unit + (size_t)i * (size_t)l->d;
     int own = l->label[i], count = l->count[own];
@@ -76,7 +76,7 @@ static double silhouette_of(const struct labelled *l, const double *sum, int i) 
         if (mean < nearest) nearest = mean;
     }
     double inside = (count - scores_dot(u, sum + (size_t)own * (size_t)l->d, l->d)) / (count - 1);
-    if (inside < 0) inside = 0; /* rounding, when all are alike */
+    if (inside < 0) inside = 0; /* floating-point noise when all are equal */
     if (nearest < 0) nearest = 0;
     double most = inside > nearest ? inside : nearest;
     return most > 0 ? (nearest - inside) / most : 0;
@@ -107,7 +107,7 @@ int score_silhouette(const real *x, int n, int d, const int32_t *label, int clas
     return 0;
 }
 
-/* ---- neighbours ---- */
+/* ---- neighbors ---- */
 
 struct neighbour {
     double distance;
@@ -153,7 +153,7 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
     free(c);
 }
 
-/* Cosine's order is Euclid's on unit vectors. */
+/* The order by cosine equals the Euclidean order on unit vectors. */
 static double purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
     size_t all = (size_t)l->n * (size_t)l->d, same = 0;
     for (size_t i = 0; i < all; i++) unit[i] = (real)l->unit[i];

@@ -34,8 +34,8 @@ void similarity_cosine(const real *a, int n, const real *b, int m, int d, double
 
 /* ---- CKA ---- */
 
-/* Columns centred, then everything divided by the greatest magnitude (CKA does not see
- * scale); false when constant. */
+/* Centers the columns and divides by the largest magnitude (CKA is invariant to scale); false when
+ * constant. */
 static bool center(const real *x, int n, int p, real *out) {
     double most = 0, scale = 0;
     for (size_t j = 0; j < (size_t)p; j++) {
@@ -48,13 +48,13 @@ static bool center(const real *x, int n, int p, real *out) {
             if (fabs(v) > scale) scale = fabs(v);
         }
     }
-    /* what is left of equal numbers after taking off their mean is rounding */
+    /* floating-point noise of equal numbers after subtracting their mean */
     if (!(most > 1e-7 * scale)) return false;
     for (size_t i = 0; i < (size_t)n * (size_t)p; i++) out[i] = (real)((double)out[i] / most);
     return true;
 }
 
-/* |AᵀB|² (Frobenius) of A n×p, B n×q, which is also Σ (AAᵀ)∘(BBᵀ): by the smaller of both. */
+/* Computes |AᵀB|² (Frobenius) of A n×p, B n×q, equal to Σ (AAᵀ)∘(BBᵀ), by the smaller of both. */
 static double shared(const real *a, int p, const real *b, int q, int n) {
     double sum;
     if ((double)p * q <= 2.0 * n * n) {
@@ -86,8 +86,8 @@ double similarity_cka(const real *a, int p, const real *b, int q, int n) {
     return v;
 }
 
-/* Products of all pairs of n points, each row and column less its mean over the other points (the
- * diagonal, which makes the bias, left out): Székely and Rizzo's U-centring.  Caller frees. */
+/* Computes the Gram matrix of n points, U-centered (Székely and Rizzo): each row and column minus its mean
+ * over the other points, without the diagonal, which causes the bias. Caller frees. */
 static double *u_centred(const real *x, int p, int n) {
     size_t w = (size_t)n;
     real *k = xmalloc(w * w * sizeof *k);
@@ -131,7 +131,7 @@ double similarity_cka_noise(int width, int n) { return n < 2 ? 1 : width / ((dou
 
 /* ---- low-rank products ---- */
 
-/* A product U·V as orthonormal bases of its column space and row space. */
+/* Orthonormal bases of the column space and row space of a product U·V. */
 struct spaces {
     int rank;
     double *column; /* rank × out */
@@ -144,8 +144,8 @@ static double dot_double(const double *a, const double *b, int n) {
     return sum;
 }
 
-/* One-sided Jacobi on the r rows of m (r×n): rotated until they are orthogonal; the same
- * rotations go to the rows of q (r×k). */
+/* One-sided Jacobi on the r rows of m (r×n) until they are orthogonal; the same rotations are applied to the
+ * rows of q (r×k). */
 static void orthogonalise(double *m, int r, int n, double *q, int k) {
     for (int turn = 0, moved = 1; moved && turn < 60; turn++) {
         moved = 0;
@@ -175,7 +175,7 @@ static void orthogonalise(double *m, int r, int n, double *q, int k) {
     }
 }
 
-/* U = QR by Gram–Schmidt, twice over: rows of q are the columns of Q, r is rank×rank. */
+/* U = QR by Gram–Schmidt with a second pass: rows of q are the columns of Q, r is rank×rank. */
 static void factor(const double *u, int out, int rank, double *q, double *r) {
     memset(r, 0, (size_t)rank * (size_t)rank * sizeof *r);
     for (int c = 0; c < rank; c++) {
@@ -197,7 +197,7 @@ static void factor(const double *u, int out, int rank, double *q, double *r) {
     }
 }
 
-/* UV = Q·(RV); the singular vectors of RV then turn Q. */
+/* UV = Q·(RV); Q is then rotated by the singular vectors of RV. */
 static void spaces_init(struct spaces *s, const real *u, const real *v, int rank, int out, int in) {
     size_t k = (size_t)rank, o = (size_t)out, w = (size_t)in;
     double *wide = xmalloc(k * o * sizeof *wide), *r = xmalloc(k * k * sizeof *r);
@@ -223,7 +223,7 @@ static void spaces_init(struct spaces *s, const real *u, const real *v, int rank
     free(r);
 }
 
-/* Mean squared cosine of the principal angles; directions that one space lacks count as
+/* Returns the mean squared cosine of the principal angles; missing directions of the smaller space count as
  * right angles. */
 static double angles(const double *a, int ra, const double *b, int rb, int n) {
     double sum = 0;
@@ -257,8 +257,8 @@ double similarity_low_rank(const real *ua, const real *va, int ra, const real *u
 
 struct tree {
     int n;            /* items */
-    double *distance; /* n×n, of clusters by the place of one of their items */
-    int *id, *size;   /* of the cluster at a place; size 0: gone */
+    double *distance; /* n×n, distances of clusters, indexed by one of their items */
+    int *id, *size;   /* size of the cluster at an index; 0: merged into another */
     int (*child)[2];  /* of cluster n+i */
 };
 
@@ -293,7 +293,7 @@ static void join(struct tree *t, int step) {
     t->id[a] = t->n + step;
 }
 
-/* Leaves from left to right. */
+/* Lists the leaves from left to right. */
 static void leaves(const struct tree *t, const int *item, int *order) {
     int *stack = xmalloc(((size_t)t->n + 1) * sizeof *stack), depth = 0, count = 0;
     stack[depth++] = 2 * t->n - 2;
@@ -309,7 +309,7 @@ static void leaves(const struct tree *t, const int *item, int *order) {
     free(stack);
 }
 
-/* An item that is not even like itself. */
+/* An item without a defined similarity to itself. */
 static bool is_undefined(const double *similarity, int n, int i) {
     return isnan(similarity[(size_t)i * (size_t)n + (size_t)i]);
 }
@@ -332,7 +332,7 @@ static void cluster(const double *similarity, int all, const int *item, int n, i
         }
     }
     for (size_t i = 0; i < w * w; i++)
-        if (isnan(t.distance[i])) t.distance[i] = most; /* unknown: as far as any */
+        if (isnan(t.distance[i])) t.distance[i] = most; /* unknown: maximum distance */
     for (int step = 0; step < n - 1; step++) join(&t, step);
     leaves(&t, item, order);
     free(t.distance);

@@ -5,13 +5,13 @@
 
 #include "core/base/mem.h"
 
-#define ROUNDING 1e-9 /* of a value's size */
+#define ROUNDING 1e-9 /* relative tolerance */
 
 int value_order(double a, double b) {
     return fabs(a - b) <= ROUNDING * fmax(fabs(a), fabs(b)) ? 0 : a < b ? -1 : 1;
 }
 
-/* `size`: of the greatest number that the values come of. */
+/* `size`: magnitude of the largest input. */
 static struct spread spread_at_size(const double *v, size_t n, double size) {
     struct spread s = { n, NAN, NAN };
     if (!n) return s;
@@ -41,8 +41,8 @@ struct spread spread_of_differences(const double *a, const double *b, size_t n) 
     return s;
 }
 
-/* The continued fraction of the incomplete beta function, by Lentz's method; converges fast for
- * x < (a + 1) / (a + b + 2). */
+/* Evaluates the continued fraction of the incomplete beta function by Lentz's method; converges fast for x <
+ * (a + 1) / (a + b + 2). */
 static double beta_fraction(double x, double a, double b) {
     const double tiny = 1e-300;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
@@ -68,7 +68,8 @@ static double beta_fraction(double x, double a, double b) {
     return product;
 }
 
-/* The regularised incomplete beta function I_x(a, b); `rest` is 1 − x, given apart since it may be tiny. */
+/* Returns the regularized incomplete beta function I_x(a, b); `rest` is 1 − x, passed separately since it may
+ * be tiny. */
 static double beta_share(double x, double rest, double a, double b) {
     if (x <= 0) return 0;
     if (rest <= 0) return 1;
@@ -83,7 +84,7 @@ static double beta_share(double x, double rest, double a, double b) {
     return mirrored ? 1 - share : share;
 }
 
-/* P(T > t), t ≥ 0: I of df / (df + t²) at (df/2, 1/2), halved. */
+/* Returns P(T > t), t ≥ 0: half of I of df / (df + t²) at (df/2, 1/2). */
 static double student_tail(double t, double df) {
     if (isinf(t)) return 0;
     double square = t * t;
@@ -140,7 +141,7 @@ double sign_test(size_t up, size_t down) {
 
 void holm(const double *p, size_t k, double *out) {
     size_t *order = xcalloc(k + 1, sizeof *order), n = 0;
-    double least = 0; /* an adjusted p is never below that of a smaller one */
+    double least = 0; /* an adjusted p-value is never below that of a smaller one */
     for (size_t i = 0; i < k; i++) {
         out[i] = NAN;
         if (isnan(p[i])) continue;

@@ -10,33 +10,34 @@
  * other. */
 int value_order(double a, double b);
 
-/* Mean and standard deviation (divisor n − 1) of n values.  sd is NaN for one value; both for none. */
+/* Returns mean and standard deviation (divisor n − 1) of n values. sd is NaN for one value; both are NaN for
+ * none. */
 struct spread {
     size_t n;
     double mean, sd;
 };
 struct spread spread_of(const double *v, size_t n);
-/* Of the n differences a − b; their rounding is that of what they were taken of. */
+/* Returns those of the n differences a − b, with the rounding tolerance of a and b. */
 struct spread spread_of_differences(const double *a, const double *b, size_t n);
 
-/* The interval of a mean at `level` (0.95) by Student's t with n − 1 degrees of freedom.  NaN for fewer than
- * two values, and for values without any spread: nothing is known of how sure they are. */
+/* Returns the confidence interval of a mean at `level` (0.95) by Student's t with n − 1 degrees of freedom.
+ * NaN for fewer than two values, and for values without any spread. */
 struct interval {
     double low, high;
 };
 struct interval spread_interval(struct spread s, double level);
 
-/* P(T ≤ t) of Student's t with `df` > 0 degrees of freedom, which need not be whole. */
+/* Returns P(T ≤ t) of Student's t with `df` > 0 degrees of freedom, which may be fractional. */
 double student_cdf(double t, double df);
-/* The t with student_cdf(t, df) = p, 0 < p < 1; to some 1e-13 of its size. */
+/* Returns the t with student_cdf(t, df) = p, 0 < p < 1; relative error about 1e-13. */
 double student_quantile(double p, double df);
 
-/* The two-sided p of a mean against 0, by Student's t; NaN where spread_interval knows nothing. */
+/* Returns the two-sided p-value of a mean against 0, by Student's t; NaN where spread_interval is NaN. */
 double spread_p(struct spread s);
 /* Returns the p of an equivalence test (the mean is within ±margin): the larger p of two one-sided tests. */
 double spread_p_within(struct spread s, double margin);
-/* The two-sided p of a sign test: `up` of up + down independent signs are above, each as likely as the other.
- * 1 without signs. */
+/* Returns the two-sided p-value of a sign test: `up` of up + down independent signs are positive. 1 without
+ * signs. */
 double sign_test(size_t up, size_t down);
 /* Writes k p values adjusted by Holm's step-down method: out[i] of p[i], which is rejected at a level where
  * it is at most that level.  A NaN stays NaN, and is counted as one of the k. */

@@ -6,7 +6,7 @@
 #include "core/analysis/passes.h"
 #include "core/base/mem.h"
 
-/* A pass's hooks with an ear at `write`. */
+/* Hooks of a pass that observe `write`. */
 struct tap_added_pass {
     struct listener hooks;
     int layers;
@@ -15,13 +15,13 @@ struct tap_added_pass {
 
 struct tap_added_rows {
     int layers;
-    struct tap_added_pass *pass; /* one a unit, so that sums come in one order */
+    struct tap_added_pass *pass; /* one per unit, so that the order of summation is fixed */
 };
 
 static void add_up(struct tap_added_layer *l, const real *before, const real *after, size_t n) {
     for (size_t i = 0; i < n; i++) {
         double was = (double)before[i], by = (double)after[i] - was;
-        if (!(fabs(by) <= l->largest)) l->largest = fabs(by); /* a NaN stays */
+        if (!(fabs(by) <= l->largest)) l->largest = fabs(by); /* NaN propagates */
         l->added += by * by;
         l->was += was * was;
     }

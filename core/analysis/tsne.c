@@ -11,15 +11,15 @@
 #include "core/base/rng.h"
 
 enum {
-    EARLY = 250,  /* iterations with exaggeration, a third of them when fewer than 750 */
-    BLOCK = 32,   /* points whose divergence is summed first; and the fewest of a unit */
-    PAIRS = 1 << 16, /* of a unit: much more than handing it out costs */
-    MOVED = 1024, /* points that are moved in a unit */
-    CENTRE = 50,  /* iterations between moves of the middle to the origin */
+    EARLY = 250,  /* iterations with early exaggeration; a third of all when fewer than 750 */
+    BLOCK = 32,   /* points whose divergence is summed together; also the minimum of a unit */
+    PAIRS = 1 << 16, /* operations per unit: much more than the overhead of scheduling it */
+    MOVED = 1024, /* points updated per unit */
+    CENTRE = 50,  /* iterations between re-centering of the layout */
 };
 
 static const real START = (real)1e-4;  /* standard deviation of the first axis */
-static const real LONGEST = 5;         /* step of a point */
+static const real LONGEST = 5;         /* update of a point */
 static const real GAIN_LEAST = (real)0.01;
 
 struct tsne {
@@ -27,11 +27,11 @@ struct tsne {
     struct tsne_options o;
     struct affinity p;
     size_t stride;
-    real *axis[2];     /* the layout by axis, stride numbers each, PAIRS_FAR past n */
+    real *axis[2];     /* layout by axis, `stride` numbers each, padded with PAIRS_FAR after n */
     real *start;       /* n×2 */
     real *move[2], *gain[2];
-    real *force[2];    /* attraction, exaggerated; */
-    real *push[2];     /* repulsion, to be divided by the sum of q */
+    real *force[2];    /* attraction, with exaggeration */
+    real *push[2];     /* repulsion, not yet divided by the sum of q */
     double *q;         /* Σ q of each point */
     real *layout;      /* n×2 */
     const struct pairs *pairs;
@@ -41,7 +41,7 @@ void tsne_options_init(struct tsne_options *o) {
     *o = (struct tsne_options){ .perplexity = 30, .iterations = 750, .exaggeration = 12, .seed = 1 };
 }
 
-/* ---- the start ---- */
+/* ---- initialization ---- */
 
 static int check_input(const real *x, int n, int d, struct err *e) {
     size_t w = (size_t)d;
@@ -72,7 +72,7 @@ static int check_options(const struct tsne_options *o, struct err *e) {
     return 0;
 }
 
-/* x centred and divided by its greatest magnitude, so that squares stay in range. */
+/* Returns x centered and divided by its largest magnitude, so that squares do not overflow. */
 static real *moderate(const real *x, int n, int d, struct err *e) {
     size_t w = (size_t)d, all = (size_t)n * w;
     real *out = mem_try(all, sizeof *out);
@@ -121,7 +121,7 @@ static int allocate(struct tsne *t, struct err *e) {
     return all ? 0 : err_set(e, ERR_SYSTEM, "out of memory for a map of %d points", t->n);
 }
 
-/* What the layout begins with. */
+/* Writes the initial layout. */
 struct beginning {
     struct tsne *t;
     const real *x;
@@ -197,12 +197,12 @@ void tsne_rewind(struct tsne *t) {
 
 /* ---- iterations ---- */
 
-/* Iterations by a crew: rounds of forces, each followed by one of moves. */
+/* Iterations by a crew: each computes forces in one round and updates points in the next. */
 struct stepping {
     struct tsne *t;
-    int count, run;    /* iterations wanted, and done */
-    int points;        /* of a unit of forces */
-    bool moving;       /* the round in hand */
+    int count, run;    /* requested and completed iterations */
+    int points;        /* per unit of forces */
+    bool moving;       /* current round */
     double sum;        /* Σ q over all pairs */
     double seconds, until; /* until 0: not started */
 };
@@ -227,8 +227,8 @@ static void forces_of(struct tsne *t, size_t first, size_t end) {
     }
 }
 
-/* The step of points first … end-1 (momentum and gains of van der Maaten's program, the
- * longest step of Linderman et al.'s). */
+/* Updates points first … end−1 (momentum and gains as in van der Maaten's program, maximum step as in
+ * Linderman et al.). */
 static void move_points(struct tsne *t, double sum, size_t first, size_t end) {
     bool early = t->iteration < t->early;
     double rate = t->o.rate;
@@ -273,7 +273,7 @@ static void step_unit(void *self, int index, int worker) {
     else forces_of(s->t, first, end);
 }
 
-/* An iteration is done; the units of the next one. */
+/* Completes an iteration and prepares the units of the next one. */
 static int end_iteration(struct stepping *s) {
     struct tsne *t = s->t;
     s->moving = false;
@@ -311,7 +311,7 @@ int tsne_step_for(struct tsne *t, int count, double seconds) {
 
 int tsne_step(struct tsne *t, int count) { return tsne_step_for(t, count, 0); }
 
-/* ---- what it is at ---- */
+/* ---- divergence ---- */
 
 int tsne_iteration(const struct tsne *t) { return t->iteration; }
 bool tsne_done(const struct tsne *t) { return t->iteration >= t->o.iterations; }

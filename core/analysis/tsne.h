@@ -25,34 +25,35 @@ struct tsne_options {
     double rate;         /* 0: n/exaggeration, then n, each at least 200 at the exaggerated start */
     uint64_t seed;       /* of the jitter that separates duplicates */
     struct crew *crew; /* computes everything here, and must outlive the layout; NULL: the caller's thread */
-    const real *start;   /* n×2: a layout to go on from, without exaggeration and jitter, as of the
-                          * same points a little earlier; NULL: two principal components */
+    const real *start;   /* n×2: an initial layout to continue from, without early exaggeration and jitter;
+                          * NULL: two principal components */
 };
 void tsne_options_init(struct tsne_options *o);
 
-struct tsne; /* a layout under way */
+struct tsne; /* a layout in progress */
 
 /* Starts a layout of x (n×d, row-major, copied as far as needed) and computes the affinities of neighbors.
  * ERR_INPUT: n < 4, a value that is NaN or infinite (with its example), all points equal. */
 struct tsne *tsne_new(const real *x, int n, int d, const struct tsne_options *o, struct err *e);
 void tsne_free(struct tsne *t);
-/* Runs `count` iterations more (fewer when the end is reached); returns how many were run. */
+/* Runs `count` more iterations (fewer at the end); returns how many were run. */
 int tsne_step(struct tsne *t, int count);
-/* The same, but begins none later than `seconds` (> 0) after the first: one is run at least. */
+/* Runs the same for at most about `seconds` (> 0): no iteration starts later, but at least one is run. */
 int tsne_step_for(struct tsne *t, int count, double seconds);
-/* Back to the start, the same points and seed: the same layout again. */
+/* Restarts from the initial layout, with the same points and seed. */
 void tsne_rewind(struct tsne *t);
 int tsne_iteration(const struct tsne *t);
 bool tsne_done(const struct tsne *t);
 double tsne_perplexity(const struct tsne *t); /* in use */
-/* Points for which no width gives that perplexity: more than it are equally near (duplicates). */
+/* Returns the number of points without a bandwidth for the perplexity: they have more equally near neighbors
+ * (duplicates) than it. */
 int tsne_unreached(const struct tsne *t);
-/* n×2: the layout so far.  Valid until the next step. */
+/* Returns the current layout, n×2; valid until the next step. */
 const real *tsne_layout(const struct tsne *t);
-/* Kullback–Leibler divergence of the layout (without exaggeration). */
+/* Returns the Kullback–Leibler divergence of the layout (without exaggeration). */
 double tsne_divergence(const struct tsne *t);
 
-/* First two principal components, n×2 into out, scaled as they are; deterministic sign. */
+/* Writes the first two principal components, n×2, to out, unscaled; deterministic sign. */
 int pca_two(const real *x, int n, int d, real *out, struct err *e);
 
 #endif

@@ -107,7 +107,7 @@ static void class_scores(struct metrics *m, int c) {
 }
 
 /* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)).  Invalid answers are a class
- * that is predicted and never a actual. */
+ * that is predicted and never a label. */
 static struct metric_value matthews(const struct metrics *m) {
     size_t k = (size_t)m->classes;
     double s = 0, right = 0, cross = 0, pp = 0, tt = 0, invalid = 0;

@@ -18,7 +18,7 @@ void assembly_release(struct assembly *a) {
     *a = (struct assembly){ 0 };
 }
 
-/* Alike but for where they are. */
+/* Returns whether two pieces are equal except for their places. */
 static bool alike(const struct module *x, const struct module *y) {
     struct module a = *x, b = *y;
     a.first = b.first = 1;
@@ -66,7 +66,7 @@ static bool is_embedding(const struct tensor_info *t) {
     return t->role == ROLE_EMBED_WORD || t->role == ROLE_EMBED_POSITION || t->role == ROLE_EMBED_TYPE;
 }
 
-/* Whether the tensors with values are exactly those that the module takes. */
+/* Returns whether the tensors with values are exactly the parameters of the module. */
 static bool covers_all(const struct assembly *a, const struct module *m) {
     bool any = false;
     for (int i = 0; i < a->m->tensors; i++) {
@@ -84,13 +84,13 @@ static struct module in_weight(enum fn fn, enum target target, enum tap tap) {
     return m;
 }
 
-/* A piece without values of its own: they go by the model's tensors. */
+/* A piece without values, whose parameters are tensors of the model. */
 static void add_place(struct assembly *a, enum fn fn, enum tap tap, const struct tensor_info *t) {
     struct module m = in_weight(fn, TARGET_TAP, tap);
     assembly_piece(a, &m, t->stack, t->sublayer, t->layer);
 }
 
-/* One module that is not at single places. */
+/* A module that is not restricted to single places. */
 static void add_whole(struct method *out, enum fn fn, enum target target) {
     for (int i = 0; i < out->count; i++)
         if (out->module[i].fn == fn && out->module[i].target == target) return;
@@ -171,7 +171,7 @@ static int add_range(struct method *out, const struct module *like, int stack, i
     return 0;
 }
 
-/* The runs of neighbouring layers of a span, a module each. */
+/* Adds a module for each run of adjacent layers of a span. */
 static int add_span(struct method *out, const struct module *like, const bool *at, int stack,
                     int site, int layers, const char *path, struct err *e) {
     int rc = 0;
@@ -185,8 +185,8 @@ static int add_span(struct method *out, const struct module *like, const bool *a
     return rc;
 }
 
-/* The spans of a model that such a module may be at, and whether it is at the same layers of all, or of all
- * of the decoder's. */
+/* Finds the stacks of a model that such a module may cover, and whether it covers the same layers of all, or
+ * of all of the decoder's. */
 static int add_modules(struct method *out, const struct assembly *a, const struct module *like,
                        const struct places *p, const char *path, struct err *e) {
     struct module everywhere = *like;
@@ -288,7 +288,7 @@ static bool is_map(const struct plan_tensor *t) {
     return t->kind == PLAN_NETWORK && t->role >= SLOT_FUSION_QUERY_W && t->role <= SLOT_FUSION_VALUE;
 }
 
-/* The value of a tensor that is the method's as a whole, or NULL. */
+/* Returns the value of a tensor that belongs to the method as a whole, or NULL. */
 static const real *method_value(const struct assembly *a, const struct plan_tensor *t, size_t *size) {
     for (size_t i = 0; i < a->values; i++) {
         const struct method_value *x = &a->value[i];
@@ -300,7 +300,7 @@ static const real *method_value(const struct assembly *a, const struct plan_tens
     return NULL;
 }
 
-/* Each value of a piece has its tensor. */
+/* Checks that each value of a piece has its tensor. */
 static int check_pieces(const struct assembly *a, const char *path, const struct plan *p, struct err *e) {
     size_t values = a->values, places = 0, size;
     for (size_t i = 0; i < a->pieces; i++) values += (size_t)a->piece[i].count;

@@ -10,7 +10,7 @@
 
 const char *const combine_names[COMBINE_HOWS] = { "concat", "linear", "ties" };
 
-/* A change of one map by one module of a part. */
+/* The change of a map by a module of one part. */
 struct change {
     int part, stack, site, layer;
     enum tap write;
@@ -26,11 +26,11 @@ struct combining {
     struct assembly to;
     struct change *change;
     size_t changes, room;
-    real **made; /* the joined tensors, owned: pieces point at them until the values are filled in */
+    real **made; /* the joined tensors, owned; pieces point to them until the values are copied */
     size_t mades, made_room;
 };
 
-/* ---- what the parts have ---- */
+/* ---- content of the parts ---- */
 
 static int refuse(const struct combining *c, int part, const char *what, const char *why, struct err *e) {
     return err_set(e, ERR_USAGE, "%s: %s: %s", c->x->part[part].name, what, why);
@@ -97,7 +97,7 @@ static bool same_labels(const struct predictor *a, const struct predictor *b) {
     return true;
 }
 
-/* The same tensors with the same values. */
+/* Returns whether two heads have equal tensors. */
 static bool same_values(const struct predictor *a, const struct predictor *b) {
     const struct plan *p = predictor_plan(a), *q = predictor_plan(b);
     if (p->head != q->head) return false;
@@ -150,7 +150,7 @@ static bool same_place(const struct change *a, const struct change *b) {
     return a->stack == b->stack && a->site == b->site && a->layer == b->layer && a->write == b->write;
 }
 
-/* W_d below one another, each with its weight and scale; W_u beside one another. */
+/* Concatenates W_d by rows, each with its weight and scale, and W_u by columns. */
 static void concat(const struct combining *c, const struct change *const *at, int n, int in, int out,
                    int rank, real *down, real *up) {
     int row = 0;
@@ -171,14 +171,14 @@ struct sized {
     size_t at;
 };
 
-/* The largest first; of equal ones that which stands first. */
+/* Orders by magnitude, largest first; ties by position. */
 static int by_size(const void *a, const void *b) {
     const struct sized *x = a, *y = b;
     if (x->size != y->size) return x->size < y->size ? 1 : -1;
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* A copy with the largest share of its values, the others 0; caller frees. */
+/* Returns a copy with the given share of largest values, the others 0; caller frees. */
 static real *pruned(const real *v, size_t n, double density) {
     size_t kept = density < 1 ? (size_t)(density * (double)n) : n;
     real *out = xcalloc(n, sizeof *out);
@@ -190,7 +190,7 @@ static real *pruned(const real *v, size_t n, double density) {
     return out;
 }
 
-/* The mean of the weighted values whose sign is that of the sum of them all as they are. */
+/* Averages the weighted values whose sign is that of the sum of all, as in TIES. */
 static void ties(const real *const *v, const real *factor, int parts, size_t n, double density, real *out) {
     real *kept[COMBINE_RUNS];
     for (int i = 0; i < parts; i++) kept[i] = pruned(v[i], n, density);
@@ -216,7 +216,7 @@ static void combine_linear(const real *const *v, const real *factor, int parts, 
     }
 }
 
-/* Each matrix for itself, as the library PEFT does. */
+/* Combines each matrix separately, as PEFT does. */
 static void average(const struct combining *c, const struct change *const *at, int n, int in, int out,
                     int rank, real *down, real *up) {
     const real *v[2][COMBINE_RUNS];
@@ -228,7 +228,8 @@ static void average(const struct combining *c, const struct change *const *at, i
         v[0][i] = at[i]->down;
         v[1][i] = at[i]->up;
         factor[0][i] = (real)(f < 0 ? -sqrt(-f)
-                                    : sqrt(f)); /* the sign once, or it would be lost in the product */
+                                    : sqrt(f)); /* the sign is applied to one factor only, or it would cancel
+                                                 * in the product */
         factor[1][i] = (real)sqrt(fabs(f));
     }
     for (int k = 0; k < 2; k++) {
@@ -237,7 +238,7 @@ static void average(const struct combining *c, const struct change *const *at, i
     }
 }
 
-/* What linear and ties ask of one place: of each part one change, of one rank. */
+/* Checks the requirements of linear and ties at a place: one change per part, of equal rank. */
 static int check_place(const struct combining *c, const struct change *const *at, int n, struct err *e) {
     for (int i = 1; i < n && c->x->how != COMBINE_CONCAT; i++) {
         char *place = xprintf("%s in layer %d", tap_name(at[i]->write), at[i]->layer + 1);

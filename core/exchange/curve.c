@@ -13,12 +13,12 @@
 enum { STATE_BYTES = 1 << 28 };
 static const char curve_file[] = "trainer_state.json", curve_before[] = "eval_";
 
-/* Of letters, digits and '_': names become columns. */
+/* Only letters, digits and '_', since names become columns. */
 static bool is_word(const char *name) {
     return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name);
 }
 
-/* The name that a point has here, or NULL for what is no part of a curve. */
+/* Returns the name of a point in petri, or NULL for entries that are not part of the curve. */
 static const char *point_name(const char *key, bool evaluation) {
     static const char *const training[][2] = { { "loss", "loss" },
                                                { "learning_rate", "lr" },

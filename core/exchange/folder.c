@@ -1,4 +1,4 @@
-/* Which folder of an adapter a path leads to, and which model that says it is for. */
+/* Finds the adapter folder that a path refers to, and its base model. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool has_config(const char *folder) {
     return there;
 }
 
-/* The number of a "checkpoint-N", or -1. */
+/* Returns the number of a "checkpoint-N", or -1. */
 static int64_t checkpoint_number(const char *name) {
     int64_t n;
     return text_starts(name, "checkpoint-") && text_to_int(name + strlen("checkpoint-"), &n) ? n : -1;
@@ -29,7 +29,7 @@ static int folder_order(const void *a, const void *b) {
     return n != m ? n < m ? -1 : 1 : strcmp(x, y);
 }
 
-/* The names of the folders below that have an adapter: checkpoints last, by number. */
+/* Lists the subfolders that contain an adapter: checkpoints last, by number. */
 static struct notes adapters_below(const char *path) {
     struct notes out = { 0 };
     DIR *d = opendir(path);
@@ -44,7 +44,7 @@ static struct notes adapters_below(const char *path) {
     return out;
 }
 
-/* "a, b, …" of the first n; caller frees. */
+/* Returns "a, b, …" of the first n; caller frees. */
 static char *list_folders(const struct notes *all, size_t n) {
     struct buf b = BUF_INIT;
     for (size_t i = 0; i < n && i < 8; i++) buf_printf(&b, "%s%s", i ? ", " : "", all->line[i]);

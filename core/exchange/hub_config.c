@@ -1,4 +1,4 @@
-/* adapter_config.json of AdapterHub: what is read of it, and what is refused. */
+/* Reads adapter_config.json of AdapterHub and refuses unsupported settings. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 #include "core/base/text.h"
 #include "core/exchange/hub.h"
 
-/* The kinds of configs by their architecture: the keys that petri knows, with what they are where a run does
- * not say otherwise. */
+/* Known config kinds by architecture, with their keys and defaults. */
 static const struct {
     const char *architecture, *usual;
     size_t offset; /* in struct hub */
@@ -44,7 +43,7 @@ static const struct {
       offsetof(struct hub, prompt) },
 };
 
-/* Keys beside these that are read of all of them, or say nothing of what is computed. */
+/* Further keys that are read for all kinds, or that do not affect the computation. */
 static const char *const read_too[] = { "architecture",
                                         "leave_out",
                                         "init_weights",
@@ -118,9 +117,9 @@ void hub_close(struct hub *h) {
     *h = (struct hub){ 0 };
 }
 
-/* ---- what it says of modules ---- */
+/* ---- module settings ---- */
 
-/* The first of an activation is the name that is written. */
+/* The first name of an activation is the one written. */
 static const struct {
     const char *name;
     enum act act;
@@ -137,7 +136,7 @@ static const struct {
              { "gelu_python_tanh", ACT_GELU_TANH },
              { "gelu_fast", ACT_GELU_TANH } };
 
-/* Without a version "gelu" was another curve than today's. */
+/* Without a version, "gelu" was a different function. */
 int hub_activation(const struct hub *h, const char *name, enum act *out) {
     for (size_t i = 0; name && i < COUNT_OF(acts); i++) {
         if (strcmp(acts[i].name, name)) continue;
@@ -153,7 +152,7 @@ const char *hub_activation_name(enum act act) {
     return i < COUNT_OF(acts) ? acts[i].name : NULL;
 }
 
-/* What a sequential adapter reads and is added to. */
+/* Where a sequential adapter reads and writes. */
 static int take_order(const struct hub *h, const json_t *c, const struct arch *a, struct module *out,
                       struct err *e) {
     const json_t *residual = json_object_get(c, "residual_before_ln");
@@ -168,7 +167,7 @@ static int take_order(const struct hub *h, const json_t *c, const struct arch *a
     return 0;
 }
 
-/* Norms of its own. */
+/* Adapters with their own layer norms. */
 static void take_norms(const json_t *c, struct module *out) {
     out->norm_before = is_on(c, "ln_before");
     if (is_on(c, "ln_after"))
@@ -178,7 +177,7 @@ static void take_norms(const json_t *c, struct module *out) {
     if (after && !json_is_true(after)) out->ending = END_BARE;
 }
 
-/* Maps of Kronecker products. */
+/* Kronecker products. */
 static int take_products(const struct hub *h, const json_t *c, struct module *out, struct err *e) {
     json_int_t n = 4, k = 1;
     if (!is_on(c, "phm_layer")) return 0;
@@ -237,7 +236,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
                                   e);
     out->write = attention ? TAP_A_OUT : TAP_F_OUT;
     out->read = out->write;
-    /* the stream before the sublayer, which a post-norm block reads as it is */
+    /* the residual stream before the sublayer, which a post-norm block reads unnormalized */
     if (parallel && attention) out->read = a->pre_norm ? TAP_A_RES : TAP_A_IN;
     else if (parallel) out->read = a->pre_norm ? TAP_F_RES : TAP_F_IN;
     else if (take_order(h, c, a, out, e)) return e->code;
@@ -253,7 +252,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     return 0;
 }
 
-/* Whether the library is one that trained LoRA without its scale. */
+/* Returns whether the library version trained LoRA without scaling. */
 static bool is_unscaled(const char *version) {
     int64_t major = 0, minor = 0;
     if (!text_starts(version, "adapters.")) return false;

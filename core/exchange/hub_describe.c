@@ -1,4 +1,4 @@
-/* The configs of a folder of AdapterHub, of a run. */
+/* Writes the configs of an AdapterHub folder from a run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/exchange/hub_out.h"
 #include "core/method/classifier.h"
 
-/* A factor that gives this width: the library takes ⌊d / factor⌋. */
+/* Returns a reduction factor that gives this width: the library computes ⌊d / factor⌋. */
 static json_t *factor_of(int d, int width) {
     return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width);
 }
@@ -57,7 +57,7 @@ static json_t *bottleneck_config(const struct hub_out *o) {
     return hub_defaults("", own);
 }
 
-/* Where LoRA or scales are, as the library asks for them. */
+/* Places of LoRA or IA3 in the form of the library. */
 static json_t *lora_config(const struct hub_out *o) {
     static const struct {
         enum tap tap;

@@ -1,4 +1,4 @@
-/* A folder of AdapterHub that fuses adapters: its maps, and the adapters from their own folders. */
+/* Reads an AdapterHub fusion: its maps, and the adapters from their folders. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +34,7 @@ char *import_fusion_base(const char *folder) { return reading_member(folder, hub
 
 /* ---- the config ---- */
 
-/* Known: V is linear, the same on either side of the softmax's sum (value_before_softmax); dropout is while
- * it trains. */
+/* V is linear and commutes with the softmax sum (value_before_softmax); dropout applies only in training. */
 const char hub_usual_fusion[] = "{\"dropout_prob\":null,\"key\":true,\"query\":true,\"query_before_ln\":"
                                 "false,\"regularization\":true,"
                                 "\"residual_before\":false,\"temperature\":false,\"value\":true,\"value_"
@@ -68,7 +67,7 @@ static int take_config(struct hub_fused *x, struct err *e) {
 
 /* ---- the adapters ---- */
 
-/* Whether the folder's adapter is called so. */
+/* Returns whether the adapter of the folder has this name. */
 static bool is_called(const char *folder, const char *name, size_t n) {
     char *own = reading_member(folder, ADAPTER_CONFIG, "name");
     bool is = own && strlen(own) == n && !memcmp(own, name, n);
@@ -76,7 +75,7 @@ static bool is_called(const char *folder, const char *name, size_t n) {
     return is;
 }
 
-/* The folder below `parent` with the adapter of that name, or NULL; caller frees. */
+/* Returns the subfolder of `parent` with the adapter of that name, or NULL; caller frees. */
 static char *search(const char *parent, const char *name, size_t n) {
     DIR *d = opendir(parent);
     char *found = NULL;
@@ -89,7 +88,7 @@ static char *search(const char *parent, const char *name, size_t n) {
     return found;
 }
 
-/* Where an adapter lies: where it was said, else below the fusion's folder, else beside it. */
+/* Finds the folder of an adapter: the given one, else below the fusion's folder, else next to it. */
 static char *locate(const char *folder, const char *const *given, int count, const char *name, size_t n) {
     for (int i = 0; i < count; i++)
         if (is_called(given[i], name, n)) return xstrdup(given[i]);
@@ -124,7 +123,7 @@ static int locate_all(struct hub_fused *x, const char *folder, const char *const
     return 0;
 }
 
-/* An adapter's pieces, told apart from the others' by their number. */
+/* Adds the pieces of an adapter, marked with its index. */
 static int take_part(struct hub_fused *x, int part, struct err *e) {
     struct hub_reader *r = &x->part[part];
     struct assembly *to = &x->whole.in.to;
@@ -184,7 +183,7 @@ static int take_maps(struct hub_fused *x, const char *folder, struct err *e) {
 
 /* ---- all ---- */
 
-/* Its config and those of its adapters, as they were: {"fusion": TEXT, "head": NAME, "adapters": [TEXT, …]};
+/* Returns the configs of fusion and adapters as read: {"fusion": TEXT, "head": NAME, "adapters": [TEXT, …]};
  * caller frees. */
 static char *origin_of(const struct hub_fused *x, const char *folder) {
     struct buf b = BUF_INIT;
@@ -212,7 +211,7 @@ static int hub_fusion_folder(struct hub_fused *x, const char *folder, const char
     if (!rc) rc = locate_all(x, folder, given, count, e);
     if (!rc) rc = take_maps(x, folder, e);
     for (int i = 0; !rc && i < x->parts; i++) {
-        char *was = out->version; /* the adapters' own is not the fusion's */
+        char *was = out->version; /* heads of the adapters are not used */
         hub_reader_init(&x->part[i], x->whole.in.m, out);
         rc = take_part(x, i, e);
         if (out->version != was) free(out->version);

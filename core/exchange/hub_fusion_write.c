@@ -1,5 +1,4 @@
-/* A run that fuses adapters as folders of AdapterHub: the fusion's maps and the head, and below it a folder
- * for each adapter. */
+/* Writes a fusion run as AdapterHub folders: the fusion's maps and head, and a subfolder per adapter. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +17,13 @@ struct hub_fusion {
     const struct plan *plan;
     const char *base, *folder;
     struct hub_parts parts;
-    json_t *came;                  /* configs that came with the values (hub_fusion.c), or NULL */
+    json_t *came;                  /* configs stored at import (hub_fusion.c), or NULL */
     char *name[METHOD_MODULES];    /* of the adapters */
     char *below[METHOD_MODULES];   /* their folders */
     char *joined;                  /* "a,b" */
 };
 
-/* ---- which adapters there are ---- */
+/* ---- adapters ---- */
 
 static bool share_a_place(const struct module *x, const struct module *y, const struct arch *a) {
     struct span s[SPANS];
@@ -35,8 +34,8 @@ static bool share_a_place(const struct module *x, const struct module *y, const 
     return false;
 }
 
-/* Where runs are said they tell; else the first adapter that has nothing at the module's places yet has
- * it. */
+/* Assigns a module to the adapter of its run; without run ids, to the first adapter without a module at its
+ * places. */
 static void parts_of(const struct method *m, const struct arch *a, struct hub_parts *out) {
     int run[METHOD_MODULES], runs = method_runs(m, run);
     *out = (struct hub_parts){ .count = runs };
@@ -72,7 +71,7 @@ static const char *came_text(const struct hub_fusion *x, int part) {
     return json_string_value(json_array_get(json_object_get(x->came, "adapters"), (size_t)part));
 }
 
-/* An adapter's name is that which it came with, or its run's. */
+/* Returns the name of an adapter: that of its import, or of its run. */
 static char *name_of(const struct hub_fusion *x, int part) {
     const char *text = came_text(x, part);
     json_t *config = text ? json_loads(text, 0, NULL) : NULL;

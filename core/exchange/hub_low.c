@@ -1,4 +1,4 @@
-/* What an AdapterHub folder has beside single maps: LoRA with its gates and lengths, VeRA, and scales. */
+/* AdapterHub tensors other than single maps: LoRA with gates and norms, VeRA, and IA3. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool is_scale(const struct hub_reader *r) {
 
 /* ---- VeRA ---- */
 
-/* The projection that all places share: "lora_A" or "lora_B". */
+/* Returns the projection shared by all places: "lora_A" or "lora_B". */
 static struct bag_tensor *hub_low_shared(struct hub_reader *r, const char *which) {
     struct bag_tensor *found = hub_shared(r, which);
     if (found && found->rank == 2) found->used = true;
@@ -34,8 +34,8 @@ static void multiply(const real *a, const real *b, size_t n, size_t k, size_t m,
         }
 }
 
-/* What stands before and behind the projection is trained whole there, not on the diagonal alone: with it the
- * change is any one of rank r, W_d = A and W_u = V_B B V_D. */
+/* VeRA's matrices before and after the projection are trained in full, not only their diagonals, so the
+ * change has rank r: W_d = A and W_u = V_B B V_D. */
 static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struct tensor_info *t,
                      struct placed *p, struct err *e) {
     struct bag_tensor *inner = hub_sibling(r, outer, "vera_B", "vera_D"), *a = hub_low_shared(r, "lora_A"),
@@ -64,7 +64,7 @@ static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struc
 
 /* ---- all ---- */
 
-/* Scales are taken times alpha. */
+/* Scales are multiplied by alpha. */
 static int scale_by_alpha(struct hub_reader *r, struct bag_tensor *b, struct err *e) {
     double alpha = 1;
     if (!json_get_double(r->hub.lora, r->hub.path, "alpha", &alpha, e) && e->code) return e->code;

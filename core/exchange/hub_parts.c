@@ -1,4 +1,4 @@
-/* The tensors of folders of AdapterHub: what a module has at a place, and the names of places. */
+/* Tensors of AdapterHub folders: tables of a module's tensors at a place, and the names of places. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ bool hub_part_fits(const struct file_part *p, const struct module *m) {
     return fits[p->of];
 }
 
-/* Whether this module has a row. */
+/* Returns whether this module has a row of the table. */
 static bool part_wanted(const struct file_part *p, const struct module *m) {
     bool products = m->source == SOURCE_KRONECKER;
     switch (p->slot) {
@@ -99,8 +99,7 @@ char *hub_part_name(const char *place, const struct file_part *p, const struct m
 
 /* ---- reading ---- */
 
-/* A tensor of the place's, or one of the factors that all maps share: W_down_left for the W_left of a
- * down-map. */
+/* Returns a tensor of the place, or a factor shared by all maps: W_down_left for the W_left of a down-map. */
 static struct bag_tensor *part_at(struct hub_reader *r, const char *place, const struct file_part *p,
                                   const struct module *m) {
     const char *last = strrchr(p->name, '.');
@@ -169,7 +168,7 @@ int hub_take_parts(struct hub_reader *r, const struct file_part *rows, struct pl
 
 /* ---- places ---- */
 
-/* Behind which part of the model adapters are, and the map that gives what it does. */
+/* Model parts after which adapters are inserted, and the map that produces their input. */
 static const char *const ends[][2] = {
     { "", ".dense" },
     { "", ".SelfAttention.o" },

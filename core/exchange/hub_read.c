@@ -1,4 +1,4 @@
-/* The tensors of an AdapterHub folder, put where the model has them. */
+/* Reads the tensors of an AdapterHub folder into pieces at places of the model. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "core/exchange/hub_reader.h"
 #include "core/method/classifier.h"
 
-/* The path before ".INFIX.NAME." and what follows it, or NULL; caller frees. */
+/* Returns the path before ".INFIX.NAME." and the rest, or NULL; caller frees. */
 static char *split(const struct hub_reader *r, const char *name, const char *infix,
                    const char **rest) {
     char *mark = xprintf(".%s.%s.", infix, r->hub.name);
@@ -31,7 +31,7 @@ struct bag_tensor *hub_sibling(struct hub_reader *r, const struct bag_tensor *t,
     return x;
 }
 
-/* The last part of what makes W_d: it is trained itself, or of Kronecker products. */
+/* Returns the suffix of the tensor of W_d: trained directly, or of Kronecker products. */
 static const char *down_name(const struct hub_reader *r) {
     static const char *const names[2][3] = {
         { "adapter_down.0.weight", "adapter_down.0.W_left", "adapter_down.0.W" },
@@ -57,7 +57,7 @@ static int shape3(struct hub_reader *r, const struct bag_tensor *t, size_t a, si
     return reading_refuse(&r->in, t, "is not part of the Kronecker products that the config describes", e);
 }
 
-/* The set of A_i that all have. */
+/* Reads the shared set of A_i. */
 static int take_rule(struct hub_reader *r, const struct module *m, struct err *e) {
     struct bag_tensor *rule = hub_shared(r, "phm_rule");
     size_t n = (size_t)m->mid;
@@ -72,7 +72,7 @@ static int take_rule(struct hub_reader *r, const struct module *m, struct err *e
     return 0;
 }
 
-/* The found tensor of a slot, or NULL. */
+/* Returns the found tensor of a slot, or NULL. */
 static struct bag_tensor **of_slot(struct bag_tensor *found[HUB_MOST_PARTS], enum slot slot) {
     int i = 0;
     while (hub_bottleneck_parts[i].slot != slot || (!found[i] && hub_bottleneck_parts[i + 1].slot == slot))
@@ -80,7 +80,7 @@ static struct bag_tensor **of_slot(struct bag_tensor *found[HUB_MOST_PARTS], enu
     return &found[i];
 }
 
-/* W_u and b_u times the scale that was trained beside them, of one number or one a channel. */
+/* Multiplies W_u and b_u by a trained scale, a scalar or one per channel. */
 static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor *found[HUB_MOST_PARTS],
                        size_t d, struct err *e) {
     struct bag_tensor **w = of_slot(found, SLOT_UP_W), **b = of_slot(found, SLOT_UP_B),
@@ -119,7 +119,7 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     int rc = hub_find_parts(r, hub_bottleneck_parts, place, &m, down, found, e);
     free(place);
     if (rc) return rc;
-    /* the width that the tensors have: W_d's rows */
+    /* the width, from the rows of W_d */
     bool products = m.source == SOURCE_KRONECKER;
     const struct bag_tensor *w = *of_slot(found, !products  ? SLOT_DOWN_W
                                                  : m.factor ? SLOT_KRON_R_DOWN
@@ -175,7 +175,7 @@ static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const ch
     return rc;
 }
 
-/* What the config says stands between a row's first token and its outputs. */
+/* Checks the layers of the head between the first token and the outputs. */
 static int check_head(struct hub_reader *r, const char *path, const json_t *c, int64_t *layers,
                       struct err *e) {
     const json_t *type = json_object_get(c, "head_type"), *act = json_object_get(c, "activation_function");
@@ -203,8 +203,8 @@ static int check_head(struct hub_reader *r, const char *path, const json_t *c, i
     return 0;
 }
 
-/* Whether the first of a head's two maps is the model's pooler, value by value, as an export of the family's
- * own head has it. */
+/* Returns whether the first of a head's two maps equals the model's pooler, as in an export of the family's
+ * own head. */
 static bool is_the_pooler(struct hub_reader *r, const char *head) {
     static const struct {
         enum tensor_role role;
@@ -223,7 +223,7 @@ static bool is_the_pooler(struct hub_reader *r, const char *head) {
     return same;
 }
 
-/* A head without the last map's bias adds 0. */
+/* A head without a bias in the last map gets a zero bias. */
 static void fill_bias(struct hub_reader *r, const json_t *c) {
     static const real none[1 << 10];
     if (!json_is_false(json_object_get(c, "bias")) || r->in.classes > (int)COUNT_OF(none)) return;
@@ -277,7 +277,7 @@ static int take_tensor(struct hub_reader *r, struct bag_tensor *t, struct err *e
     return rc;
 }
 
-/* Names of the library's first version, when it was called adapter-transformers, become those of today. */
+/* Translates names of the library's first version, adapter-transformers. */
 static void hub_read_rename(struct bag *b) {
     static const char *const names[][2] = {
         { "attention_text_task_adapters", "adapters" }, { "attention_text_lang_adapters", "adapters" },
@@ -294,7 +294,7 @@ static void hub_read_rename(struct bag *b) {
     }
 }
 
-/* A rule that is saved as two factors becomes the one that they make: A_i of n×1 by 1×n. */
+/* Multiplies a rule stored as two factors: A_i = n×1 by 1×n. */
 static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *e) {
     struct bag_tensor *right = hub_sibling(r, left, "_left", "_right");
     size_t n = left->shape[0];
@@ -316,7 +316,7 @@ static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *
     return 0;
 }
 
-/* What is other than the products petri trains: multiplied out, once for each place, trained. */
+/* Multiplies out Kronecker products of a form that petri does not train, per place. */
 static int take_switches(struct hub_reader *r, struct err *e) {
     const json_t *c = r->hub.bottleneck;
     bool factors = hub_factors_rule(c);
@@ -335,8 +335,8 @@ static int take_switches(struct hub_reader *r, struct err *e) {
     return 0;
 }
 
-/* Invertible adapters that the config has, and of which no tensor came: a task's adapter of old says them
- * without having them. */
+/* Refuses invertible adapters in the config without tensors, except in older task adapters, whose configs
+ * list them without having them. */
 static void note_inverse(struct hub_reader *r) {
     const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter"),
                  *old = json_object_get(r->hub.bottleneck, "invertible_adapter");

@@ -1,4 +1,4 @@
-/* What an AdapterHub folder has beside sequences: a prefix of keys and values, and a prompt of rows. */
+/* AdapterHub tensors of added rows: a prefix of keys and values, and a prompt. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "core/base/text.h"
 #include "core/exchange/hub.h"
 
-/* ---- a prefix, which stands under every layer ---- */
+/* ---- prefix: keys and values in every layer ---- */
 
-/* The tensor of the prefix of a key that ends so; all its copies must be equal.  NULL: there is none, or
- * e->code says why. */
+/* Returns the prefix tensor of a key with this suffix; all its copies must be equal. NULL: none, or an error
+ * in e->code. */
 static const struct bag_tensor *one_of(struct hub_reader *r, const char *key, const char *end,
                                        struct err *e) {
     char *mark = xprintf("prefix_tunings.%s.%s.%s", r->hub.name, key, end);
@@ -48,8 +48,8 @@ static void run_mlp(const real *x, size_t l, size_t d, const struct bag_tensor *
     free(h);
 }
 
-/* The prefix of a key as it acts, l × n, n = 2 · layers · d; NULL with e->code 0: the file has none of that
- * key. */
+/* Returns the effective prefix of a key, l × n, n = 2 · layers · d; NULL with e->code 0: the file has none of
+ * that key. */
 static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t *length, struct err *e) {
     static const char *const parts[] = { "control_trans.0.weight", "control_trans.0.bias",
                                          "control_trans.2.weight", "control_trans.2.bias" };
@@ -83,7 +83,7 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
     return made;
 }
 
-/* The gate of a layer's prefix: of encoders, since in a decoder it would see what comes later. */
+/* Reads the gate of a layer's prefix; encoders only, since in a decoder it would depend on later tokens. */
 static int take_gate(struct hub_reader *r, struct placed *p, const struct hub_attention *at, int layer,
                      struct err *e) {
     struct bag_tensor *found[HUB_MOST_PARTS];
@@ -102,7 +102,7 @@ static int take_gate(struct hub_reader *r, struct placed *p, const struct hub_at
     return rc ? rc : hub_take_parts(r, hub_gate_parts, p, (size_t)r->in.m->arch.width, 0, found, e);
 }
 
-/* The layers of a stack that have one; how many. */
+/* Lists the layers of a stack with a prefix; returns their number. */
 static int prefix_layers(const struct hub_reader *r, int stack, int *layer) {
     const json_t *out = json_object_get(r->hub.prefix, "leave_out"), *v;
     int all = stack == STACK_DECODER ? r->in.m->arch.decoder_layers : r->in.m->arch.encoder_layers, n = 0;
@@ -122,7 +122,7 @@ static int take_prefix_at(struct hub_reader *r, const struct hub_attention *at, 
     real *flat = layers ? make_prefix(r, at->key, n, &l, e) : NULL;
     if (!flat) return e->code;
     *found = true;
-    /* of each layer its keys and values, rows together */
+    /* per layer: keys and values, concatenated by rows */
     real *rows = reading_room(&r->in, l * n);
     if (!rows) return err_set(e, ERR_SYSTEM, "out of memory for a prefix");
     for (size_t k = 0; k < 2 * (size_t)layers; k++)
@@ -159,7 +159,7 @@ int hub_take_prefix(struct hub_reader *r, struct err *e) {
     return rc || found ? rc : err_set(e, ERR_INPUT, "%s: no tensors of a prefix", r->in.bag.path);
 }
 
-/* ---- a prompt, which stands behind the embedding ---- */
+/* ---- prompt, inserted after the embeddings ---- */
 
 int hub_take_prompt(struct hub_reader *r, struct err *e) {
     const json_t *combine = json_object_get(r->hub.prompt, "combine");
@@ -177,7 +177,7 @@ int hub_take_prompt(struct hub_reader *r, struct err *e) {
     m.size = (int)t->shape[0];
     m.write = TAP_EMBED;
     m.place = after ? PLACE_AFTER_BOS : PLACE_FIRST;
-    m.pool = POOL_ROW0; /* with the first token before them, that is row 0 */
+    m.pool = POOL_ROW0; /* with the first token before them, which is row 0 */
     module_normalize(&m);
     t->used = true;
     piece_add(assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_EMBED, -1), SLOT_OWN, t->values, t->count);

@@ -1,4 +1,4 @@
-/* A run as a folder of AdapterHub: what can go there, and its tensors. */
+/* Writes a run as an AdapterHub folder: supported methods and tensors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static const char *prefix_trouble(const struct module *m, const struct arch *a) 
                : NULL;
 }
 
-/* Whether a module is of the adapter that is written. */
+/* Returns whether a module belongs to the adapter being written. */
 static bool is_part(const struct hub_out *o, int module) {
     return !o->job->parts || o->job->parts->of[module] == o->job->part;
 }
@@ -117,7 +117,7 @@ static const char *trouble(const struct module *m, const struct arch *a, bool fu
     }
 }
 
-/* Bottlenecks are of one config: alike but for where they are and how wide. */
+/* Bottlenecks share one config, so they may differ only in place and width. */
 static bool same_config(const struct module *a, const struct module *b) {
     static const char *const own[] = { "r",     "read", "write", "init",   "dropout",
                                        "stack", "site", "learn", "source", "heads" };
@@ -130,7 +130,7 @@ static bool same_config(const struct module *a, const struct module *b) {
            (a->source == SOURCE_KRONECKER) == (b->source == SOURCE_KRONECKER) && module_equal(a, &x);
 }
 
-/* The first module of each kind, or NULL: such ones have no config. */
+/* Returns the first module of each kind, or NULL for kinds without a config. */
 static int *first_of(struct hub_out *o, enum fn fn) {
     switch (fn) {
     case FN_BOTTLENECK: return &o->bottleneck;
@@ -141,7 +141,7 @@ static int *first_of(struct hub_out *o, enum fn fn) {
     }
 }
 
-/* Why a module cannot be of the config of an earlier one, or NULL. */
+/* Returns the reason why a module cannot share the config of an earlier one, or NULL. */
 static const char *unlike(const struct module *m, const struct module *first) {
     bool low = m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED;
     if (m->fn == FN_BOTTLENECK && !same_config(m, first))
@@ -177,8 +177,8 @@ static int note_module(struct hub_out *o, int module, struct err *e) {
     return 0;
 }
 
-/* A config that has bottlenecks at several sites has them in the same layers: one that is not among the
- * tensors would be made up. */
+/* A config with bottlenecks at several sites covers the same layers at all of them: missing ones would be
+ * initialized randomly. */
 static int check_layers(const struct hub_out *o, struct err *e) {
     static const char *const sites[] = { "after attention", "after cross-attention", "after the FFN" };
     for (int a = 0; a < HUB_SITES; a++)
@@ -196,7 +196,8 @@ static int check_layers(const struct hub_out *o, struct err *e) {
     return 0;
 }
 
-/* Of a model with a decoder prefixes are in all layers of an attention, and at the decoder's own. */
+/* In a model with a decoder, prefixes cover all layers of an attention, including the decoder's
+ * self-attention. */
 static int check_prefix(const struct hub_out *o, struct err *e) {
     if (o->prefix < 0 || !o->m->arch.decoder_layers) return 0;
     for (int stack = 0; stack < 2; stack++)
@@ -249,7 +250,7 @@ static const struct module *module_of(const struct hub_out *o, const struct hub_
     return &o->plan->method.module[at->module];
 }
 
-/* What a module has of a table, at a place whose name is taken over. */
+/* Writes the tensors of a module's table at a place; takes ownership of the name. */
 static void add_parts(struct hub_out *o, const struct file_part *rows, char *place,
                       const struct hub_place *at) {
     const struct module *m = module_of(o, at);
@@ -262,7 +263,7 @@ static void add_parts(struct hub_out *o, const struct file_part *rows, char *pla
     free(place);
 }
 
-/* The set of A_i that all have. */
+/* Writes the shared set of A_i. */
 static void add_rule(struct hub_out *o) {
     static const struct file_part rule = { .rows = SIZE_NN, .split = true };
     for (int i = 0; i < o->plan->tensors; i++) {
@@ -275,7 +276,7 @@ static void add_rule(struct hub_out *o) {
     }
 }
 
-/* The library keeps one vector for each kind of attention, under all of them: for each row of the prefix the
+/* The library stores one vector per kind of attention, repeated for all of them: for each row of the prefix,
  * keys and values of all layers. */
 static void add_keys(struct hub_out *o, const struct hub_attention *of) {
     const struct arch *a = &o->m->arch;
@@ -343,8 +344,7 @@ static void add_modules(struct hub_out *o) {
     add_rule(o);
 }
 
-/* ---- the head: the dense map that a first token goes through, where there is one, and the classifier ----
- */
+/* ---- head: the dense map of the first token, if any, and the classifier ---- */
 
 static const real *dense(const struct hub_out *o, bool bias) {
     const struct plan_tensor *own = plan_head(o->plan, 0, bias ? SLOT_POOLER_B : SLOT_POOLER_W);
@@ -395,7 +395,7 @@ static struct hub_out out_of(const struct hub_job *job) {
                              .prompt = -1 };
 }
 
-/* A file in the folder, not left there when it cannot be whole. */
+/* Writes a file of the folder and removes it on failure. */
 static int save_text(const char *folder, const char *name, const char *text, struct err *e) {
     char *path = file_join(folder, name);
     int rc = file_write(path, text, strlen(text), e);
@@ -403,8 +403,8 @@ static int save_text(const char *folder, const char *name, const char *text, str
     return rc;
 }
 
-/* Whether a config, or one of its union, is of what is made into other tensors here: a prefix behind a
- * network, VeRA, scales times alpha, a scale that became part of a map, factors that were shared. */
+/* Returns whether a config, or a member of its union, was converted at import: a prefix with an MLP, VeRA,
+ * scales times alpha, a scale multiplied into a map, shared factors. */
 static bool is_made_otherwise(const json_t *c) {
     const json_t *list = json_object_get(c, "configs"), *one;
     size_t i;
@@ -420,7 +420,7 @@ static bool is_made_otherwise(const json_t *c) {
            json_is_number(json_object_get(c, "vera_b"));
 }
 
-/* `came`: the config that came with the values, or NULL. */
+/* `came`: the config stored at import, or NULL. */
 static char *config_text(const struct hub_out *o, const char *came) {
     json_t *was = came ? json_loads(came, 0, NULL) : NULL;
     bool holds = was && !is_made_otherwise(json_object_get(was, "config"));

@@ -1,4 +1,4 @@
-/* adapter_config.json of PEFT: what is read of it, and what is refused. */
+/* Reads adapter_config.json of PEFT and refuses unsupported settings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA",
 
 const char *peft_type_name(enum peft_type t) { return type_names[t]; }
 
-/* Starts that change the base's weights: without them the adapter's values mean nothing. */
+/* Initializations that change the base weights; the adapter is useless without them. */
 static int check_start(const struct peft *p, struct err *e) {
     static const char *const harmless[] = { "gaussian", "orthogonal", "eva" };
     const json_t *v = json_object_get(p->config, "init_lora_weights");
@@ -62,7 +62,7 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
 
 int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
     static const struct {
-        const char *name, *of_encoder, *of_decoder; /* why not; NULL: it is read */
+        const char *name, *of_encoder, *of_decoder; /* the reason, or NULL: supported */
     } task[] = {
         { "SEQ_CLS", NULL, "a classification adapter, but the base model generates text" },
         { "SEQ_2_SEQ_LM", "a text generation adapter, but the base model does not generate text", NULL },
@@ -97,7 +97,7 @@ void peft_close(struct peft *p) {
 
 /* ---- ranks and scales ---- */
 
-/* The value of the first key of a pattern object that the module's name matches, or NULL. */
+/* Returns the value of the first key of a pattern dictionary that matches the module's name, or NULL. */
 static int pattern_value(const struct peft *p, const char *object, const char *module, const json_t **out,
                          struct err *e) {
     const char *key;
@@ -127,16 +127,16 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
                : err_set(e, ERR_INPUT, "%s: the scale of %s is NaN or infinite", p->path, module);
 }
 
-/* ---- the config beside the tensors ---- */
+/* ---- the config compared with the tensors ---- */
 
-/* Whether a module's name is this, or ends in it behind a dot. */
+/* Returns whether a module's name equals this one, or ends with it after a dot. */
 static bool is_named(const char *module, const char *target) {
     size_t n = strlen(module), k = strlen(target);
     return n >= k && !strcmp(module + n - k, target) && (n == k || module[n - k - 1] == '.');
 }
 
-/* Whether a value names the module: a pattern for all of its name, or a list of names that it has or ends in.
- * *exact: as a whole. */
+/* Returns whether a value selects the module: a pattern for its whole name, or a list of names or suffixes.
+ * *exact: it is listed in full. */
 static int names_module(const struct peft *p, const char *key, const char *module, bool *named, bool *exact,
                         struct err *e) {
     const json_t *list = json_object_get(p->config, key), *v;
@@ -155,8 +155,8 @@ static int names_module(const struct peft *p, const char *key, const char *modul
     return 0;
 }
 
-/* The number of a module's layer: of the first part of its name that is one, behind a part that `pattern`
- * (NULL: any) matches, and with another part behind it; -1: there is none. */
+/* Returns the layer index of a module: the first numeric component of its name, after a component that
+ * matches `pattern` (NULL: any), and not last; -1: none. */
 static int layer_of(const struct peft *p, const char *module, const char *pattern, int64_t *layer,
                     struct err *e) {
     const char *before = module;
@@ -198,7 +198,7 @@ static int in_layers(const struct peft *p, const char *module, bool *in, struct 
     return rc;
 }
 
-/* The key by which PEFT leaves a module out, or NULL. */
+/* Returns the key by which PEFT excludes a module, or NULL. */
 static int left_out(const struct peft *p, const char *module, const char **by, struct err *e) {
     const json_t *targets = json_object_get(p->config, "target_modules");
     bool named, exact, in = true;

@@ -1,4 +1,4 @@
-/* The keys of adapter_config.json of PEFT: what becomes of each, and what is written. */
+/* The keys of adapter_config.json of PEFT: how each is read and written. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static const struct peft_key keys[] = {
     { "inference_mode", EVERY, .use = PEFT_UNUSED, .written = "true" },
     { "peft_version", EVERY, .use = PEFT_UNUSED },
     { "modules_to_save", EVERY, .use = PEFT_IN_TENSORS },
-    /* which maps */
+    /* target modules */
     { "target_modules", MAPS, .use = PEFT_FOLLOWED },
     { "exclude_modules", MAPS, .use = PEFT_FOLLOWED },
     { "layers_to_transform", LOW | OF(VERA), .use = PEFT_FOLLOWED, .written = "null" },
@@ -38,7 +38,7 @@ static const struct peft_key keys[] = {
     { "layer_replication", LOW, .use = PEFT_REFUSED, .written = "null" },
     { "alora_invocation_tokens", LOW, .use = PEFT_REFUSED },
     { "feedforward_modules", OF(IA3), .use = PEFT_IN_TENSORS },
-    /* what is computed there */
+    /* computation */
     { "r", LOW | OF(VERA), .use = PEFT_IN_TENSORS },
     { "rank_pattern", LOW, .use = PEFT_IN_TENSORS },
     { "lora_alpha", LOW, .use = PEFT_FOLLOWED, AT(NUMBER, alpha) },
@@ -65,7 +65,7 @@ static const struct peft_key keys[] = {
     { "runtime_config", LOW, .use = PEFT_REFUSED, .usual = "{\"ephemeral_gpu_offload\":false}" },
     { "projection_prng_key", OF(VERA), .use = PEFT_FOLLOWED, AT(WHOLE, seed) },
     { "save_projection", OF(VERA), .use = PEFT_IN_TENSORS, .written = "true" },
-    /* starts: some change the base model's weights */
+    /* initialization; some settings change the base weights */
     { "init_lora_weights", LOW, .use = PEFT_FOLLOWED, .written = "true" },
     { "loftq_config", LOW, .use = PEFT_REFUSED, .written = "{}" },
     { "eva_config", LOW, .use = PEFT_REFUSED },
@@ -93,7 +93,7 @@ static const struct peft_key keys[] = {
     { "beta2", OF(ADALORA), .use = PEFT_UNUSED },
     { "orth_reg_weight", OF(ADALORA), .use = PEFT_UNUSED },
     { "total_step", OF(ADALORA), .use = PEFT_UNUSED },
-    /* rows of prompts, and the network behind them, which is not in the folder */
+    /* prompt rows and their MLP, which the folder does not contain */
     { "num_virtual_tokens", PROMPTS, .use = PEFT_FOLLOWED, AT(WHOLE, rows) },
     { "prefix_projection", OF(PREFIX), .use = PEFT_FOLLOWED, AT(FLAG, projected) },
     { "token_dim", PROMPTS, .use = PEFT_IN_TENSORS },
@@ -123,7 +123,7 @@ int peft_check_keys(const struct peft *p, struct err *e) {
     json_object_foreach(p->config, name, v) {
         const struct peft_key *k = find_key(p->type, name);
         if (reading_is_nothing(v)) continue;
-        /* Python takes 1 for true, which is not followed blindly. */
+        /* Python accepts 1 for true; petri does not. */
         if (k && k->kind == PEFT_FLAG && !json_is_true(v))
             return reading_refuse_key(p->path, name, v, "must be true or false", e);
         if (k && k->use != PEFT_REFUSED) continue;

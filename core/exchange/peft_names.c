@@ -1,4 +1,4 @@
-/* The tensors of folders of PEFT: which a function has, and their names. */
+/* Tensors of PEFT folders: those of each function, and their names. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static const struct peft_form forms[] = {
 
 const struct peft_form *peft_form_at(int i) { return i < (int)COUNT_OF(forms) ? &forms[i] : NULL; }
 
-/* Taps that are what a map reads, and the map. */
+/* Tap points that are inputs of a map, and the map. */
 static const struct {
     enum tap write, map;
 } inputs[] = { { TAP_F_ACT, TAP_F_OUT }, { TAP_A_CTX, TAP_A_OUT } };
@@ -52,9 +52,9 @@ double peft_over(enum peft_type type, int rank, bool root) {
     return type == PEFT_ADALORA ? rank + 1e-5 : root ? sqrt(rank) : rank;
 }
 
-/* ---- names with an adapter's name inside, as the library has them in memory ---- */
+/* ---- names that contain the adapter's name, as in memory ---- */
 
-/* Where the adapter's name is in `name` behind a part, and its length; NULL: it has none. */
+/* Returns the adapter's name in `name` after a component, and its length; NULL: none. */
 static const char *name_behind(const char *name, const char *part, size_t n, size_t *size) {
     const char *at = name;
     while ((at = strchr(at, '.')) && (strncmp(++at, part, n) || at[n] != '.')) continue;
@@ -63,7 +63,7 @@ static const char *name_behind(const char *name, const char *part, size_t n, siz
     return at;
 }
 
-/* The same of all parts.  *saved: behind modules_to_save, which goes with it. */
+/* Does the same for all components. *saved: after modules_to_save, which is removed too. */
 static const char *own_name(const char *name, size_t *size, bool *saved) {
     static const char whole[] = "modules_to_save", norms[] = "ln_tuning_layers";
     const char *at = name_behind(name, norms, strlen(norms), size);
@@ -74,7 +74,7 @@ static const char *own_name(const char *name, size_t *size, bool *saved) {
     return at ? at : name_behind(name, whole, strlen(whole), size);
 }
 
-/* The name without it; caller frees. */
+/* Returns the name without it; caller frees. */
 static char *plain_name(const char *name, const char *own, size_t size, bool saved) {
     size_t before = (size_t)(own - name) - 1 - (saved ? strlen(".modules_to_save") : 0);
     return xprintf("%.*s%s", (int)before, name, own + size);
@@ -87,7 +87,7 @@ int peft_plain_names(struct bag *b, struct notes *said, struct err *e) {
     for (size_t i = 0; i < b->count; i++) {
         if (!(own = own_name(b->tensor[i].name, &size, &saved))) continue;
         char *plain = plain_name(b->tensor[i].name, own, size, saved);
-        bool copy = bag_find(b, plain) != NULL; /* under its own name too */
+        bool copy = bag_find(b, plain) != NULL; /* also under its original name */
         free(plain);
         if (copy) continue;
         if (first && (size != length || strncmp(own, first, size)))

@@ -14,7 +14,7 @@ bool peft_is_prompt(enum peft_type type) {
 
 /* ---- reading ---- */
 
-/* What stands beside the prompt: a head, or tensors of the model's own. */
+/* Tensors other than the prompt: a head, or tensors of the model. */
 static int take_other(struct adapter_reading *in, struct bag_tensor *t, struct err *e) {
     if (t->used) return 0;
     if (!text_starts(t->name, "base_model.")) return reading_refuse(in, t, "not a tensor of a prompt", e);
@@ -24,7 +24,7 @@ static int take_other(struct adapter_reading *in, struct bag_tensor *t, struct e
     return head ? reading_head(in, t, head, e) : reading_base(in, t, name, e);
 }
 
-/* Rows of one prompt in the file, and how many of them act. */
+/* Number of prompt rows in the file, and of those in use. */
 static int find_length(struct adapter_reading *in, const struct peft *p, const struct bag_tensor *t,
                        struct module *m, struct err *e) {
     int rows = t->rank == 2 && t->shape[0] && t->shape[0] < 1 << 20 ? (int)t->shape[0] : 0,
@@ -42,7 +42,7 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     return 0;
 }
 
-/* Makes the rows what they are times u v.  Of several tasks the file does not say which one a text is of. */
+/* Multiplies the rows by u v. With several tasks, the file does not tell the task of an input. */
 static int take_product(struct adapter_reading *in, struct bag_tensor *rows, struct err *e) {
     struct bag_tensor *u = bag_find(&in->bag, "prefix_task_cols"),
                       *v = bag_find(&in->bag, "prefix_task_rows");
@@ -76,9 +76,9 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
     return 0;
 }
 
-/* ---- keys and values of all layers: l rows of 2·layers·d, a layer's keys and then its values ---- */
+/* ---- keys and values of all layers: l rows of 2·layers·d, per layer its keys, then its values ---- */
 
-/* From one order into the other: rows of everything, or of each layer's keys and values the rows. */
+/* Converts between row-major over everything and rows per layer's keys and values. */
 static void prefix_reorder(const real *from, size_t l, size_t parts, size_t d, bool by_part, real *to) {
     for (size_t k = 0; k < parts; k++)
         for (size_t t = 0; t < l; t++) {

@@ -1,4 +1,4 @@
-/* The tensors of a PEFT folder, put where the model has them. */
+/* Reads the tensors of a PEFT folder into pieces at places of the model. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,16 +18,16 @@
 struct reader {
     struct adapter_reading in;
     struct peft peft;
-    const char **module; /* that have an adapter, by their names in the base model; owned */
+    const char **module; /* modules with an adapter, by their names in the base model; owned */
     int *rank;
     size_t modules, module_room, rank_room;
-    real *folded;        /* a pooler's map with its change */
-    bool looked_up[2];   /* stacks whose words have a change */
+    real *folded;        /* the pooler's map with its change merged */
+    bool looked_up[2];   /* stacks with a changed word embedding */
 };
 
 /* ---- names ---- */
 
-/* "x.lora_A.weight" without ".lora_A.weight"; NULL when it does not end so; caller frees. */
+/* Returns "x.lora_A.weight" without ".lora_A.weight"; NULL without that suffix; caller frees. */
 static char *without(const char *name, const char *end) {
     return text_ends(name, end) ? xstrndup(name, strlen(name) - strlen(end)) : NULL;
 }
@@ -41,7 +41,7 @@ static void know_module(struct reader *r, char *module, int rank) {
 
 /* ---- a module at a place ---- */
 
-/* Each row of w to its length. */
+/* Computes the norm of each row of w. */
 static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor *length, struct err *e) {
     for (size_t i = 0; i < length->count; i++) {
         double sum = 0;
@@ -55,8 +55,8 @@ static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor
     return 0;
 }
 
-/* The pooler's map has no place of its own for a change: the change goes into the map. `length`: DoRA's, or
- * NULL. */
+/* Merges a change of the pooler's map into the map, since no method changes it. `length`: DoRA's magnitudes,
+ * or NULL. */
 static int fold_pooler(struct reader *r, const struct tensor_info *t, const struct bag_tensor *a,
                        const struct bag_tensor *b, double s, struct bag_tensor *length, struct err *e) {
     int i = (int)(t - r->in.m->tensor), rank = (int)a->shape[0];
@@ -75,9 +75,9 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
     return 0;
 }
 
-/* What looks words up under that name: the stack, the model's embeddings in *t; -1: nothing does, so the
- * library changes nothing there either (the table of both stacks, which each has under a name of its own
- * too); -2: it is no word embedding. */
+/* Returns the stack whose word embedding has that name, with the model's embeddings in *t; -1: none, so the
+ * library does not change anything either (as for the table shared by both stacks, which has another name in
+ * each); -2: not a word embedding. */
 static int peft_words_of(const struct model *m, const char *module, const struct tensor_info **t) {
     const char *before = family_prefix(m->arch.family);
     size_t skip = text_starts(module, before) ? strlen(before) : 0;
@@ -92,7 +92,7 @@ static int peft_words_of(const struct model *m, const char *module, const struct
     return -2;
 }
 
-/* A tensor of a place, by either form of its name in the library. */
+/* Returns a tensor of a place, by either name in the library. */
 static struct bag_tensor *beside(struct reader *r, const char *module, const char *part) {
     char *longer = xprintf("base_model.model.%s.%s.weight", module, part);
     struct bag_tensor *t = bag_find(&r->in.bag, longer);
@@ -102,7 +102,7 @@ static struct bag_tensor *beside(struct reader *r, const char *module, const cha
     return t;
 }
 
-/* All of a form's tensors, of the shapes that a map of these sizes has. */
+/* Takes all tensors of a form, checking the shapes for a map of these sizes. */
 static int find_parts(struct reader *r, const struct peft_form *f, const char *module,
                       const size_t size[PART_SIZES], struct bag_tensor *out[FORM_PARTS], struct err *e) {
     for (int i = 0; i < FORM_PARTS && f->part[i].name; i++) {
@@ -121,7 +121,7 @@ static int find_parts(struct reader *r, const struct peft_form *f, const char *m
     return 0;
 }
 
-/* The values as the slot has them. */
+/* Returns the values in the layout of the slot. */
 static const real *part_values(struct reader *r, const struct file_part *p, const struct bag_tensor *t,
                                struct err *e) {
     real *turned = p->turned ? reading_room(&r->in, t->count) : NULL;
@@ -161,7 +161,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
                             [SIZE_IN] = lookup ? rows : cols,
                             [SIZE_OUT] = lookup ? cols : rows };
     bool ranked = module_takes(&m, TAKES_R),
-         drawn = module_takes(&m, TAKES_SEED); /* with factors that are drawn, of any rank */
+         drawn = module_takes(&m, TAKES_SEED); /* with random factors of any rank */
     bool pruned = f->fn == FN_SVD && !rank && first->rank == 2;
     if (ranked && !pruned &&
         (!rank || rank > (drawn ? 1 << 20 : rows + cols) || (lookup && r->looked_up[stack])))
@@ -176,7 +176,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
     if (t->role == ROLE_POOLER_W && f->type == PEFT_LORA)
         return fold_pooler(r, t, part[0], part[1], m.scale, part[2], e);
     if (lookup && r->in.m->arch.embed_scale)
-        m.scale *= sqrt(r->in.m->arch.width); /* the library scales what is added as what is looked up */
+        m.scale *= sqrt(r->in.m->arch.width); /* the library scales the added rows like the embedding */
     enum tap tap = lookup ? m.write : peft_form_write(f, reading_tap(t));
     if (tap == TAP_NONE)
         return reading_refuse(&r->in, first, "petri does not support adapting this map", e);
@@ -192,7 +192,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
     return e->code;
 }
 
-/* The form that a tensor is the first of, and its place; NULL: it is no form's.  Caller frees. */
+/* Returns the form whose first tensor this is, and its place; NULL: none. Caller frees. */
 static char *place_of(const struct reader *r, const struct bag_tensor *t, const char *name,
                       const struct peft_form **out) {
     bool one = t->rank == 2 && t->shape[0] == 1;
@@ -208,7 +208,7 @@ static char *place_of(const struct reader *r, const struct bag_tensor *t, const 
     return NULL;
 }
 
-/* Whether it is another of some form's, which goes with the first or is left over. */
+/* Returns whether it is a further tensor of a form, which is read with the first, or is unused. */
 static bool is_other_part(const char *name) {
     for (int i = 0; peft_form_at(i); i++)
         for (int k = 1; k < FORM_PARTS && peft_form_at(i)->part[k].name; k++) {
@@ -222,7 +222,7 @@ static bool is_other_part(const char *name) {
 
 /* ---- VeRA ---- */
 
-/* Without its projection the folder means the one that its seed makes. */
+/* Without a stored projection, the folder refers to the one generated from its seed. */
 static int take_projection(struct reader *r, struct err *e) {
     static const char *const names[] = { "base_model.vera_A", "base_model.vera_B" };
     static const enum slot slots[] = { SLOT_PROJECTION_A, SLOT_PROJECTION_B };
@@ -258,8 +258,8 @@ static int take_norm(struct reader *r, struct bag_tensor *t, const char *name, s
 
 /* ---- all ---- */
 
-/* Word embeddings with LoRA are saved beside it (save_embedding_layers): where they are those of the model
- * they say nothing. */
+/* Word embeddings are stored with LoRA on them (save_embedding_layers): copies equal to the model's are
+ * ignored. */
 static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *name) {
     char *module = xstrndup(name, strlen(name) - strlen(".weight"));
     const struct tensor_info *of = reading_map(r->in.m, module);
@@ -313,7 +313,7 @@ static int take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     return rc;
 }
 
-/* The names of the classes, where petri wrote the folder. */
+/* Reads the class names, where petri wrote the folder. */
 static int take_classes(struct reader *r, const char *folder, struct err *e) {
     char *path = file_join(folder, PEFT_NAMES_FILE);
     json_t *all = file_exists(path) ? json_read(path, CONFIG_BYTES, e) : NULL,
@@ -354,7 +354,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     for (size_t i = 0; i < r->in.bag.count && !rc && !prompt; i++)
         rc = take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc) rc = take_projection(r, e);
-    /* a pooler whose map was folded keeps its own bias unless the file has one */
+    /* a pooler with a merged map keeps its bias unless the file has one */
     int b = arch_find(r->in.m->tensor, r->in.m->tensors, ROLE_POOLER_B, STACK_ENCODER, SUB_EMBED, -1);
     if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
     if (!rc) rc = bag_check_used(&r->in.bag, e);

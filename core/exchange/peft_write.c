@@ -18,12 +18,12 @@
 #include "core/method/slots.h"
 #include "core/exchange/writing.h"
 
-/* A map with LoRA or a scale. */
+/* A map with LoRA or IA3. */
 struct wrapped {
     char *module; /* its name in the base model */
     int rank;
     double alpha;
-    bool input; /* of a scale: of what the map reads */
+    bool input; /* of IA3: size of the map's input */
 };
 
 struct out {
@@ -35,17 +35,16 @@ struct out {
     struct adapter_writing to;
     struct wrapped *wrapped;
     size_t count, wrapped_room;
-    char **saved; /* modules that are saved whole */
+    char **saved; /* modules that are stored in full */
     size_t saves, saves_room;
-    bool biases, other_biases; /* of wrapped maps; of anything else */
+    bool biases, other_biases; /* rank and alpha of wrapped maps, and of anything else */
     struct peft_values values;
-    bool vectors; /* without a head: for a model class that has none */
+    bool vectors; /* without a head: for a model class without one */
 };
 
 /* ---- what can be written ---- */
 
-/* The form that a module goes out as: of the map that it is at, or any of its function; NULL: there is none.
- */
+/* Returns the form in which a module is written: that of its map, or any of its function; NULL: none. */
 static const struct peft_form *form_of(const struct module *m, bool any) {
     for (int i = 0; peft_form_at(i); i++) {
         const struct peft_form *f = peft_form_at(i);
@@ -88,7 +87,7 @@ static int check_written_prompt(struct out *o, int module, struct err *e) {
 }
 
 static int peft_write_check(struct out *o, struct err *e) {
-    bool dora[2] = { false }; /* low-rank changes that are not decomposed, and that are */
+    bool dora[2] = { false }; /* low-rank changes without and with decomposition */
     unsigned types = 0;
     int prompt = peft_prompt_of(&o->plan->method);
     if (prompt >= 0) return check_written_prompt(o, prompt, e);
@@ -131,12 +130,12 @@ static struct wrapped *wrap(struct out *o, char *module) {
     return w;
 }
 
-/* What a stack looks words up in, by its name in the base model. */
+/* Returns the word embedding of a stack, by its name in the base model. */
 static char *words_name(const struct out *o, int stack) {
     int i = arch_find(o->m->tensor, o->m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
     const char *name = o->m->tensor[i].name, *before = family_prefix(o->m->arch.family);
     if (arch_generates(&o->m->arch))
-        return xprintf("%s%s.embed_tokens", before, stack_name(stack)); /* a name for each stack */
+        return xprintf("%s%s.embed_tokens", before, stack_name(stack)); /* one name per stack */
     return xprintf("%s%.*s", before, (int)(strlen(name) - strlen(".weight")), name);
 }
 
@@ -158,7 +157,7 @@ static void add_place(struct out *o, const struct peft_form *f, int module, int 
                      plan_slot(o->plan, module, p->slot, stack, site, layer), o->params, 0);
 }
 
-/* What is one for all places, unless the config that it came with leaves it out. */
+/* Writes shared tensors, unless the config stored at import excludes them. */
 static void add_vera_projection(struct out *o, const char *origin) {
     static const char *const names[] = { "base_model.vera_A", "base_model.vera_B" };
     json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
@@ -206,7 +205,7 @@ static void add_norm(struct out *o, const struct tensor_info *of, const real *v)
     free(name);
 }
 
-/* A tensor of the model that a bias or full module trains; what is as in the base is not written, but for
+/* Writes a tensor of the model that a bias or full module trains; unchanged tensors are omitted, except
  * biases. */
 static void add_own(struct out *o, const struct plan_tensor *t) {
     const struct tensor_info *of = &o->m->tensor[t->tensor];
@@ -229,7 +228,7 @@ static void add_own(struct out *o, const struct plan_tensor *t) {
     free(name);
 }
 
-/* The other half of a map that is saved whole. */
+/* Writes the other tensor of a map that is stored in full. */
 static void add_halves(struct out *o) {
     const char *before = family_prefix(o->m->arch.family);
     for (int i = 0; i < o->m->tensors; i++) {
@@ -278,7 +277,8 @@ static json_t *saved(const struct out *o) {
 
 static bool is_whole(double x) { return fabs(x - round(x)) < 1e-9 * fabs(x); }
 
-/* Whether α is over the root of r: a whole number at every place then, and not as it is. */
+/* Returns whether α is relative to the root of r: if it is then an integer at every place, and otherwise
+ * not. */
 static bool is_by_root(const struct out *o) {
     bool plain = true, root = true;
     for (size_t i = 0; i < o->count; i++) {
@@ -307,7 +307,7 @@ static json_t *lora_keys(struct out *o) {
     return json_pack("{s:i,s:o,s:o}", "r", first->rank, "rank_pattern", ranks, "alpha_pattern", alphas);
 }
 
-/* Places of several ranks are told by which of the largest rank's values each has. */
+/* Places with different ranks are distinguished by their patterns. */
 static json_t *masks(const struct out *o, int most) {
     json_t *all = json_object();
     for (size_t i = 0; i < o->count; i++) {
@@ -333,11 +333,11 @@ static json_t *adalora_keys(struct out *o) {
     return json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:f,s:f,s:i,s:o}", "r", 8, "init_r", most, "target_r",
                      b->on ? b->target : most, "tinit", own->begin, "tfinal", own->end, "deltaT", b->every,
                      "beta1", b->beta1, "beta2", b->beta2, "orth_reg_weight", b->orthogonal, "total_step",
-                     own->begin + own->end + 1, /* the library wants one */
+                     own->begin + own->end + 1, /* required by the library */
                      "rank_pattern", alike ? json_null() : masks(o, most));
 }
 
-/* One alpha is for all places there. */
+/* One alpha for all places. */
 static int check_alphas(const struct out *o, struct err *e) {
     for (size_t i = 1; i < o->count && o->type == PEFT_ADALORA; i++)
         if (fabs(o->wrapped[i].alpha - o->wrapped[0].alpha) > 1e-6 * fabs(o->wrapped[0].alpha))
@@ -349,7 +349,7 @@ static int check_alphas(const struct out *o, struct err *e) {
     return 0;
 }
 
-/* Of what changes maps. */
+/* The config of methods that change maps. */
 static json_t *map_keys(struct out *o) {
     json_t *c = o->type == PEFT_LORA      ? lora_keys(o)
                 : o->type == PEFT_ADALORA ? adalora_keys(o)
@@ -362,15 +362,15 @@ static json_t *map_keys(struct out *o) {
     return c;
 }
 
-/* Takes `before` out of a name, where it has it after `root`. */
+/* Removes `before` from a name where it follows `root`. */
 static void cut_name(char *name, const char *root, const char *before) {
     size_t n = strlen(root), m = strlen(before);
     if (text_starts(name, root) && text_starts(name + n, before))
         memmove(name + n, name + n + m, strlen(name + n + m) + 1);
 }
 
-/* A model class without a head has its tensors' names without the family's prefix: those of the tensors,
- * wrapped and saved modules. */
+/* A model class without a head has tensor names without the family's prefix: rename tensors, wrapped and
+ * stored modules. */
 static void drop_prefix(struct out *o) {
     const char *before = family_prefix(o->m->arch.family);
     for (size_t i = 0; i < o->to.tensors; i++)
@@ -396,7 +396,7 @@ static char *config_text(struct out *o) {
 
 /* ---- writing ---- */
 
-/* Where they have names: nothing else in such a folder tells them. */
+/* Writes the class names, which such a folder has nowhere else. */
 static int peft_write_classes(const struct predictor *p, const char *folder, struct err *e) {
     int n = predictor_labels(p);
     const char **label = xcalloc((size_t)n + 1, sizeof *label);
@@ -436,8 +436,8 @@ static int peft_write_files(struct out *o, const char *config, const char *folde
     return rc;
 }
 
-/* Whether the config that the values came with still says what they are: it does not where a pooler's LoRA
- * was folded into the pooler. */
+/* Returns whether the config stored at import still describes the values; it does not if a pooler's LoRA was
+ * merged into the pooler. */
 static bool origin_holds(const struct out *o, const char *origin) {
     json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
     const char *type = json_string_value(json_object_get(c, "peft_type"));

@@ -1,4 +1,4 @@
-/* petri's own files: a checkpoint of one task's kept values, which says itself what it is. */
+/* petri's own format: a checkpoint of one task's stored parameters, with its description. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 static const char own_name[] = "petri.safetensors";
 
-/* What says nothing in another history: the number of a run, and how the draws were made of which this is
- * one. */
+/* Members that are meaningless in another database: run ids, and the sampling of the few-shot draws that
+ * include the run. */
 static void forget_history(struct run_config *c) {
     method_forget_runs(&c->method);
     if (config_is_fewshot(c)) config_put(c, "regime", NULL);

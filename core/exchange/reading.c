@@ -12,7 +12,7 @@
 #include "core/method/classifier.h"
 #include "core/train/run/head.h"
 
-/* The model's tensor of a name as the base model has it, or -1. */
+/* Returns the model's tensor with a name of the base model, or -1. */
 static int find_tensor(const struct model *m, const char *name) {
     static const char *const before[] = { "", "bert.", "roberta.", "model.", "transformer." };
     for (size_t k = 0; k < COUNT_OF(before); k++) {
@@ -23,7 +23,7 @@ static int find_tensor(const struct model *m, const char *name) {
     return -1;
 }
 
-/* The map of this module name: its weight's place, or NULL. */
+/* Returns the map with this module name: the place of its weight, or NULL. */
 const struct tensor_info *reading_map(const struct model *m, const char *module) {
     char *name = xprintf("%s.weight", module);
     int i = find_tensor(m, name);
@@ -86,11 +86,11 @@ bool reading_copy(struct adapter_reading *r, struct bag_tensor *t) {
     return false;
 }
 
-/* The head's tensors by their names in the model classes with a head and in a plan; of two layers where the
- * family's head has them. */
+/* Names of the head's tensors in model classes with a head and in a plan; two layers where the family's head
+ * has them. */
 static const struct {
     const char *name, *as;
-    bool two, own; /* own: the model's, which is not read as the head's */
+    bool two, own; /* own: the model's tensor, which is not read as part of the head */
 } heads[] = {
     { "classifier.weight", "head.weight", false, false },
     { "classifier.bias", "head.bias", false, false },
@@ -222,7 +222,7 @@ static bool has_head(const struct adapter_reading *r, const char *name) {
     return false;
 }
 
-/* A head from the file is whole: nothing of it is made up here. */
+/* A head in the file must be complete. */
 static int check_head(const struct adapter_reading *r, struct err *e) {
     static const char *const parts[] = { "head.weight", "head.bias", "head.dense.weight", "head.dense.bias",
                                          "head.pooler.weight", "head.pooler.bias" };
@@ -282,7 +282,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
     return assembly_method(&r->to, r->bag.path, &c->method, e);
 }
 
-/* The same values of modules that are told apart by no run any more (assembly_method). */
+/* Copies the values to a method whose modules do not depend on run ids (assembly_method). */
 static int reading_untell(struct adapter_reading *r, const struct predictor_parts *parts, struct err *e) {
     struct method *m = &r->out->config.method;
     int run[METHOD_MODULES];

@@ -204,7 +204,7 @@ static int read_stop(const struct args *a, struct shots_request *r, struct err *
     const struct shots_options *o = &a->shots;
     if (o->stop_loss && o->steps) return err_set(e, ERR_USAGE,
         "--steps: cannot be combined with --stop-loss");
-    r->how.usual_stop = !o->stop_loss && !o->steps;
+    r->how.default_stop = !o->stop_loss && !o->steps;
     r->how.stop_loss = o->stop_loss;
     return 0;
 }

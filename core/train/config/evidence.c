@@ -59,7 +59,7 @@ int evidence_key(const char *config, int64_t parent, enum evidence_of of, char o
     return 0;
 }
 
-/* ---- what counts ---- */
+/* ---- which runs count ---- */
 
 static bool evidence_newer(const struct evidence *a, const struct evidence *b) {
     return a->ended != b->ended ? a->ended > b->ended : a->run > b->run;

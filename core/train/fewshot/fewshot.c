@@ -17,10 +17,10 @@ static const char *const fewshot_starts[FEWSHOT_STARTS] = { "vote",   "worst", "
 const char *fewshot_start_name(enum fewshot_start s) { return fewshot_starts[s]; }
 
 double fewshot_stop_loss(const struct fewshot *f, int k) {
-    return !f->usual_stop ? f->stop_loss : k <= 4 ? 1e-3 : 1e-2;
+    return !f->default_stop ? f->stop_loss : k <= 4 ? 1e-3 : 1e-2;
 }
 
-/* ---- what is asked for ---- */
+/* ---- settings ---- */
 
 int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e) {
     int64_t k[FEWSHOT_KS];
@@ -71,7 +71,7 @@ void fewshot_members(const struct fewshot *f, struct buf *b) {
              f->start == FEWSHOT_NAMED ? f->named : fewshot_starts[f->start], f->start == FEWSHOT_NAMED);
     parts_text(f->parts, &parts);
     json_put(b, "tune:%s,stop_loss:%f,usual_stop:%i,per_class:%d,files:%i,other:%i,zero:%i,keep:%i",
-             buf_text(&parts), f->stop_loss, f->usual_stop, f->per_class, f->files, f->other, f->zero,
+             buf_text(&parts), f->stop_loss, f->default_stop, f->per_class, f->files, f->other, f->zero,
              f->keep);
     buf_release(&parts);
 }
@@ -117,7 +117,7 @@ int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
     json_get_int(o, from, "draws", &draws, e);
     json_get_string(o, from, "tune", &tune, e);
     json_get_double(o, from, "stop_loss", &f->stop_loss, e);
-    json_get_bool(o, from, "usual_stop", &f->usual_stop, e);
+    json_get_bool(o, from, "usual_stop", &f->default_stop, e);
     json_get_int(o, from, "per_class", &per_class, e);
     json_get_bool(o, from, "files", &f->files, e);
     json_get_bool(o, from, "other", &f->other, e);
@@ -132,7 +132,7 @@ int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
     return *tune ? fewshot_parse_parts(tune, &f->parts, e) : 0;
 }
 
-/* ---- the draws ---- */
+/* ---- support sets ---- */
 
 static int fewshot_compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
@@ -173,7 +173,7 @@ int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *p
     return n;
 }
 
-/* ---- where one begins, as JSON ---- */
+/* ---- initialization, as JSON ---- */
 
 void fewshot_draw_members(const struct fewshot_result *x, struct buf *b) {
     json_put(b, "k:%d,draw:%d,start:%s,near:[", x->k, x->draw, x->start);
@@ -185,7 +185,7 @@ void fewshot_draw_members(const struct fewshot_result *x, struct buf *b) {
     buf_putc(b, ']');
 }
 
-/* A number, or one that JSON has no word for. */
+/* Writes a number, or null if JSON cannot represent it. */
 static double number_of(const json_t *v) {
     const char *s = json_string_value(v);
     if (s) return !strcmp(s, "inf") ? INFINITY : !strcmp(s, "-inf") ? -INFINITY : NAN;
@@ -205,7 +205,7 @@ void fewshot_read_draw(const json_t *o, struct fewshot_result *x) {
     }
 }
 
-/* ---- what they come to ---- */
+/* ---- results ---- */
 
 static int by_place(const struct fewshot_result *a, const struct fewshot_result *b) {
     int task = strcmp(a->task, b->task);
@@ -287,7 +287,7 @@ const char *fewshot_most(const struct fewshot_results *r, const char *task, int 
     return found;
 }
 
-/* ---- as JSON ---- */
+/* ---- tables as JSON ---- */
 
 static void vote_json(const struct fewshot_results *r, const char *task, int k, const char *const *known,
                       struct buf *b) {
@@ -336,7 +336,7 @@ static void draws_json(const struct fewshot_results *r, const char *task, int k,
     buf_putc(b, ']');
 }
 
-/* Draws that were not trained. */
+/* Lists the draws that were not trained. */
 static void left_out_json(const struct fewshot_results *r, const char *task, int k, struct buf *b) {
     bool any = false;
     for (int i = 0; i < r->count; i++) {
@@ -351,7 +351,7 @@ static void left_out_json(const struct fewshot_results *r, const char *task, int
     if (any) buf_putc(b, ']');
 }
 
-/* Of a task of the layout by its name, as shares. */
+/* Returns the published results of a task by name, as shares. */
 static void published_json(const char *task, int k, struct buf *b) {
     const struct leopard_cell *x;
     bool any = false;
@@ -362,7 +362,7 @@ static void published_json(const char *task, int k, struct buf *b) {
         }
         any = true;
         json_put(b, "{method:%s", x->method);
-        json_member_double(b, "mean", round(10 * x->mean) / 1000); /* per cent, to a tenth */
+        json_member_double(b, "mean", round(10 * x->mean) / 1000); /* percent, with one decimal */
         json_put(b, "sd:%g}", round(10 * x->sd) / 1000);
     }
     if (any) buf_putc(b, ']');

@@ -17,11 +17,11 @@ enum { FEWSHOT_KS = 16, FEWSHOT_DRAWS = 1000 };
 
 /* The known task from which a draw is initialized. */
 enum fewshot_start {
-    FEWSHOT_VOTE,   /* the one whose prototype is nearest to the shots, by mean cosine */
-    FEWSHOT_WORST,  /* the one whose is farthest */
-    FEWSHOT_RANDOM, /* any, by seed and draw */
-    FEWSHOT_LOWEST, /* the one with whose weights the shots have the lowest loss (retrieve.h) */
-    FEWSHOT_MEAN,   /* the mean over all */
+    FEWSHOT_VOTE,   /* the one whose prototype has the highest mean cosine similarity with the support set */
+    FEWSHOT_WORST,  /* the one with the lowest */
+    FEWSHOT_RANDOM, /* a random one, by seed and draw */
+    FEWSHOT_LOWEST, /* the one with whose weights the support set has the lowest loss (retrieve.h) */
+    FEWSHOT_MEAN,   /* the mean of all */
     FEWSHOT_NAMED,
     FEWSHOT_STARTS
 };
@@ -33,22 +33,24 @@ struct fewshot {
     int draws;
     enum fewshot_start start;
     char named[PLAN_TASK];
-    unsigned parts;   /* PLAN_ bits that train (core/method/carry.h) */
+    unsigned parts;   /* PLAN_ bits: trainable parts (core/method/carry.h) */
     double stop_loss; /* 0: all steps */
-    bool usual_stop; /* in place of stop_loss: 1e-3 up to four rows a class, else 1e-2 (Bansal et al. 2022) */
-    int per_class;    /* rows a step for each class (of texts and scores: 16 in all); 0: the config's batch */
-    bool files; /* a draw is a file of the task's (core/data/leopard.h), else it is drawn from its train rows
-                 */
-    bool other;       /* the run that draws begin from has another method: what both have is taken over */
-    bool zero;        /* scored before the first step too */
-    bool keep;        /* each draw's tensors are kept, else the first one's */
+    bool default_stop; /* instead of stop_loss: 1e-3 up to four examples per class, else 1e-2 (Bansal et al.
+                      * 2022) */
+    int per_class;    /* batch size per class (of texts and scores: 16 in total); 0: the config's batch
+                       * size */
+    bool files; /* support sets are files of the task (core/data/leopard.h), else they are sampled from its
+                 * training set */
+    bool other;       /* the initial run has another method: common parameters are transferred */
+    bool zero;        /* also evaluate before the first step */
+    bool keep;        /* store the tensors of every draw, else only those of the first */
 };
 double fewshot_stop_loss(const struct fewshot *f, int k);
-/* "4,16,32": whole numbers from 1, rising.  ERR_USAGE. */
+/* Parses "4,16,32": increasing integers from 1. ERR_USAGE. */
 int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e);
-/* "row,head". */
+/* Parses "row,head". */
 int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e);
-/* As members of a JSON object, and out of it. */
+/* Writes the settings as members of a JSON object, and reads them. */
 void fewshot_members(const struct fewshot *f, struct buf *b);
 int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e);
 
@@ -71,16 +73,16 @@ struct fewshot_scores {
 struct fewshot_result {
     char task[PLAN_TASK];
     int k, draw;
-    char start[PLAN_TASK];      /* the known task that it began from, "mean", or "" */
-    int known;                  /* tasks that were looked at; 0: none was */
-    double *near;               /* of each, mean cosine or loss; owned */
-    int *votes;                 /* of each, shots that are nearest to it; owned; NULL with losses */
+    char start[PLAN_TASK];      /* the known task that it was initialized from, "mean", or "" */
+    int known;                  /* known tasks that were compared; 0: none */
+    double *near;               /* per known task: mean cosine similarity or loss; owned */
+    int *votes;                 /* per known task: examples nearest to it; owned; NULL with losses */
     int64_t steps;
-    double seconds, loss;       /* of training; the last step's */
-    char rows[80];              /* which rows were scored */
-    struct fewshot_scores zero; /* before the first step; none unless asked for */
+    double seconds, loss;       /* duration of training; loss of its last step */
+    char rows[80];              /* the evaluated examples */
+    struct fewshot_scores zero; /* before the first step; empty unless requested */
     struct fewshot_scores scores;
-    char left_out[200];         /* why it was not trained; "" otherwise */
+    char left_out[200];         /* reason why it was not trained; "" otherwise */
 };
 struct fewshot_results { /* by task, k and draw */
     int count;
@@ -88,35 +90,37 @@ struct fewshot_results { /* by task, k and draw */
 };
 void fewshot_results_release(struct fewshot_results *r);
 const struct fewshot_result *fewshot_find(const struct fewshot_results *r, const char *task, int k, int draw);
-/* A metric's value, or NULL. */
+/* Returns the value of a metric, or NULL. */
 const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, const char *name);
 
-/* Adds a result in the order of task, k and draw, whichever was done first: sums over them are then the same.
- * *r takes it over. */
+/* Inserts a result in the order of task, k and draw, so that sums do not depend on the order of completion.
+ * Takes ownership of *r. */
 void fewshot_add(struct fewshot_results *r, struct fewshot_result *x);
-/* Writes what is known of a draw before its first step (k, draw, where it begins) as members of a JSON
+/* Writes what is known about a draw before its first step (k, draw, initialization) as members of a JSON
  * object, and reads it. */
 void fewshot_draw_members(const struct fewshot_result *x, struct buf *b);
 void fewshot_read_draw(const json_t *o, struct fewshot_result *x);
 
-/* Over the draws of one k of a task. */
+/* Statistics over the draws of one k of a task. */
 struct fewshot_summary {
     int n;            /* draws with a value */
-    double mean, sd;  /* sd with n − 1; NaN where there are too few */
-    double majority;  /* NaN: the task has none */
+    double mean, sd;  /* sd with divisor n − 1; NaN for too few */
+    double majority;  /* NaN: not applicable */
 };
 struct fewshot_summary fewshot_sum_up(const struct fewshot_results *r, const char *task, int k,
                                       const char *metric, bool zero);
-/* The task that most draws of this k began from, the first of equals; NULL: none was chosen. */
+/* Returns the known task from which most draws of this k were initialized, the first of equals; NULL:
+ * none. */
 const char *fewshot_most(const struct fewshot_results *r, const char *task, int k);
-/* What each k of a task came to, as elements of a list: {"k","prototype","vote",…} of draws that chose among
- * known tasks, whose names in the order of near are `known`; of a table, where `method` is given,
+/* Writes the results of each k of a task as elements of a list: {"k","prototype","vote",…} of draws that
+ * selected a known task, whose names in the order of near are `known`; in a table, with `method`:
  * {"task","k","method","run","from",…}. */
 struct fewshot_table {
     const char *task, *metric, *method;
     const char *const *known;
     int64_t run,
-        from; /* of a table: whose draws these are, of several runs, and the run that they began from; 0 */
+        from; /* in a table of several runs: the run of these draws, and the run that they were initialized
+               * from; 0 */
 };
 void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f,
                           const struct fewshot_table *t, struct buf *b);

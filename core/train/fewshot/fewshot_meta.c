@@ -64,13 +64,13 @@ struct fewshot_meta *fewshot_meta_open(const char *checkpoint, struct model *m, 
     return NULL;
 }
 
-/* ---- rows ---- */
+/* ---- examples ---- */
 
 static void fewshot_meta_add_row(struct episode *x, int at, const struct dataset *d, uint32_t row) {
     x->example[at] = (struct episode_example){ d, row, d->example[row].label };
 }
 
-/* The first rows of each class for the label vectors, then the steps' batches: shuffled passes over all. */
+/* The first examples of each class for the label vectors, then the batches of the steps: shuffled epochs. */
 static void lay_shots(struct episode *x, const struct dataset *d, int steps, int batch, uint64_t seed) {
     int n = (int)d->examples, at = 0, per_pass = (n + batch - 1) / batch;
     int *count = xcalloc((size_t)d->classes, sizeof *count);
@@ -131,7 +131,7 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
     free(label);
 }
 
-/* ---- what is kept ---- */
+/* ---- the stored checkpoint ---- */
 
 const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
     if (!x->m->arch.pooler_absent) return NULL;
@@ -140,8 +140,8 @@ const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
            "pooler";
 }
 
-/* The run's method with an ordinary head: the features' first map, then one for all that is linear behind
- * it. */
+/* The run's method with an ordinary head: the first map of the features, then one map that contains
+ * everything linear after it. */
 static struct method adapted_method(const struct fewshot_meta *x) {
     struct method m = x->plan->method;
     int hidden = m.generated.hidden;
@@ -155,7 +155,7 @@ static const real *head_values(const struct plan *p, const real *params, enum sl
     return params + plan_head(p, 0, slot)->offset;
 }
 
-/* Row c: Σ_k w_c[k] F_2[k], and of the biases Σ_k w_c[k] a_2[k] + b_c. */
+/* Row c: Σ_k w_c[k] F_2[k], and the bias Σ_k w_c[k] a_2[k] + b_c. */
 static void fold_labels(const struct fewshot_meta *x, const struct meta_adapted *out, int classes, real *w,
                         real *b) {
     const struct generated_head *g = &x->plan->method.generated;
@@ -209,9 +209,9 @@ static int keep_adapted(const struct fewshot_meta *x, const struct run_config *o
     return rc;
 }
 
-/* ---- at work ---- */
+/* ---- training ---- */
 
-/* A worker's own things, made with its first draw. */
+/* Resources of a worker, created with its first draw. */
 struct adapting_seat {
     bool open;
     struct worker w;

@@ -22,7 +22,7 @@ void fewshot_config(struct run_config *c) {
     c->keep = KEEP_BEST;
 }
 
-/* ---- where a draw begins ---- */
+/* ---- initialization ---- */
 
 static int nearest(const double *near, int n, int sign) {
     int best = 0;
@@ -31,7 +31,7 @@ static int nearest(const double *near, int n, int sign) {
     return best;
 }
 
-/* Mean cosines and votes of the shots. */
+/* Mean cosine similarities and votes of the support set. */
 static int vote(const struct fewshot_work *w, const struct dataset *shots, struct fewshot_result *x,
                 struct err *e) {
     int tasks = x->known;
@@ -54,7 +54,7 @@ static int known_task(const struct fewshot_work *w, const char *name) {
     return t;
 }
 
-/* The known task that a draw begins from, or CARRY_MEAN. */
+/* Returns the known task from which a draw is initialized, or CARRY_MEAN. */
 static int choose(const struct fewshot_work *w, const struct task *shots, struct fewshot_result *x, int *task,
                   struct err *e) {
     const struct plan *p = predictor_plan(w->from);
@@ -111,7 +111,7 @@ int fewshot_open(const struct fewshot_work *w, int k, int draw, struct fewshot_d
     if (w->how->per_class) x->c.batch = w->task->classes ? w->how->per_class * w->task->classes : 16;
     if (x->c.epochs > 0) x->c.steps = epoch_steps(x->c.epochs, x->task.train.examples, x->c.batch);
     x->c.seed += (uint64_t)draw;
-    x->c.eval_every = 1000000000; /* after the last step alone */
+    x->c.eval_every = 1000000000; /* only after the last step */
     return w->from ? choose(w, &x->task, &x->result, &x->start, e) : 0;
 }
 
@@ -127,7 +127,7 @@ struct run *fewshot_begin(const struct fewshot_work *w, struct fewshot_draw *x, 
         start.from = predictor_plan(w->from);
         start.values = predictor_params(w->from);
     }
-    if (w->meta) { /* another method, which begins with what both have */
+    if (w->meta) { /* another method, initialized from the common parameters */
         start.from = fewshot_meta_plan(w->meta);
         start.values = fewshot_meta_params(w->meta);
     }
@@ -143,7 +143,7 @@ void fewshot_close(struct fewshot_draw *x) {
     *x = (struct fewshot_draw){ 0 };
 }
 
-/* ---- before the first ---- */
+/* ---- checks before the first draw ---- */
 
 static int check_start(const struct fewshot_work *w, struct err *e) {
     const struct fewshot *f = w->how;

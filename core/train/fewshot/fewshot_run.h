@@ -8,43 +8,44 @@
 #include "core/train/run/run.h"
 #include "core/train/use/predict.h"
 
-/* What the draws of a task are made of. */
+/* The inputs of a task's draws. */
 struct fewshot_work {
     const struct fewshot *how;
-    const char *task_name;        /* that results are kept by */
-    const struct run_config *c;   /* of the new task: complete but for its train rows */
+    const char *task_name;        /* under which results are stored */
+    const struct run_config *c;   /* config of the new task, complete except for its training set */
     struct model *m;
     struct task *task;            /* prepared by run_prepare_task */
     /* Provides the examples of a draw as a prepared task with the task's classes; NULL: they are sampled from
      * the task's training set.  `why` gets the reason if the draw is to be left out. */
     int (*rows)(void *self, int k, int draw, struct task *out, char why[200], struct err *e);
-    const struct predictor *from; /* the run that draws begin from (predictor_open_all), or NULL */
+    const struct predictor *from; /* the run from which draws are initialized (predictor_open_all), or NULL */
     const struct fewshot_meta
-        *meta; /* or one that was learned over episodes, whose inner rule adapts; from is NULL */
-    const char *copies; /* folder with those of the runs that modules begin with (start.h), or NULL */
+        *meta; /* or a run trained over episodes, whose inner loop adapts; from is then NULL */
+    const char *copies; /* folder with the tensors of the runs from which modules are initialized (start.h),
+                         * or NULL */
     void *self;
 };
 
-/* The config that such draws have, of a run's and the new task's rows: what serves several tasks together is
- * taken away.  c is the run's, with the new rows; config_complete is still to come. */
+/* Converts the config of a run with the data of the new task to that of its draws: multi-task options are
+ * reset. config_complete follows. */
 void fewshot_config(struct run_config *c);
-/* Whether all that is asked for can be done: rows enough for each draw, tasks to begin from, something to
- * train. */
+/* Checks that all draws are possible: enough examples, known tasks to select from, trainable parameters. */
 int fewshot_check(const struct fewshot_work *w, struct err *e);
-/* Whether the inner rule of a run that was learned over episodes adapts the draws (fewshot_meta_draws). */
+/* Returns whether the inner loop of a run trained over episodes adapts the draws (fewshot_meta_draws). */
 bool fewshot_by_rule(const struct fewshot_work *w);
 
-/* A draw in hand. */
+/* A draw in progress. */
 struct fewshot_draw {
-    struct task task; /* the new one with the shots for train rows */
-    struct task own;  /* as they were read, if they are not a view of the task */
+    struct task task; /* the new task with the support set as training set */
+    struct task own;  /* the examples as read, if they are not a view of the task */
     struct run_config c;
-    int start;        /* the known task that it begins from, or CARRY_MEAN */
-    struct fewshot_result result; /* task, k, draw and where it begins; left_out: the rest is empty */
+    int start;        /* the known task from which it is initialized, or CARRY_MEAN */
+    struct fewshot_result result; /* task, k, draw and initialization; left_out: the rest is empty */
 };
-/* Takes the shots and chooses where the draw begins.  fewshot_close, also after a failure. */
+/* Samples the support set and selects the initialization. Call fewshot_close, also after a failure. */
 int fewshot_open(const struct fewshot_work *w, int k, int draw, struct fewshot_draw *x, struct err *e);
-/* Its run under that number; the draw must outlive it.  `folder`: of its tensors; NULL: none are kept. */
+/* Creates its run with that id; the draw must outlive it. `folder`: for its tensors; NULL: none are
+ * stored. */
 struct run *fewshot_begin(const struct fewshot_work *w, struct fewshot_draw *x, int64_t run,
                           const char *folder, struct event_sink sink, struct err *e);
 void fewshot_close(struct fewshot_draw *x);

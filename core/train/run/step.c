@@ -39,7 +39,8 @@ void step_release(struct run *r) {
 
 /* ---- before the parts ---- */
 
-/* Computes generated weights on the run's tape and copies them to r->values.made, where parts read them. */
+/* Computes generated weights on the run's tape and copies them to r->values.generated, where parts read
+ * them. */
 static void run_prologue(struct run *r, bool training) {
     struct run_values *v = &r->values;
     const struct plan *p = r->plan;
