@@ -54,6 +54,15 @@ bool plot_extent(const struct plot_data *d, double from, double to, bool positiv
     return any;
 }
 
+bool plot_blank(const struct canvas *c, struct rect r) {
+    for (int y = r.y; y < r.y + r.h; y++)
+        for (int x = r.x; x < r.x + r.w; x++) {
+            const struct cell *at = canvas_at(c, x, y);
+            if (!at || (at->cp != ' ' && at->cp != PLOT_CURSOR)) return false;
+        }
+    return true;
+}
+
 struct rect plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
                        const struct plot_look *look, double cursor, bool x_axis) {
     struct plot_frame f;

@@ -16,6 +16,8 @@
 
 #include "views/canvas.h"
 
+enum { AXIS_GUTTER = PANE_EDGE + 6 }; /* columns left of a chart's inside: labels of five, and the y axis */
+
 /* A y axis: lo and hi are multiples of `step` (powers of ten when log). */
 struct axis_range {
     double lo, hi, step;
@@ -80,6 +82,8 @@ void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plo
 /* The same of evaluations, all of them, and of their baseline (NaN: none). */
 void plot_widen_metric(struct plot_span *s, const struct plot_data *d, double baseline);
 
+/* Returns whether nothing is drawn in r, the cursor's line aside: there is room for words. */
+bool plot_blank(const struct canvas *c, struct rect r);
 /* Loss chart with axes in r.  cursor < 0: none.  This and the other charts return the part without axes,
  * empty if there is not enough room. */
 struct rect plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/mem.h"
 #include "views/plot_raster.h"
 
 /* Rounding errors of this share of a step do not count. */
@@ -77,7 +78,9 @@ static int digits_of(double step, int power) {
 
 void axis_label(double value, double step, char out[16]) {
     double size = fabs(value);
-    if (value == 0 || (step > 0 && size < step * slack)) {
+    if (!isfinite(value)) {
+        snprintf(out, 16, "%g", value);
+    } else if (value == 0 || (step > 0 && size < step * slack)) {
         snprintf(out, 16, "0");
     } else if (size >= 1e6 || size < 1e-3) {
         char text[32];
@@ -97,7 +100,7 @@ void axis_label(double value, double step, char out[16]) {
         if (step > 0) snprintf(out, 16, "%.*fk", digits > 3 ? 3 : digits, value / 1000);
         else snprintf(out, 16, "%gk", value / 1000);
     } else {
-        int digits = step > 0 ? digits_of(step, 0) : size < 0.0999 ? 3 : size < 1 ? 1 : 0;
+        int digits = digits_of(step > 0 ? step : size, 0);
         snprintf(out, 16, "%.*f", digits > 6 ? 6 : digits, value);
     }
 }
@@ -134,96 +137,157 @@ void plot_window(const struct plot_look *look, const struct plot_data *d, double
     if (look->to > 0 && look->from >= look->to && *to < look->to) *to = look->to;
 }
 
-static void tick(struct canvas *c, const struct plot_frame *f, int y, const char *label) {
-    int x = f->inside.x - 1;
-    canvas_put(c, x, y, canvas_style(c, INK_DIM), 0x2524);
-    canvas_right(c, x - AXIS_GUTTER + 1, y, AXIS_GUTTER - 2, INK_DIM, label);
-}
+/* ---- ticks ---- */
 
-/* Ticks get a label where two rows or more lie between them. */
-static void y_ticks(struct canvas *c, const struct plot_frame *f) {
-    const struct axis_range *y = &f->y;
-    int last = f->inside.y + f->inside.h + 2;
-    char label[16];
-    if (y->log) {
-        static const double marks[] = { 1, 2, 5 };
-        double ten = pow(10, floor(log10(y->lo) + slack));
-        for (int i = 0; ten <= y->hi * (1 + slack) && i < 600; i++) {
-            double v = marks[i % 3] * ten;
-            if (i % 3 == 2) ten *= 10;
-            if (v < y->lo * (1 - slack) || v > y->hi * (1 + slack)) continue;
-            int row = f->inside.y + plot_row(f, v) / f->py;
-            if (last - row < 2) continue;
-            axis_label(v, 0, label);
-            tick(c, f, row, label);
-            last = row;
-        }
-        return;
-    }
-    int steps = (int)fmin(1000, floor((y->hi - y->lo) / y->step + 0.5));
-    int every = 1;
-    while (steps / every * 2 > f->inside.h && every < steps) every *= every % 5 == 2 ? 5 : 2;
-    for (int i = 0; i <= steps; i += every) {
-        double v = y->lo + i * y->step;
-        int row = f->inside.y + plot_row(f, v) / f->py;
-        if (last - row < 2 && i) continue;
-        axis_label(v, y->step, label);
-        tick(c, f, row, label);
-        last = row;
-    }
-}
-
-/* What has been labelled so far of an x axis. */
-struct x_labels {
-    int free_from;
+enum { TICKS = 80 };
+struct ticks {
+    int count;
+    double at[TICKS], step; /* step 0: of a log axis */
 };
 
-static void x_tick(struct canvas *c, const struct plot_frame *f, double at_x, double step,
-                   struct x_labels *l) {
-    char label[16];
-    int y = f->inside.y + f->inside.h, x = f->inside.x, at = plot_column(f, at_x) / f->px;
-    if (at < 0 || at >= f->inside.w) return;
-    canvas_put(c, x + at, y, canvas_style(c, INK_DIM), 0x252C);
-    axis_label(at_x, step, label);
-    int w = (int)strlen(label), left = x + at - w / 2;
-    if (left + w > x + f->inside.w) left = x + f->inside.w - w;
-    if (left < l->free_from) return;
-    canvas_text(c, left, y + 1, INK_DIM, label);
-    l->free_from = left + w + 1;
+/* The 1-2-5 number above one. */
+static double next_step(double step) { return axis_step(step * 1.5, 1); }
+
+static void linear_ticks(double lo, double hi, double step, struct ticks *t) {
+    double first = ceil(lo / step - slack) * step;
+    t->count = 0;
+    t->step = step;
+    for (int i = 0; i < TICKS && first + i * step <= hi + step * slack; i++)
+        t->at[t->count++] = first + i * step;
 }
 
-static void log_ticks(struct canvas *c, const struct plot_frame *f, struct x_labels *l) {
+/* Of every `decades`th decade its 1, or of each 1, 2 and 5 (decades 0). */
+static void log_ticks(double lo, double hi, int decades, struct ticks *t) {
     static const double marks[] = { 1, 2, 5 };
-    double ten = pow(10, floor(log10(f->from) + slack));
-    for (int i = 0; ten <= f->to * (1 + slack) && i < 600; i++) {
-        double v = marks[i % 3] * ten;
-        if (i % 3 == 2) ten *= 10;
-        if (v >= f->from * (1 - slack) && v <= f->to * (1 + slack)) x_tick(c, f, v, 0, l);
-    }
+    int each = decades ? 1 : 3, by = decades ? decades : 1;
+    t->count = 0;
+    t->step = 0;
+    for (int ten = (int)floor(log10(lo) / by + slack) * by; t->count < TICKS; ten += by)
+        for (int i = 0; i < each; i++) {
+            double v = marks[i] * pow(10, ten);
+            if (!isfinite(v) || v > hi * (1 + slack)) return;
+            if (v >= lo * (1 - slack) && t->count < TICKS) t->at[t->count++] = v;
+        }
 }
 
-static void x_axis(struct canvas *c, const struct plot_frame *f) {
+/* Writes the ticks of an axis at a level, 0 the finest; false: there are no coarser ones.  Those of a level are
+ * evenly spaced: 1-2-5 steps, or decades of a log axis that has several of its 1-2-5 numbers. */
+static bool ticks_of(double lo, double hi, bool log_scale, bool whole, int level, struct ticks *t) {
+    static const int decades[] = { 0, 1, 2, 5, 10, 20, 50, 100 };
+    if (log_scale) {
+        log_ticks(lo, hi, 0, t);
+        if (t->count >= 2) {
+            if (level >= (int)COUNT_OF(decades)) return false;
+            log_ticks(lo, hi, decades[level], t);
+            return true;
+        }
+    }
+    double step = axis_step(hi - lo, TICKS - 2);
+    if (whole && step < 1) step = 1;
+    for (int i = 0; i < level; i++) step = next_step(step);
+    linear_ticks(lo, hi, step, t);
+    return level < 20;
+}
+
+static int row_of(const struct plot_frame *f, double v) { return plot_row(f, v) / f->py; }
+
+/* Chooses the finest ticks with a row between each two; the ends of the axis where there are no two such. */
+static void y_ticks(const struct plot_frame *f, struct ticks *t) {
+    const struct axis_range *y = &f->y;
+    for (int level = 0; ticks_of(y->lo, y->hi, y->log, false, level, t) && t->count >= 2; level++) {
+        bool apart = true;
+        for (int i = 1; i < t->count; i++) apart &= row_of(f, t->at[i - 1]) - row_of(f, t->at[i]) >= 2;
+        if (apart) return;
+    }
+    *t = (struct ticks){ 2, { y->lo, y->hi }, y->step };
+    if (f->inside.h < 2) t->count = 1;
+}
+
+/* Labels are a block that begins at the left edge of the chart. */
+static void draw_y(struct canvas *c, const struct plot_frame *f, int left) {
+    struct ticks t, fine;
+    char label[TICKS][16];
+    int w = 0, axis = f->inside.x - 1;
+    struct style dim = canvas_style(c, INK_DIM);
+    for (int i = 0; i < f->inside.h; i++) canvas_put(c, axis, f->inside.y + i, dim, 0x2502);
+    y_ticks(f, &t);
+    for (int i = 0; i < t.count; i++) {
+        axis_label(t.at[i], t.step, label[i]);
+        if ((int)strlen(label[i]) > w) w = (int)strlen(label[i]);
+    }
+    int end = left + w < axis ? left + w : axis;
+    for (int i = 0; i < t.count; i++) {
+        int y = f->inside.y + row_of(f, t.at[i]);
+        canvas_put(c, axis, y, dim, 0x2524);
+        canvas_text(c, end - (int)strlen(label[i]), y, INK_DIM, label[i]);
+    }
+    if (!f->y.log || t.step > 0) return;
+    log_ticks(f->y.lo, f->y.hi, 0, &fine); /* those between decades have no label */
+    for (int i = 0; i < fine.count; i++)
+        canvas_put(c, axis, f->inside.y + row_of(f, fine.at[i]), dim, 0x2524);
+}
+
+/* Columns of the label of a tick, which is below it as far as the chart goes. */
+static void place_label(const struct plot_frame *f, double v, double step, char label[16], int *left,
+                        int *end) {
+    int x = f->inside.x, at = plot_column(f, v) / f->px;
+    axis_label(v, step, label);
+    int w = (int)strlen(label);
+    *left = x + at - w / 2;
+    if (*left + w > x + f->inside.w) *left = x + f->inside.w - w;
+    *end = *left + w;
+}
+
+/* Whether the labels of these ticks are apart. */
+static bool labels_apart(const struct plot_frame *f, const struct ticks *t) {
+    int before = -1000;
+    for (int i = 0; i < t->count; i++) {
+        char label[16];
+        int left, end;
+        place_label(f, t->at[i], t->step, label, &left, &end);
+        if (left < before + 3) return false;
+        before = end;
+    }
+    return true;
+}
+
+static void x_tick(struct canvas *c, const struct plot_frame *f, double v) {
+    int at = plot_column(f, v) / f->px;
+    if (at >= 0 && at < f->inside.w)
+        canvas_put(c, f->inside.x + at, f->inside.y + f->inside.h, canvas_style(c, INK_DIM), 0x252C);
+}
+
+/* The line under the whole chart with its ticks; labels and, at the right end, what x is. */
+static void draw_x(struct canvas *c, const struct plot_frame *f, bool labelled) {
     struct style dim = canvas_style(c, INK_DIM);
     int y = f->inside.y + f->inside.h, x = f->inside.x;
-    struct x_labels l = { x - 2 };
+    struct ticks t = { 0 }, fine;
+    bool whole = f->x == PLOT_X_STEP || f->x == PLOT_X_TOKENS;
     canvas_put(c, x - 1, y, dim, 0x2514);
     for (int i = 0; i < f->inside.w; i++) canvas_put(c, x + i, y, dim, 0x2500);
-    double step = axis_step(f->to - f->from, f->inside.w / 8 < 1 ? 1 : f->inside.w / 8);
-    bool whole = f->x == PLOT_X_STEP || f->x == PLOT_X_TOKENS;
-    if (whole && step < 1) step = 1;
-    double first = ceil(f->from / step) * step;
-    if (f->log_x) log_ticks(c, f, &l);
-    for (int i = 0; !f->log_x && first + i * step <= f->to * (1 + slack); i++)
-        x_tick(c, f, first + i * step, step, &l);
-    char unit[24];
-    snprintf(unit, sizeof unit, " %s ", plot_x_unit(f->x));
-    int end = f->inside.w - (int)strlen(unit);
-    if (end > 8) canvas_text(c, x + end, y, INK_DIM, unit);
+    if (!(f->to > f->from)) return;
+    for (int level = 0; ticks_of(f->from, f->to, f->log_x, whole, level, &t); level++)
+        if (labels_apart(f, &t)) break;
+    if (f->log_x && !(t.step > 0)) {
+        log_ticks(f->from, f->to, 0, &fine);
+        for (int i = 0; i < fine.count; i++) x_tick(c, f, fine.at[i]);
+    }
+    const char *unit = plot_x_unit(f->x);
+    int unit_x = x + f->inside.w - (int)strlen(unit);
+    if (unit_x < x + 8) unit_x = x + f->inside.w;
+    else if (labelled) canvas_text(c, unit_x, y + 1, INK_DIM, unit);
+    for (int i = 0; i < t.count; i++) {
+        char label[16];
+        int left, end;
+        x_tick(c, f, t.at[i]);
+        place_label(f, t.at[i], t.step, label, &left, &end);
+        if (labelled && end < unit_x) canvas_text(c, left, y + 1, INK_DIM, label);
+    }
 }
 
 bool plot_open(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, bool fine,
                const struct plot_look *look, bool with_x, struct plot_frame *f) {
-    int below = with_x && r.h >= 5 ? 2 : 0;
+    int below = !with_x || r.h < 4 ? 0 : r.h < 7 ? 1 : 2; /* a line, and its labels */
     memset(f, 0, sizeof *f);
     f->inside = (struct rect){ r.x + AXIS_GUTTER, r.y, r.w - AXIS_GUTTER - 1, r.h - below };
     f->px = f->py = 1;
@@ -234,10 +298,8 @@ bool plot_open(struct canvas *c, struct rect r, double from, double to, const st
     f->to = to;
     f->y = *y;
     if (rect_empty(f->inside)) return false;
-    struct style dim = canvas_style(c, INK_DIM);
-    for (int i = 0; i < f->inside.h; i++) canvas_put(c, f->inside.x - 1, r.y + i, dim, 0x2502);
-    y_ticks(c, f);
-    if (below) x_axis(c, f);
+    draw_y(c, f, r.x + PANE_EDGE);
+    if (below) draw_x(c, f, below > 1);
     canvas_push_clip(c, f->inside);
     return true;
 }

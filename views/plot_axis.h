@@ -5,8 +5,6 @@
 
 #include "views/plot.h"
 
-enum { AXIS_GUTTER = 8 };
-
 struct plot_frame {
     struct rect inside;  /* cells */
     int px, py;          /* pixels a cell */

@@ -50,30 +50,51 @@ static void draw_places(struct canvas *c, const struct plot_frame *f, const stru
             canvas_text(c, left, y + 1, INK_DIM, label);
             free_from = left + w + 1;
         }
-    canvas_text(c, f->inside.x - 1 - canvas_width(c, x_name), y + 1, INK_DIM, x_name);
+    canvas_text(c, f->inside.x + f->inside.w - canvas_width(c, x_name), y + 1, INK_DIM, x_name);
 }
 
-/* Each line's places a cell further to the right, so that bars at one place stand side by side. */
-static void plot_errors_draw_line(struct canvas *c, const struct plot_frame *f, const struct plot_errors *l,
-                                  int shift, bool log_x) {
+/* Returns the place of a point: each line's are a cell further to the right, so that bars at one place are side
+ * by side. */
+static double shifted(const struct plot_frame *f, const struct plot_errors *l, int line, size_t i,
+                      bool log_x) {
     double cell = f->inside.w > 1 ? (f->to - f->from) / (f->inside.w - 1) : 0;
+    return place_of(l->x[i], log_x) + line * cell;
+}
+
+/* The curve of means and the bars. */
+static struct raster raster_of(const struct plot_frame *f, const struct plot_errors *l, int line,
+                               bool log_x) {
+    struct raster r = raster_new(f);
     size_t n = (size_t)l->points;
-    double *x = xmalloc((2 * n + 1) * sizeof *x), *bar = xmalloc((2 * n + 1) * sizeof *bar),
-           *at = xmalloc((n + 1) * sizeof *at);
+    double *at = xmalloc((n + 1) * sizeof *at);
+    for (size_t i = 0; i < n; i++) at[i] = shifted(f, l, line, i, log_x);
+    raster_trace(&r, f, &(struct plot_data){ at, l->mean, n }, 0, n, true);
     for (size_t i = 0; i < n; i++) {
-        at[i] = x[2 * i] = x[2 * i + 1] = place_of(l->x[i], log_x) + shift * cell;
-        bar[2 * i] = l->mean[i] - sd_at(l, (int)i);
-        bar[2 * i + 1] = l->mean[i] + sd_at(l, (int)i);
+        double x[2] = { at[i], at[i] }, sd = sd_at(l, (int)i), bar[2] = { l->mean[i] - sd, l->mean[i] + sd };
+        raster_trace(&r, f, &(struct plot_data){ x, bar, 2 }, 0, 2, false);
     }
-    plot_trace(c, f, &(struct plot_data){ at, l->mean, n }, 0, n, true, l->style, '.');
-    plot_trace(c, f, &(struct plot_data){ x, bar, 2 * n }, 0, 2 * n, false, l->style, '|');
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(l->mean[i]))
-            canvas_put(c, f->inside.x + plot_column(f, at[i]) / f->px,
-                       f->inside.y + plot_row(f, l->mean[i]) / f->py, l->style, l->mark);
-    free(x);
-    free(bar);
     free(at);
+    return r;
+}
+
+static void draw_errors(struct canvas *c, const struct plot_frame *f, const struct plot_errors *line,
+                        int lines, bool log_x) {
+    struct raster *r = xcalloc((size_t)lines + 1, sizeof *r);
+    struct style *style = xcalloc((size_t)lines + 1, sizeof *style);
+    for (int k = 0; k < lines; k++) {
+        r[k] = raster_of(f, &line[k], k, log_x);
+        style[k] = line[k].style;
+    }
+    raster_show_all(c, f, r, style, lines);
+    for (int k = 0; k < lines; k++) {
+        for (size_t i = 0; i < (size_t)line[k].points; i++)
+            if (isfinite(line[k].mean[i]))
+                canvas_put(c, f->inside.x + plot_column(f, shifted(f, &line[k], k, i, log_x)) / f->px,
+                           f->inside.y + plot_row(f, line[k].mean[i]) / f->py, line[k].style, line[k].mark);
+        free(r[k].bits);
+    }
+    free(r);
+    free(style);
 }
 
 void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line, int lines, bool log_x,
@@ -86,7 +107,7 @@ void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line
     double room = e.to > e.from ? 0.08 * (e.to - e.from) : 1; /* bars keep off the edges */
     struct rect chart = { r.x, r.y, r.w, r.h - 2 };
     if (!plot_open(c, chart, e.from - room, e.to + room, &y, true, NULL, false, &f)) return;
-    for (int i = 0; i < lines; i++) plot_errors_draw_line(c, &f, &line[i], i, log_x);
+    draw_errors(c, &f, line, lines, log_x);
     plot_close(c, &f, NULL, -1);
     draw_places(c, &f, line, lines, log_x, x_name);
 }

@@ -24,10 +24,21 @@ static struct axis_range plot_many_range_of(const struct axis_range *set, const 
     return y;
 }
 
-static void plot_many_put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l,
-                               int x, int y) {
-    canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
-    if (l->pick) zone_pick(c, f->inside.x + x / f->px, f->inside.y + y / f->py, 1, l->pick);
+static bool is_mark(const struct plot_line *line, int lines, uint32_t cp) {
+    for (int i = 0; i < lines; i++)
+        if (line[i].mark == cp) return true;
+    return cp == PLOT_SHARED;
+}
+
+/* Puts the mark of line i at a pixel; on the mark of an earlier line the sign that several are here. */
+static void plot_many_put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *line,
+                               int i, int x, int y) {
+    int column = f->inside.x + x / f->px, row = f->inside.y + y / f->py;
+    const struct cell *at = canvas_at(c, column, row);
+    bool shared = at && is_mark(line, i, at->cp);
+    canvas_put(c, column, row, shared ? canvas_style(c, INK_TITLE) : line[i].style,
+               shared ? PLOT_SHARED : line[i].mark);
+    if (line[i].pick) zone_pick(c, column, row, 1, line[i].pick);
 }
 
 /* What is drawn of a line: points begin … end-1 of its smoothed values. */
@@ -45,19 +56,26 @@ static struct drawn smoothed(const struct plot_frame *f, const struct plot_line 
     return d;
 }
 
-static void draw_curve(struct canvas *c, const struct plot_frame *f, const struct drawn *d) {
-    struct raster curve = raster_new(f);
-    struct plot_data data = { d->line->data.step, d->mean, d->end };
-    raster_trace(&curve, f, &data, d->begin, d->end, true);
-    raster_dash(&curve, d->line->dash);
-    raster_show(c, f, &curve, d->line->style, '.');
-    raster_lead(c, f, &curve, d->line->pick);
-    free(curve.bits);
+static void draw_curves(struct canvas *c, const struct plot_frame *f, const struct drawn *d, int lines) {
+    struct raster *curve = xcalloc((size_t)lines + 1, sizeof *curve);
+    struct style *style = xcalloc((size_t)lines + 1, sizeof *style);
+    for (int i = 0; i < lines; i++) {
+        struct plot_data data = { d[i].line->data.step, d[i].mean, d[i].end };
+        curve[i] = raster_new(f);
+        style[i] = d[i].line->style;
+        raster_trace(&curve[i], f, &data, d[i].begin, d[i].end, true);
+        raster_dash(&curve[i], d[i].line->dash);
+        raster_lead(c, f, &curve[i], d[i].line->pick);
+    }
+    raster_show_all(c, f, curve, style, lines);
+    for (int i = 0; i < lines; i++) free(curve[i].bits);
+    free(curve);
+    free(style);
 }
 
 /* At the curve's end and every so many columns, each line's at another place. */
-static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct drawn *d, int which,
-                             int lines) {
+static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct plot_line *line,
+                             const struct drawn *d, int which, int lines) {
     const struct plot_line *l = d->line;
     int last = -MARK_EVERY, first = MARK_EVERY * (which + 1) / (lines + 1);
     bool few = (int)(d->end - d->begin) * 4 <= f->inside.w;
@@ -66,7 +84,7 @@ static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const
         int x = plot_column(f, l->data.step[i]), column = x / f->px;
         bool now = i + 1 == d->end || few || (column >= first && column - last >= MARK_EVERY);
         if (!now || x < 0) continue;
-        plot_many_put_mark(c, f, l, x, plot_row(f, d->mean[i]));
+        plot_many_put_mark(c, f, line, which, x, plot_row(f, d->mean[i]));
         last = column;
     }
     plot_lost(c, f, &l->data, d->begin, d->end);
@@ -84,37 +102,23 @@ struct rect plot_lines(struct canvas *c, struct rect r, const struct plot_line *
             plot_trace(c, &f, &line[i].data, drawn[i].begin, drawn[i].end, false, canvas_style(c, INK_RAW),
                        '.');
     }
-    for (int i = 0; i < lines; i++) draw_curve(c, &f, &drawn[i]);
+    draw_curves(c, &f, drawn, lines);
     for (int i = 0; i < lines; i++) { /* over all curves */
         if (!look->smooth || look->raw)
             plot_outside(c, &f, &line[i].data, drawn[i].begin, drawn[i].end,
                          look->smooth ? canvas_style(c, INK_RAW) : line[i].style);
-        draw_curve_marks(c, &f, &drawn[i], i, lines);
+        draw_curve_marks(c, &f, line, &drawn[i], i, lines);
         free(drawn[i].mean);
     }
     free(drawn);
     return plot_close(c, &f, look, cursor);
 }
 
-static bool is_mark(const struct plot_line *line, int lines, uint32_t cp) {
-    for (int i = 0; i < lines; i++)
-        if (line[i].mark == cp) return true;
-    return cp == PLOT_SHARED;
-}
-
 static void draw_marks(struct canvas *c, const struct plot_frame *f, const struct plot_line *line, int i) {
     const struct plot_data *d = &line[i].data;
     for (size_t k = 0; k < d->count; k++) {
-        if (!isfinite(d->value[k])) continue;
-        int x = plot_column(f, d->step[k]), y = plot_row(f, d->value[k]);
-        const struct cell *at = canvas_at(c, f->inside.x + x, f->inside.y + y);
-        bool shared = at && x >= 0 && is_mark(line, i, at->cp);
-        struct plot_line shown = line[i];
-        if (shared) {
-            shown.mark = PLOT_SHARED;
-            shown.style = canvas_style(c, INK_TITLE);
-        }
-        if (x >= 0) plot_many_put_mark(c, f, &shown, x, y);
+        int x = plot_column(f, d->step[k]);
+        if (isfinite(d->value[k]) && x >= 0) plot_many_put_mark(c, f, line, i, x, plot_row(f, d->value[k]));
     }
 }
 

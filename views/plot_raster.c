@@ -123,6 +123,24 @@ void raster_show(struct canvas *c, const struct plot_frame *f, const struct rast
         }
 }
 
+void raster_show_all(struct canvas *c, const struct plot_frame *f, const struct raster *r,
+                     const struct style *style, int count) {
+    for (int i = 0; count && i < r->w * r->h; i++) {
+        int curves = 0, one = 0;
+        uint8_t bits = 0;
+        for (int k = 0; k < count; k++) {
+            if (!r[k].bits[i]) continue;
+            bits |= r[k].bits[i];
+            curves++;
+            one = k;
+        }
+        if (curves)
+            canvas_put(c, f->inside.x + i % r->w, f->inside.y + i / r->w,
+                       curves > 1 ? canvas_style(c, INK_TITLE) : style[one],
+                       glyph(r, bits, curves > 1 ? ':' : '.'));
+    }
+}
+
 void raster_lead(struct canvas *c, const struct plot_frame *f, const struct raster *r, int pick) {
     for (int y = 0; pick && c->zones && y < r->h; y++)
         for (int x = 0; x < r->w; x++)
@@ -185,7 +203,7 @@ static int plot_line_at(struct canvas *c, const struct plot_frame *f, double ste
 
 void plot_cursor(struct canvas *c, const struct plot_frame *f, double cursor) {
     if (cursor < f->from || cursor > f->to) return;
-    plot_line_at(c, f, cursor, canvas_style(c, INK_ACCENT), 0x2506);
+    plot_line_at(c, f, cursor, canvas_style(c, INK_ACCENT), PLOT_CURSOR);
 }
 
 void plot_stages(struct canvas *c, const struct plot_frame *f, const struct plot_look *look) {

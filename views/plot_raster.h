@@ -4,6 +4,8 @@
 
 #include "views/plot_axis.h"
 
+enum { PLOT_CURSOR = 0x2506 }; /* the line at the cursor */
+
 /* Pixels of one curve, a bit mask a cell. */
 struct raster {
     int w, h;            /* cells */
@@ -21,6 +23,9 @@ void raster_trace(struct raster *r, const struct plot_frame *f, const struct plo
 void raster_dash(struct raster *r, int dash);
 void raster_show(struct canvas *c, const struct plot_frame *f, const struct raster *r, struct style style,
                  char ascii);
+/* Draws the rasters of several curves: cells that curves share have the dots of all, in the style of none. */
+void raster_show_all(struct canvas *c, const struct plot_frame *f, const struct raster *r,
+                     const struct style *style, int count);
 /* Draws a curve of these points in one call. */
 void plot_trace(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin,
                 size_t end, bool join, struct style style, char ascii);

@@ -90,8 +90,8 @@ void train_draw_many(const struct train_view *v, struct canvas *c, struct rect r
         look.whole = true;
     }
     if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, metric ? "no evaluation yet" : "no points yet");
-    else if (metric && !v->besides) plot_marks(c, r, line, n, &look, cursor, r.h >= 8);
-    else plot_lines(c, r, line, n, &look, cursor, !v->besides || r.h >= 6);
+    else if (metric && !v->besides) plot_marks(c, r, line, n, &look, cursor, true);
+    else plot_lines(c, r, line, n, &look, cursor, true);
     for (int i = 0; i < n; i++) free(own[i]);
     free(own);
     free(line);

@@ -31,19 +31,26 @@ static struct plot_look look_of(const struct train_view *v, double mark[SERIES_M
     return look;
 }
 
-static void legend(const struct train_view *v, struct canvas *c, struct rect r) {
-    int x = r.x + r.w - 2;
-    if (v->look.smooth > 0) {
-        struct phrase how = phrase("smooth %.4g \u2501", plot_smooth_weight(v->look.smooth));
-        x -= canvas_width(c, how.text);
-        if (x > r.x + 20) canvas_text(c, x, r.y, INK_CURVE, how.text);
-        x -= 3;
+/* Draws the curve and what its lines are, in a corner that it leaves blank, else in a row above it. */
+static void draw_curve(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_data *d,
+                       const struct plot_look *look) {
+    struct rect in = plot_curve(c, r, d, look, train_cursor_x(v), true);
+    struct phrase raw = { "" }, mean = { "" };
+    if (look->smooth > 0) mean = phrase("smooth %.4g \u2501", plot_smooth_weight(look->smooth));
+    if (look->raw || !look->smooth) raw = phrase("raw %s", c->glyphs == GLYPHS_ASCII ? "." : "\u2591");
+    int w = canvas_width(c, raw.text),
+        all = w + canvas_width(c, mean.text) + (*raw.text && *mean.text ? 3 : 0);
+    if (v->chart == CHART_RATE || rect_empty(in) || all > in.w) return;
+    struct rect place = { in.x + in.w - all, in.y, all, 1 };
+    if (!plot_blank(c, place)) place.y = in.y + in.h - 1;
+    if (!plot_blank(c, place)) place.x = in.x + 1;
+    if (!plot_blank(c, place)) {
+        canvas_fill(c, r, INK_TEXT, ' ');
+        plot_curve(c, rect_down(r, 1), d, look, train_cursor_x(v), true);
+        place = (struct rect){ in.x + in.w - all, r.y, all, 1 };
     }
-    if (v->look.raw || !v->look.smooth) {
-        const char *raw = c->glyphs == GLYPHS_ASCII ? "raw ." : "raw \u2591";
-        x -= canvas_width(c, raw);
-        if (x > r.x + 20) canvas_text(c, x, r.y, v->look.smooth ? INK_RAW : INK_CURVE, raw);
-    }
+    canvas_text(c, place.x, place.y, look->smooth ? INK_RAW : INK_CURVE, raw.text);
+    canvas_text(c, place.x + all - canvas_width(c, mean.text), place.y, INK_CURVE, mean.text);
 }
 
 /* "loss", "loss of cola rows", "loss by task"; of which scale. */
@@ -113,9 +120,8 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     }
     double *own;
     struct plot_data d = train_over(v, train_loss(v), &own);
-    plot_curve(c, chart, &d, &look, train_cursor_x(v), true);
+    draw_curve(v, c, chart, &d, &look);
     free(own);
-    if (v->chart != CHART_RATE) legend(v, c, chart);
 }
 
 /* What an evaluation's chart is of: the whole run's metric, or one task's. */
@@ -162,7 +168,7 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     struct plot_data d = train_over(v, train_metric(v), &own);
     if (!d.count) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no evaluation yet");
     else if (all) train_draw_many(v, c, chart, look, true);
-    else plot_points(c, chart, &d, &look, m.majority, train_cursor_x(v), look.from, look.to, r.h >= 9);
+    else plot_points(c, chart, &d, &look, m.majority, train_cursor_x(v), look.from, look.to, true);
     free(own);
 }
 
@@ -354,7 +360,7 @@ static void train_draw_release(struct ui *ui) { free(ui->train.asked); }
 
 static void train_draw_changed(struct ui *ui) {
     struct panes p = ui_panes(ui, SCREEN_TRAIN);
-    int chart = p.at[PANE_LOSS].w - 9;
+    int chart = p.at[PANE_LOSS].w - AXIS_GUTTER - 1;
     ui->train.chart_w = chart < 1 ? 1 : chart;
     train_changed(&ui->train);
 }

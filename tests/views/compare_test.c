@@ -163,8 +163,8 @@ static void spikes_do_not_flatten_the_curves(void **state) {
     begin(&ui, 120, 40);
     scene_loss[100] = scene_loss[150] = 9;
     ui_show(&ui, SCREEN_COMPARE);
-    assert_true(scene_shows(&ui, "0.5 \u2524"));
-    assert_false(scene_shows(&ui, "8 \u2524"));
+    assert_true(scene_shows(&ui, "0.5  \u2524"));
+    assert_false(scene_shows(&ui, "8    \u2524"));
     ui_release(&ui);
 }
 

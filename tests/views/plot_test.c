@@ -171,7 +171,7 @@ static void spikes_are_marked_at_the_border(void **state) {
             assert_int_equal(cells_with(&c, chart, 0, 0x25B4), raw ? 2 : 0);
             assert_int_equal(cells_with(&c, chart, chart.h - 1, 0x25BE), raw ? 1 : 0);
             canvas_to_text(&c, &text);
-            assert_null(strstr(buf_text(&text), "8 \u2524"));
+            assert_null(strstr(buf_text(&text), "8    \u2524"));
             buf_release(&text);
         }
     canvas_release(&c);
@@ -238,10 +238,10 @@ static void several_lines_are_told_by_their_marks(void **state) {
     struct canvas c;
     struct buf text = BUF_INIT;
     canvas_init(&c, 60, 12, GLYPHS_ASCII, COLOURS_NONE);
-    plot_marks(&c, (struct rect){0, 0, 60, 12}, line, 2, &look, -1, false);
+    struct rect at = plot_marks(&c, (struct rect){0, 0, 60, 12}, line, 2, &look, -1, false);
     int marks[3] = {0};
     for (int y = 0; y < 12; y++)
-        for (int x = 8; x < 60; x++) {
+        for (int x = at.x; x < 60; x++) {
             uint32_t cp = canvas_at(&c, x, y)->cp;
             marks[0] += cp == '1';
             marks[1] += cp == '2';
@@ -299,8 +299,8 @@ static void x_may_be_logarithmic(void **state) {
     struct plot_look look = {.from = 0.1, .to = 10, .x = PLOT_X_EPOCH, .log_x = true};
     struct canvas c;
     struct buf text = BUF_INIT;
-    canvas_init(&c, 70, 9, GLYPHS_BRAILLE, COLOURS_NONE);
-    struct rect at = plot_points(&c, (struct rect){0, 0, 70, 9}, &d, &look, NAN, -1, 0.1, 10, true);
+    canvas_init(&c, 71, 9, GLYPHS_BRAILLE, COLOURS_NONE);
+    struct rect at = plot_points(&c, (struct rect){0, 0, 71, 9}, &d, &look, NAN, -1, 0.1, 10, true);
     assert_int_equal(canvas_at(&c, at.x + (at.w - 1) / 2, 0)->cp, 0x25CF);
     canvas_to_text(&c, &text);
     assert_non_null(strstr(buf_text(&text), " epoch"));
@@ -312,6 +312,106 @@ static void x_may_be_logarithmic(void **state) {
     canvas_to_text(&c, &text);
     assert_non_null(strstr(buf_text(&text), "0.4"));
     buf_release(&text);
+    canvas_release(&c);
+}
+
+/* The numbers in a row of cells from x on, at most `most`; "20k" is one too. */
+static int numbers_in(const struct canvas *c, int y, int x, int end, double *out, int most) {
+    char text[400] = "";
+    int n = 0;
+    for (size_t at = 0; x < end && at < sizeof text - 1; x++) {
+        uint32_t cp = canvas_at(c, x, y)->cp;
+        text[at++] = (char)(cp < 0x80 ? cp : ' ');
+    }
+    for (char *word = strtok(text, " "); word && n < most; word = strtok(NULL, " ")) {
+        char *rest;
+        double v = strtod(word, &rest);
+        if (rest == word) break; /* what x is */
+        out[n++] = *rest == 'k' ? 1000 * v : v;
+    }
+    return n;
+}
+
+/* Whether neighbors have one difference, or one factor (on a log axis also 2 and 2.5 in turn). */
+static bool evenly_spaced(const double *v, int n, bool log_scale) {
+    bool steps = true, factors = log_scale, marks = log_scale;
+    for (int i = 1; i < n; i++) {
+        double step = v[i] - v[i - 1], factor = v[i] / v[i - 1];
+        steps &= fabs(step - (v[1] - v[0])) <= 1e-6 * fabs(step);
+        factors &= fabs(factor - v[1] / v[0]) < 1e-6;
+        marks &= fabs(factor - 2) < 1e-6 || fabs(factor - 2.5) < 1e-6;
+    }
+    return steps || factors || marks;
+}
+
+/* Ticks of every size and range: evenly spaced in the scale of the axis, apart from each other, at the left edge; the axis is
+ * under the whole chart. */
+static void ticks_are_evenly_spaced(void **state) {
+    (void)state;
+    static const struct {
+        double lo, hi, from, to;
+        bool log, log_x;
+    } cases[] = {{0.31, 0.72, 0, 320, false, false}, {0.013, 4, 1, 5000, true, true},   {1e-7, 3e3, 0.5, 2e6, true, true},
+                 {-3, 17, 100, 130, false, false},   {0.2, 0.3, 0, 9, true, false},     {1e5, 9e5, 0, 1e6, false, false},
+                 {0, 1e-4, 3, 1e5, false, true},     {0.4, 0.401, 7, 77, false, false}, {1, 1e30, 1, 1e9, true, true}};
+    for (size_t k = 0; k < COUNT_OF(cases); k++)
+        for (int w = 24; w <= 200; w += 11)
+            for (int h = 4; h <= 60; h += 7) {
+                double step[] = {cases[k].from, cases[k].to}, v[] = {cases[k].lo, cases[k].hi}, n[200];
+                struct plot_look look = {.log = cases[k].log, .log_x = cases[k].log_x, .from = step[0], .to = step[1], .whole = true};
+                struct plot_data d = {step, v, 2};
+                struct canvas c;
+                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_NONE);
+                struct rect in = plot_curve(&c, (struct rect){0, 0, w, h}, &d, &look, -1, true);
+                int count = 0, before = -2;
+                for (int y = in.h - 1; y >= 0; y--) {
+                    if (!numbers_in(&c, y, 0, in.x - 1, n + count, 1)) continue;
+                    if (before >= 0 && before - y < 2 && in.h > 3)
+                        fail_msg("case %zu, %dx%d: labels in rows %d and %d", k, w, h, before, y);
+                    before = y;
+                    count++;
+                    bool wide = canvas_at(&c, PANE_EDGE - 1, y)->cp != ' '; /* of more than five columns */
+                    assert_true(!wide || canvas_at(&c, in.x - 2, y)->cp != ' ');
+                }
+                assert_true(count >= 2 || in.h < 2);
+                if (!evenly_spaced(n, count, look.log)) fail_msg("case %zu, %dx%d: y ticks %g %g %g …", k, w, h, n[0], n[1], n[2]);
+                for (int x = in.x; x < w - 1; x++) {
+                    uint32_t cp = canvas_at(&c, x, in.h)->cp;
+                    assert_true(cp == 0x2500 || cp == 0x252C);
+                }
+                if (in.h + 2 <= h) {
+                    count = numbers_in(&c, in.h + 1, 0, w, n, COUNT_OF(n));
+                    if (count < 1 || !evenly_spaced(n, count, look.log_x))
+                        fail_msg("case %zu, %dx%d: x ticks %g %g %g …", k, w, h, n[0], n[1], n[2]);
+                }
+                canvas_release(&c);
+            }
+}
+
+/* Of curves that share their cells each is seen: all dots, in the style of none, and a mark of each. */
+static void no_curve_hides_another(void **state) {
+    (void)state;
+    enum { N = 200 };
+    static double step[N], v[N], other[N];
+    struct canvas c;
+    for (int i = 0; i < N; i++) step[i] = i, v[i] = 0.5, other[i] = i < N / 2 ? 0.5 : 0.9;
+    struct plot_line line[] = {{{step, v, N}, '1', {1, -1, 0}, 0, 0}, {{step, other, N}, '2', {2, -1, 0}, 0, 0}};
+    struct plot_look look = {.from = 0, .to = N - 1, .y = {.lo = 0, .hi = 1, .step = 0.5, .set = true}};
+    canvas_init(&c, 80, 12, GLYPHS_BRAILLE, COLOURS_256);
+    struct rect at = plot_lines(&c, (struct rect){0, 0, 80, 12}, line, 2, &look, -1, false);
+    int own[2] = {0}, shared = 0, marks[2] = {0};
+    for (int y = 0; y < at.h; y++)
+        for (int x = at.x; x < at.x + at.w; x++) {
+            const struct cell *k = canvas_at(&c, x, y);
+            bool first_half = x < at.x + at.w / 2 - 1;
+            for (int i = 0; i < 2; i++) {
+                marks[i] += first_half && k->cp == line[i].mark;
+                own[i] += k->cp > 0x2800 && k->style.fg == line[i].style.fg;
+                assert_false(first_half && k->cp > 0x2800 && k->style.fg == line[i].style.fg);
+            }
+            shared += k->cp > 0x2800 && k->style.fg == canvas_style(&c, INK_TITLE).fg;
+        }
+    assert_true(own[0] > 20 && own[1] > 20 && shared > 20 && marks[0] && marks[1]);
     canvas_release(&c);
 }
 
@@ -375,6 +475,8 @@ int main(void) {
         cmocka_unit_test(several_lines_are_told_by_their_marks),
         cmocka_unit_test(lines_differ_without_colours),
         cmocka_unit_test(x_may_be_logarithmic),
+        cmocka_unit_test(ticks_are_evenly_spaced),
+        cmocka_unit_test(no_curve_hides_another),
         cmocka_unit_test(a_small_curve_has_its_shape),
         cmocka_unit_test(odd_values_and_sizes),
     };
