@@ -61,7 +61,7 @@ static char *expression_here(const struct expression_reader *r) {
 
 static int expression_expected(struct expression_reader *r, const char *what) {
     char *word = expression_here(r);
-    int rc = err_set(r->e, ERR_INPUT, "\"%s\": expected %s", word, what);
+    int rc = err_set(r->e, ERR_INPUT, "expected %s, found \"%s\"", what, word);
     free(word);
     return rc;
 }
@@ -96,8 +96,9 @@ static int read_quoted(struct expression_reader *r, char **out) {
 static int expression_unknown(struct expression_reader *r, const char *name, bool run) {
     const char *near = r->names->nearest(r->names->self, name, run);
     if (!near && !run) near = quantity_nearest(name);
-    return err_set(r->e, ERR_INPUT, "\"%s\": no earlier %s has this name%s%s%s", name, run ? "run" : "value",
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return err_set(r->e, ERR_INPUT, "unknown %s \"%s\"%s%s%s", run ? "run" : "value", name,
+                   near ? "; did you mean \"" : "; it must be in an earlier step", near ? near : "",
+                   near ? "\"?" : "");
 }
 
 static int read_run(struct expression_reader *r, struct expression_argument *a) {
@@ -133,7 +134,8 @@ static int read_arguments(struct expression_reader *r, const struct quantity_row
     while (most < QUANTITY_MOST && row->takes[most] != QUANTITY_NOTHING) most++;
     for (skip_blanks(r); *r->at != ')';) {
         if (x->count == most)
-            return err_set(r->e, ERR_INPUT, "\"%s\": wrong arguments; write %s", row->name, row->written);
+            return err_set(r->e, ERR_INPUT, "%s: wrong number of arguments; expected %s", row->name,
+                           row->written);
         if (read_argument(r, row->takes[x->count], &x->argument[x->count])) {
             x->count++; /* its parts are freed */
             return r->e->code;
@@ -144,8 +146,8 @@ static int read_arguments(struct expression_reader *r, const struct quantity_row
         else if (*r->at != ')') return expression_expected(r, "\",\" or \")\"");
     }
     r->at++;
-    return x->count < row->least ? err_set(r->e, ERR_INPUT, "\"%s\": wrong arguments; write %s", row->name,
-                                           row->written)
+    return x->count < row->least ? err_set(r->e, ERR_INPUT, "%s: wrong number of arguments; expected %s",
+                                           row->name, row->written)
                                  : 0;
 }
 
@@ -162,7 +164,7 @@ static struct expression *read_named(struct expression_reader *r) {
         r->at++;
         if (x->quantity == QUANTITIES) {
             const char *near = quantity_nearest(name);
-            rc = err_set(r->e, ERR_INPUT, "\"%s\": unknown quantity%s%s%s", name,
+            rc = err_set(r->e, ERR_INPUT, "unknown quantity \"%s\"%s%s%s", name,
                          near ? "; did you mean \"" : "", near ? near : "",
                          near ? "\"?" : "; docs/lessons.md lists them");
         } else {

@@ -21,7 +21,7 @@ char *lesson_file(const char *typed, struct err *e) {
     char **name;
     size_t n = lesson_names(&name);
     const char *near = text_nearest(typed, (const char *const *)name, n);
-    err_set(e, ERR_NOT_FOUND, "\"%s\": neither a file nor a lesson%s%s%s", typed,
+    err_set(e, ERR_NOT_FOUND, "%s: lesson or file not found%s%s%s", typed,
             near ? "; did you mean \"" : "; petri learn --list shows all lessons", near ? near : "",
             near ? "\"?" : "");
     assets_free(name, n);

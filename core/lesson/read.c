@@ -162,8 +162,8 @@ static int take_equals(struct lesson_reader *r, const char **at, const struct le
     char *word = take_word(at);
     bool fine = word && !strcmp(word, "=");
     int rc = fine ? 0
-                  : lesson_refuse(r, "\"%s\": expected \"=\" after \"%s %s\"",
-                                  word ? word : "end of line", kinds[s->kind], s->name);
+                  : lesson_refuse(r, "expected \"=\" after \"%s %s\", found \"%s\"",
+                                  kinds[s->kind], s->name, word ? word : "end of line");
     free(word);
     return rc;
 }
@@ -176,8 +176,9 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
         int rc = 0;
         if (s->of < 0) {
             const char *near = of ? nearest_name(r, of, true) : NULL;
-            rc = lesson_refuse(r, "\"%s\": no earlier run has this name%s%s%s", of ? of : "",
-                               near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+            rc = lesson_refuse(r, "unknown run \"%s\"%s%s%s", of ? of : "",
+                               near ? "; did you mean \"" : "; it must be in an earlier step",
+                               near ? near : "", near ? "\"?" : "");
         }
         free(of);
         if (rc) return rc;
@@ -185,7 +186,7 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
     if (*at && *at != '-') {
         char *word = take_word(&at);
         int rc = lesson_refuse(
-            r, "\"%s\": expected options of petri train, such as --steps 40, or again NAME", word);
+            r, "expected options of petri train, such as --steps 40, or again NAME, found \"%s\"", word);
         free(word);
         return rc;
     }
@@ -205,14 +206,14 @@ static int take_shown(struct lesson_reader *r, const char *at, struct lesson_ste
     if (!word || i == COUNT_OF(screens)) {
         const char *near = word ? text_nearest(word, screens, COUNT_OF(screens)) : NULL;
         return lesson_refuse(r,
-                             "\"%s\": not a screen of lessons (compose, train, runs, compare, heatmap, "
-                             "map, detail)%s%s%s",
+                             "unknown screen \"%s\"; must be compose, train, runs, compare, heatmap, "
+                             "map or detail%s%s%s",
                              word ? word : "", near ? "; did you mean \"" : "", near ? near : "",
                              near ? "\"?" : "");
     }
     for (char *run; (run = take_word(&at));) {
         int step = lesson_find(r->l, r->l->steps - 1, LESSON_RUN, run), rc = 0;
-        if (step < 0) rc = lesson_refuse(r, "\"%s\": no earlier run has this name", run);
+        if (step < 0) rc = lesson_refuse(r, "unknown run \"%s\"; it must be in an earlier step", run);
         else if (s->shows == LESSON_SHOWN)
             rc = lesson_refuse(r, "\"%s\": too many runs; a screen shows at most %d", run, LESSON_SHOWN);
         else s->show[s->shows++] = step;
@@ -234,7 +235,7 @@ static int take_letter(struct lesson_reader *r, const char *at, const struct les
 /* LETTER, or LETTER if EXPRESSION RANGE, else LETTER. */
 static int lesson_take_right(struct lesson_reader *r, char *at, struct lesson_step *s) {
     s->of = lesson_find(r->l, r->l->steps - 1, LESSON_ASK, s->name);
-    if (s->of < 0) return lesson_refuse(r, "\"%s\": no earlier question has this name", s->name);
+    if (s->of < 0) return lesson_refuse(r, "unknown question \"%s\"; it must be in an earlier step", s->name);
     char *when = find_word(at, "if"), *other = when ? find_word(when + 1, "else") : NULL;
     if (!when) return take_letter(r, at, s, &s->right);
     if (!other || other[-1] != ',')
@@ -353,7 +354,7 @@ static int take_keyword(struct lesson_reader *r) {
     }
     if (!taken) {
         const char *near = text_nearest(key, all, COUNT_OF(all));
-        rc = lesson_refuse(r, "\"%.60s\": unknown keyword%s%s%s", key,
+        rc = lesson_refuse(r, "unknown keyword \"%.60s\"%s%s%s", key,
                            near ? "; did you mean \"" : "; indent text by two spaces", near ? near : "",
                            near ? "\"?" : "");
     }
@@ -395,10 +396,11 @@ static int check_gives_nothing_away(struct lesson_reader *r, int of, const char 
     int ask = lesson_open_question(r->l, of);
     if (ask < 0) return 0;
     const char *question = r->l->step[ask].name;
-    return lesson_refuse(r,
-                         "\"{%s}\": gives away the open question \"%s\"; use it in the text of a check, or "
-                         "after \"answer %s\"",
-                         name, question, question);
+    return lesson_refuse(
+        r,
+        "{%s} reveals the answer of the open question \"%s\"; use it in the text of a check, or "
+        "after \"answer %s\"",
+        name, question, question);
 }
 
 /* Checks that each {name} of a line is a value or run of this step or an earlier one, and gives no answer
@@ -417,7 +419,7 @@ static int check_placeholders(struct lesson_reader *r, const char *text) {
         if (rc) return rc;
         if (of < 0 && lesson_word_named(name) == LESSON_WORDS) {
             const char *near = nearest_name(r, name, false);
-            return lesson_refuse(r, "\"{%s}\": no value or run up to this step has this name%s%s%s", name,
+            return lesson_refuse(r, "{%s}: unknown value or run%s%s%s", name,
                                  near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         }
     }
@@ -442,7 +444,7 @@ static int take_choice(struct lesson_reader *r, struct lesson_step *s, const cha
             return lesson_refuse(r, "\"%.2s\": too many choices; a question has at most %d", at,
                                  LESSON_CHOICES);
         if (at[0] != 'a' + s->choices)
-            return lesson_refuse(r, "\"%.2s\": expected %c) as the next choice", at, 'a' + s->choices);
+            return lesson_refuse(r, "expected %c) as the next choice, found \"%.2s\"", 'a' + s->choices, at);
         if (!*text) return lesson_refuse(r, "\"%.2s\" must be followed by the text of the choice", at);
         s->choice = xrealloc(s->choice, (size_t)s->choices + 1, sizeof *s->choice);
         s->choice[s->choices++] = (struct lesson_choice){ at[0], xstrdup(text) };

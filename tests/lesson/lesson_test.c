@@ -66,33 +66,33 @@ static void a_lesson_is_read(void **state) {
 
 static void errors_name_line_and_word(void **state) {
     (void)state;
-    refused("txt\n  a\n", "a/b/mine.lesson:2: \"txt\": unknown keyword; did you mean \"text\"?");
+    refused("txt\n  a\n", "a/b/mine.lesson:2: unknown keyword \"txt\"; did you mean \"text\"?");
     refused("text\n", "mine.lesson:2: \"text\": missing text; write it in the next lines, indented by two spaces");
     refused("text\n a\n", ":3: \"a\": indent the lines of a step by two spaces or more");
     refused("  a\n", ":2: \"a\": indented line before the first step");
     refused("text\n\ta\n", ":3: control character 9; indent lines with spaces");
-    refused("text\n  a {b}\n", "\"{b}\": no value or run up to this step has this name");
-    refused("text\n  a\n  > {b}\n", ":4: \"{b}\": no value or run up to this step has this name");
+    refused("text\n  a {b}\n", "{b}: unknown value or run");
+    refused("text\n  a\n  > {b}\n", ":4: {b}: unknown value or run");
     refused("text\n  > a\n", "\"text\": missing text; write it in the next lines, indented by two spaces");
     refused("let a = 1\n  > a\n", ":2: \"let\": a note (\"> \xE2\x80\xA6\") needs a step with text");
     refused("text\n  a { b }\n", "\"{ b }\": invalid placeholder; write {name}");
     refused("let A = 1\n", "\"A\": invalid name; use fewer than 40 lower-case letters");
-    refused("let a 1\n", "\"1\": expected \"=\" after \"let a\"");
+    refused("let a 1\n", "expected \"=\" after \"let a\", found \"1\"");
     refused("let a = 1\nlet a = 2\n", ":3: \"a\": name already used in line 2");
-    refused("let a = laers()\n", "\"laers\": unknown quantity; did you mean \"layers\"?");
-    refused("let a = 1 +\n", "\"end of line\": expected a number, a name or \"(\"");
-    refused("let a = 1 2\n", "\"2\": expected an operator (+ - * /) or end of line");
-    refused("let a = loss(r, 1)\n", "\"r\": no earlier run has this name");
-    refused("run rate = --steps 3\nlet a = loss(rat, 1)\n", "\"rat\": no earlier run has this name; did you mean \"rate\"?");
+    refused("let a = laers()\n", "unknown quantity \"laers\"; did you mean \"layers\"?");
+    refused("let a = 1 +\n", "expected a number, a name or \"(\", found \"end of line\"");
+    refused("let a = 1 2\n", "expected an operator (+ - * /) or end of line, found \"2\"");
+    refused("let a = loss(r, 1)\n", "unknown run \"r\"; it must be in an earlier step");
+    refused("run rate = --steps 3\nlet a = loss(rat, 1)\n", "unknown run \"rat\"; did you mean \"rate\"?");
     refused("let a = count(lora)\n", "expected text in quotes");
-    refused("run r = --steps 3\nlet a = loss(r)\n", "\"loss\": wrong arguments; write loss(RUN, STEP)");
-    refused("run r = --steps 3\nlet a = loss(r, 1, 2)\n", "\"loss\": wrong arguments; write loss(RUN, STEP)");
+    refused("run r = --steps 3\nlet a = loss(r)\n", "loss: wrong number of arguments; expected loss(RUN, STEP)");
+    refused("run r = --steps 3\nlet a = loss(r, 1, 2)\n", "loss: wrong number of arguments; expected loss(RUN, STEP)");
     refused("check a = 1\n", "\"1\": missing range; add is X, in X to Y, above X or below X");
     refused("check a = 1 in 2\n", "\"in 2\": incomplete range; write in X to Y");
-    refused("run r = lora\n", "\"lora\": expected options of petri train");
-    refused("run r = again s\n", "\"s\": no earlier run has this name");
+    refused("run r = lora\n", "expected options of petri train, such as --steps 40, or again NAME, found \"lora\"");
+    refused("run r = again s\n", "unknown run \"s\"; it must be in an earlier step");
     refused("ask q\n  What?\n  a) x\nanswer q = a\n  y\n", "a question needs at least two choices");
-    refused("ask q\n  What?\n  a) x\n  c) y\n", "\"c)\": expected b) as the next choice");
+    refused("ask q\n  What?\n  a) x\n  c) y\n", "expected b) as the next choice, found \"c)\"");
     refused("ask q\n  What?\n  a) x\n  b) y\n", "\"q\": question without an answer; add \"answer q = LETTER\" after it");
     refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = c\n  z\n", "\"c\": not a choice of \"q\"; use a letter from a to b");
     refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1, else d\n  z\n", "\"d\": not a choice of \"q\"; use a letter from a to b");
@@ -122,7 +122,7 @@ static void no_text_gives_an_answer_away(void **state) {
     static const char *const told[] = { "text\n  a\n  {c%}\n", "show train\n  {n}\n", "ask p\n  Is {c} it?\n  a) x\n  b) y\n" };
     for (size_t i = 0; i < COUNT_OF(told); i++) {
         char *steps = xprintf("%s%s%s", open, told[i], closed);
-        refused(steps, "gives away the open question \"q\"; use it in the text of a check");
+        refused(steps, "reveals the answer of the open question \"q\"; use it in the text of a check");
         free(steps);
     }
     struct lesson l;
