@@ -44,7 +44,7 @@ static void index_place(struct attach *a, int module, const struct span *at, int
     }
     unsigned bits = 1u << m->write;
     if (m->read != TAP_NONE) bits |= 1u << m->read;
-    if (function_of(m)->apply) a->wanted[place] |= bits;
+    if (function_of(m)->apply) a->used_taps[place] |= bits;
     char name[96];
     for (int k = 0; k < 2; k++) {
         snprintf(name, sizeof name, "drop.%d.%d.%s%s.%s.%d.%d", at->stack, layer,
@@ -80,11 +80,11 @@ bool attach_by_task(const struct attach *a, int module) {
 }
 
 const int *attach_example_tasks(struct attach *a, const struct batch *b) {
-    GROW(a->row_task, a->row_task_room, (size_t)b->examples + 1);
-    for (int i = 0; i < b->examples && !b->ranges; i++) a->row_task[i] = a->task;
+    GROW(a->example_task, a->example_task_room, (size_t)b->examples + 1);
+    for (int i = 0; i < b->examples && !b->ranges; i++) a->example_task[i] = a->task;
     for (int r = 0; r < b->ranges; r++)
-        for (int i = b->range[r].first; i < b->range[r].end; i++) a->row_task[i] = b->range[r].task;
-    return a->row_task;
+        for (int i = b->range[r].first; i < b->range[r].end; i++) a->example_task[i] = b->range[r].task;
+    return a->example_task;
 }
 
 node attach_weight(const struct attach *a, int tensor) {
@@ -107,7 +107,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     size_t places = modules * a->places;
     a->slot = xcalloc(places + 1, SLOT_COUNT * sizeof *a->slot);
     a->generated_at = xcalloc(places + 1, SLOT_COUNT * sizeof *a->generated_at);
-    a->wanted = xcalloc(a->places, sizeof *a->wanted);
+    a->used_taps = xcalloc(a->places, sizeof *a->used_taps);
     a->drop = xcalloc(places + 1, 2 * sizeof *a->drop);
     a->room = xcalloc(places + 1, sizeof *a->room);
     a->prefix = xcalloc(modules + 1, sizeof *a->prefix);
@@ -143,7 +143,7 @@ void attach_free(struct attach *a) {
     free(a->room);
     free(a->slot);
     free(a->generated_at);
-    free(a->wanted);
+    free(a->used_taps);
     free(a->drop);
     free(a->prefix);
     free(a->of_model);
@@ -151,7 +151,7 @@ void attach_free(struct attach *a) {
     free(a->generated);
     free(a->start);
     free(a->pooled);
-    free(a->row_task);
+    free(a->example_task);
     free(a->counted);
     example_weights_free(a->rows);
     for (int i = 0; i < 2; i++) {

@@ -16,18 +16,18 @@ void attach_free(struct attach *a);
 void attach_for_task(struct attach *a, int task);
 
 /* Prologue: computes the plan's generated tensors from `params` (and, for masked changes, the model's
- * weights) on `t`; `made[i]` is set to the value of generated tensor i. Runs once per training step on a
+ * weights) on `t`; `generated[i]` is set to the value of generated tensor i. Runs once per training step on a
  * separate tape; its backward pass is seeded with the gradients of the generated values, summed over
  * shards. */
 void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params,
                      real *grads, node *generated);
 
-/* Recomputes from `params` the generated values that checkpoints do not store, into `made`. */
+/* Recomputes from `params` the generated values that checkpoints do not store, into `generated`. */
 void attach_regenerate(const struct plan *p, const struct model *m, const real *params, real *generated);
 
-/* Starts a shard: leaves on `t` over params (trained reals) and made values (generated_size
- * reals), gradients into grads (trained reals, then generated_size reals).  grads NULL: all
- * frozen (evaluation).  The hooks are valid until the next begin. */
+/* Starts a shard: leaves on `t` over params (trained reals) and generated values (generated_size reals),
+ * gradients into grads (trained reals, then generated_size reals).  grads NULL: all frozen (evaluation).  The
+ * hooks are valid until the next begin. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
                                  const real *generated, real *grads);
 /* Sets to zero the gradients of tensors without a leaf on a shard (the MLP of a prefix, a frozen head);

@@ -6,7 +6,7 @@
 
 static bool hook_wants(void *self, const struct site *site, enum tap tap) {
     const struct attach *a = self;
-    return a->wanted[attach_place_at(a, site)] >> tap & 1;
+    return a->used_taps[attach_place_at(a, site)] >> tap & 1;
 }
 
 static node hook_weight(void *self, struct tape *t, int tensor) {

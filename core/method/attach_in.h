@@ -36,27 +36,29 @@ struct attach {
     int layers;       /* of the deeper stack */
     size_t places;    /* stack × sublayer × (layer + 1): the embedding is layer -1 */
     int *slot;        /* module × place × SLOT_COUNT: plan tensor, or -1 */
-    int *generated_at; /* module × place × SLOT_COUNT: made tensor (behind them: of rows), or -1 */
-    int *of_model;    /* model tensor: plan tensor in its place (behind them: made tensor), or -1 */
-    unsigned *wanted; /* place: bit t: tap t is read or written */
+    /* module × place × SLOT_COUNT: generated tensor (per-example ones after the others), or -1 */
+    int *generated_at;
+    /* model tensor: plan tensor that replaces it (generated ones after the others), or -1 */
+    int *of_model;
+    unsigned *used_taps; /* place: bit t: tap t is read or written */
     uint64_t *drop;   /* module × place × 2: dropout sites */
-    struct use_values *room; /* module × place: what a function asked room for */
-    struct prefix_rows *prefix; /* one a module */
+    struct use_values *room; /* module × place: memory requested by a function */
+    struct prefix_rows *prefix; /* one per module */
     node *leaf, *generated;     /* of this shard */
-    int *start;       /* 0…rows: a pooled row is a sequence of one */
+    int *start;       /* 0 … rows: each pooled row is a sequence of one row */
     size_t start_room;
     int task;                 /* of batches without ranges */
-    bool inner;               /* gradients of what an inner loop adapts alone */
-    struct tape_rows *pooled; /* one a task */
+    bool inner;               /* only gradients of tensors adapted by an inner loop */
+    struct tape_rows *pooled; /* one per task */
     struct groups_room groups[2]; /* of the encoder's tokens, of the decoder's */
-    int *row_task;
-    size_t row_task_room;
+    int *example_task;
+    size_t example_task_room;
     int *counted;
     size_t counted_room;
-    struct example_weights *rows; /* what is made for each row; NULL: nothing is */
+    struct example_weights *rows; /* per-example weights; NULL: none */
     struct fused fused;
-    node vector;       /* the retriever's, where it was made on the way */
-    int pass;          /* of the encoder's passes, from 1 */
+    node vector;       /* the retriever's, if computed within the encoder pass */
+    int pass;          /* number of the encoder pass, from 1 */
     bool vectors_only; /* the decoder does not run */
 };
 

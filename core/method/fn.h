@@ -57,7 +57,7 @@ struct use {
     const struct row_groups *groups; /* of tokens: NULL where all take the same weights */
     const int32_t *ids;              /* at the embedding: the tokens' */
     node x, value;                   /* what is read, what the tap holds by now (not of FORM_KEYS) */
-    struct fused *fused;             /* of source fusion: what those before it at its place made */
+    struct fused *fused;             /* of source fusion: the outputs of earlier modules at its place */
     double attention_dropout;
 };
 

@@ -41,7 +41,7 @@ struct changed {
     const real *weight, *up, *down;
 };
 
-/* 1/‖row of W + s W_u W_d‖ without making that matrix: ‖w‖² + 2 s u·(W_d w) + s² u·(W_d W_dᵀ u).  `room`:
+/* Computes 1/‖row of W + s W_u W_d‖ without that matrix: ‖w‖² + 2 s u·(W_d w) + s² u·(W_d W_dᵀ u). `room`:
  * out×r + r×r. */
 static void inverse_lengths(const struct changed *x, real *room, real *out) {
     int r = x->rank;

@@ -53,7 +53,7 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
 void hyper_plan(struct build *b);
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out);
 
-/* Generates all values of generator g into x->made[…]. */
+/* Generates all values of generator g into x->generated[…]. */
 void hyper_generate(const struct prologue *x, int g);
 
 /* Values generated per example. A stack's values of one slot are in one matrix, in which the blocks of each

@@ -128,8 +128,8 @@ struct plan_tasks {
 struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const struct plan_tasks *tasks,
                             struct err *e);
 /* Returns the plan of one task, in which the task's parameters are of source free, and the values of this
- * task from `params` and `made` (of p), which the caller frees. `made` may be NULL if training recomputes
- * the generated values: *own_made is then zeros; modules of a generator need it. */
+ * task from `params` and `generated` (of p), which the caller frees. `generated` may be NULL if training
+ * recomputes the generated values: *own_generated is then zeros; modules of a generator need it. */
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *generated, real **own_params, real **own_generated, struct err *e);
 /* Returns the plan of a single-task run without networks that generate the same weights for all examples:

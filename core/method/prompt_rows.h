@@ -24,7 +24,7 @@ bool prompt_lstm_is_bias(enum slot slot);
 
 void prompt_rows_plan(struct build *b, int module, const struct span *s);
 int prompt_rows_make(const struct prologue *x);
-/* Adds the terms of the trained parameters behind the rows. */
+/* Adds the terms of the trained parameters from which the rows are computed. */
 void prompt_rows_terms(struct terms *t, const struct plan *p, const struct module *m, const struct arch *a);
 
 /* Initializes rows from the model's embeddings (init_is_of_rows): `blocks` prompts, concatenated, into

@@ -32,7 +32,7 @@ struct source_row {
     /* Adds the trained and generated tensors of a module in one span. */
     void (*plan)(struct build *b, int module, const struct span *s);
     /* SOURCE_PROLOGUE: generates the tensors that were planned together, starting at x->first, into
-     * x->made[first …]; returns the index after the last of them. */
+     * x->generated[first …]; returns the index after the last of them. */
     int (*make)(const struct prologue *x);
 };
 const struct source_row *source_row(enum source s);

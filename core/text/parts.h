@@ -1,7 +1,7 @@
 /* The components of a tokenizer, private to core/text.
  *
  * Encoding: added tokens written in the text are cut out; the rest is normalized (normalizer.c), split into
- * pieces (pretokenizer.c) and converted to ids (the model: wordpiece.c, bpe.c, unigram.c); then special tokens of
+ * pieces (pretokenizer.c) and converted to ids (wordpiece.c, bpe.c, unigram.c); then special tokens of
  * the model are added around it (template.c).  Decoding: decoder.c.
  *
  * The files of a tokenizer are read in read_*.c; added tokens are in added.c. */
@@ -15,9 +15,9 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/text/bpe.h"
-#include "core/text/pretokenizer.h"
 #include "core/text/decoder.h"
 #include "core/text/normalizer.h"
+#include "core/text/pretokenizer.h"
 #include "core/text/unigram.h"
 #include "core/text/vocab.h"
 

@@ -1,8 +1,8 @@
 /* Splits a normalized text into the pieces that the model converts to ids: "pre_tokenizer" of tokenizer.json,
  * a chain of steps, each of which splits the pieces of the previous one.
  *
- * Immutable after reading and shared by any number of threads, each with its own struct pretokenizer_work.  Private
- * to core/text. */
+ * Immutable after reading and shared by any number of threads, each with its own struct pretokenizer_work.
+ * Private to core/text. */
 #ifndef CORE_TEXT_PRETOKENIZER_H
 #define CORE_TEXT_PRETOKENIZER_H
 
