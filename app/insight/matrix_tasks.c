@@ -280,7 +280,7 @@ static int mean_made(const struct probe *p, struct crew *crew, real **out, struc
         real *mean;
         if (p->task[t].of_run < 0 || !p->task[t].d->examples) continue;
         probe_use(p, t);
-        rc = made_for_rows(p->opened.model, p->opened.predictor, p->task[t].d, crew, &mean, e);
+        rc = generated_mean(p->opened.model, p->opened.predictor, p->task[t].d, crew, &mean, e);
         if (rc) break;
         memcpy(*out + (size_t)p->task[t].of_run * each, mean, each * sizeof **out);
         free(mean);

@@ -32,7 +32,7 @@ static void add_generated(const struct row_passes *all, const struct row_pass *x
         }
 }
 
-int made_for_rows(const struct model *m, const struct predictor *p, const struct dataset *d,
+int generated_mean(const struct model *m, const struct predictor *p, const struct dataset *d,
                   struct crew *crew, real **out, struct err *e) {
     struct made_sums s = { .values = generated_per_example(predictor_plan(p)) };
     BUG_IF(!d->examples || !d->max_len || !s.values);

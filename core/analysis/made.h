@@ -4,12 +4,13 @@
 
 #include "core/train/use/predict.h"
 
-/* The mean over the rows of d (encoded, at least one) of each value that the predictor's method makes for a
- * row, its task in use: the plan's example_tensor one behind another, *out (caller frees).  The same for any
- * number of workers. ERR_FAILED where one is not finite; *out is then NULL. */
-int made_for_rows(const struct model *m, const struct predictor *p, const struct dataset *d,
+/* Computes the mean over the examples of d (encoded, at least one) of each value that the predictor's method
+ * generates per example, for its current task: the plan's example tensors concatenated, *out (caller frees).
+ * The result does not depend on the number of workers. ERR_FAILED if a value is NaN or infinite; *out is then
+ * NULL. */
+int generated_mean(const struct model *m, const struct predictor *p, const struct dataset *d,
                   struct crew *crew, real **out, struct err *e);
-/* How many these are. */
+/* Returns the number of these values. */
 size_t generated_per_example(const struct plan *p);
 
 #endif

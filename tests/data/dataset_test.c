@@ -9,7 +9,7 @@
 #include "core/data/report_read.h"
 #include "tests/data/reading.h"
 
-/* V01: TSV knows no quotes. */
+/* Quotes have no meaning in TSV. */
 static void tsv_quotes_are_text(void **state) {
     (void)state;
     static const char bytes[] =
@@ -35,7 +35,7 @@ static void tsv_quotes_are_text(void **state) {
     dataset_release(&d);
 }
 
-/* V02: byte order mark, CRLF, a blank line, no line end at the end. */
+/* Byte order mark, CRLF, a blank line, no line end at the end. */
 static void line_ends(void **state) {
     (void)state;
     struct dataset d;
@@ -58,7 +58,7 @@ static void line_ends(void **state) {
     dataset_release(&d);
 }
 
-/* V03: -1 is no class where the classes are known and none has that name. */
+/* -1 is not a class where the classes are known and none has that name. */
 static void no_gold_labels(void **state) {
     (void)state;
     struct dataset d;
@@ -74,7 +74,7 @@ static void no_gold_labels(void **state) {
     dataset_release(&d);
 }
 
-/* V04: labels go to a model's classes by name; numbers only when said. */
+/* Labels are matched to a model's classes by name; by number only if requested. */
 static void labels_map_by_name(void **state) {
     (void)state;
     static const char *const names[] = {"neutral", "contradiction", "entailment"};
@@ -101,7 +101,7 @@ static void labels_map_by_name(void **state) {
                       .name_count = 3), ERR_INPUT, &e, "line 3: the label \"maybe\"");
 }
 
-/* V05: words that look like missing values are words. */
+/* Words that look like missing values are text. */
 static void missing_looking_words(void **state) {
     (void)state;
     struct dataset d;
@@ -117,7 +117,7 @@ static void missing_looking_words(void **state) {
     dataset_release(&d);
 }
 
-/* T2-03: JSON Lines with everything that goes wrong in them. */
+/* Invalid JSON Lines. */
 static void json_lines(void **state) {
     (void)state;
     static const char
@@ -192,7 +192,7 @@ static void json_list(void **state) {
     test_refused(READ(&d, "l.json", "{}", .format = DATA_LIST), ERR_INPUT, &e, "expected a list of objects");
 }
 
-/* T2-04: headers and labels that guess nothing. */
+/* Headers and labels are never guessed. */
 static void headers_and_label_names(void **state) {
     (void)state;
     struct dataset d;
@@ -319,7 +319,7 @@ static void draws_are_fixed(void **state) {
     buf_release(&b);
 }
 
-/* T2-12: control characters in data are shown as stand-ins, and kept in memory. */
+/* Control characters in data are replaced on output, and unchanged in memory. */
 static void control_characters(void **state) {
     (void)state;
     struct dataset d;
@@ -381,7 +381,7 @@ static void a_report_is_read_again(void **state) {
     }
 }
 
-/* V12: ids past the embedding name row and token; the token part of the report. */
+/* An id without an embedding row is reported with line and token; the token part of the report. */
 static void encoding(void **state) {
     (void)state;
     struct err e = ERR_INIT;

@@ -79,7 +79,7 @@ static void reference_cases(void **state) {
 
 static void near(double got, double want) { assert_true(fabs(got - want) < 5e-7); }
 
-/* V20: constant predictions. */
+/* Constant predictions. */
 static void constant_predictions(void **state) {
     (void)state;
     int32_t label[408], pred[408];
@@ -130,7 +130,6 @@ static void nothing_undefined_is_best(void **state) {
     assert_int_equal(metric_find("nonsense"), -1);
 }
 
-/* V21. */
 static void known_values(void **state) {
     (void)state;
     static const int32_t label[] = {0, 0, 1, 1, 1, 0, 1, 0, 1, 1},
@@ -151,7 +150,7 @@ static void known_values(void **state) {
     metrics_release(&m);
 }
 
-/* T2-09: the loss is the mean over rows; F1 carries its class. */
+/* The loss is the mean over examples; F1 names its class. */
 static void loss_over_rows(void **state) {
     (void)state;
     static const int32_t label[] = {1, 1, 1, 1, 0}, pred[] = {1, 1, 1, 1, 1};
@@ -169,7 +168,7 @@ static void loss_over_rows(void **state) {
     }
 }
 
-/* V04: labels in another order than the model's are noticed. */
+/* Labels in another order than the model's are detected. */
 static void renamed_classes(void **state) {
     (void)state;
     static const int32_t label[] = {0, 0, 1, 1, 2, 2, 2, 0}, turned[] = {1, 1, 2, 2, 0, 0, 1, 1};
@@ -191,7 +190,7 @@ static void renamed_classes(void **state) {
     metrics_release(&m);
 }
 
-/* V03: label labels of -1. */
+/* Labels of -1 mark unlabeled examples. */
 static void no_gold_labels(void **state) {
     (void)state;
     static const int32_t label[] = {-1, -1, 1}, pred[] = {0, 1, 1};

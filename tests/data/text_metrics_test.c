@@ -141,7 +141,7 @@ static void exact_strips_as_python_does(void **state) {
     free(path);
 }
 
-/* Gold labels and answers of a split; expected values by scikit-learn, F1 with an invalid answer
+/* Labels and answers of a split; expected values by scikit-learn, F1 with an invalid answer
  * taken as the other class. */
 static void score(struct metrics *m, const struct task *t, const double *reference,
                   const struct metric_text *text, size_t n) {

@@ -248,7 +248,7 @@ static void a_run_that_gains_nothing_stops_early(void **state) {
     config_release(&c);
 }
 
-/* T2-10: the points before are there, the bad one is told as it is, the reason names step
+/* Earlier points are stored, the NaN is recorded as it is, the reason names step
  * and op, and the best is from before. */
 static void a_run_that_diverges_fails_with_step_and_op(void **state) {
     (void)state;

@@ -115,7 +115,7 @@ static int64_t best_of(enum metric_id id, const double *v, int n) {
     return b.has ? b.step : -1;
 }
 
-/* V24: the direction is the metric's, NaN never wins, a tie goes to the earlier step. */
+/* The direction is the metric's, NaN is never better, a tie goes to the earlier step. */
 static void the_best_is_the_metrics_own(void **state) {
     (void)state;
     const double loss[] = { 0.9, 0.5, 0.7, NAN }, accuracy[] = { 0.6, 0.7, 0.7, 0.7 };

@@ -51,7 +51,7 @@ static struct predictor *open_best(struct saved *s) {
     return p;
 }
 
-/* V18, V19: the same row gives the same numbers, with others or alone, on any number of
+/* An example gets the same outputs alone and in a batch, on any number of
  * threads; and the evaluation is the one that the run told. */
 static void predictions_stand_on_their_own(void **state) {
     (void)state;
@@ -177,7 +177,7 @@ static void check_config(const char *folder) {
     free(path);
 }
 
-/* T2-06: a half-precision base loses nothing, the folder is F32, the base is not touched. */
+/* A half-precision base is exported exactly as F32, and is not changed. */
 static void exports_predict_as_the_run_does(void **state) {
     (void)state;
     static const struct {
@@ -291,7 +291,7 @@ static void a_folders_own_head_predicts(void **state) {
     ground_release(&g);
     free(model);
 
-    /* T2-10: a loss of 3e38 is a number; logits beyond float are said to be none. */
+    /* A loss of 3e38 is a number; logits beyond float are reported as infinite. */
     t.head_bias = huge;
     model = tiny_bert(home, "huge", &t);
     ground_open(&g, model, file, file, 16);

@@ -104,7 +104,7 @@ static void any_number_of_workers_gives_the_same(void **state) {
     }
 }
 
-/* V18: what is random in training is off in evaluation, which leaves nothing behind. */
+/* Dropout is off in evaluation, which does not affect training. */
 static void evaluating_changes_nothing(void **state) {
     (void)state;
     struct run_config c = config("prefix(l=3)", 4, 10);
@@ -147,7 +147,7 @@ static void accumulation_is_the_full_batch(void **state) {
     config_release(&c);
 }
 
-/* V23: whole, and stopped after 5 steps and resumed. */
+/* Uninterrupted, and stopped after 5 steps and resumed. */
 static void a_resumed_run_is_the_whole_run(void **state) {
     (void)state;
     static const char *const methods[] = { "lora(r=2)", "prefix(l=3)", "full" };
@@ -220,7 +220,7 @@ static void every_step_drops_anew(void **state) {
     config_release(&c);
 }
 
-/* T2-08: rows are told apart by their loss while nothing moves; a short last step is the mean
+/* Examples are identified by their loss at learning rate 0; a short last step is the mean
  * of its own rows. */
 static void every_epoch_sees_every_row_once(void **state) {
     (void)state;

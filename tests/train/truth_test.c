@@ -92,7 +92,7 @@ static void presets_train_what_they_declare(void **state) {
     free(folder);
 }
 
-/* V16: where W_u is 0, W_d has no gradient in the first step. */
+/* Where W_u is 0, W_d has no gradient in the first step. */
 static void loras_zero_factor_moves_first(void **state) {
     (void)state;
     for (int steps = 1; steps <= 3; steps += 2) {
@@ -132,7 +132,7 @@ static void one_step(struct ground *g, const char *method, double decay, struct 
     config_release(&c);
 }
 
-/* T2-07: matrices are 0.005 × their start lower, vectors the same bits. */
+/* Weight decay shrinks matrices by 0.005 × their initial values; vectors keep their bits. */
 static void check_decay(struct ground *g, const char *method, int matrices, int vectors,
                         char sha256[65]) {
     struct trained without, with;

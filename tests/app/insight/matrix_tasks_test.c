@@ -215,11 +215,11 @@ static void what_is_made_for_rows_is_averaged(void **state) {
             alone.examples = 1;
             alone.example += i;
             alone.start += i;
-            test_ok(made_for_rows(p.opened.model, p.opened.predictor, &alone, NULL, &own, &e), &e);
+            test_ok(generated_mean(p.opened.model, p.opened.predictor, &alone, NULL, &own, &e), &e);
             for (size_t k = 0; k < n; k++) sum[k] += (double)own[k] / (double)d->examples;
             free(own);
         }
-        test_ok(made_for_rows(p.opened.model, p.opened.predictor, d, crew, &mean[t], &e), &e);
+        test_ok(generated_mean(p.opened.model, p.opened.predictor, d, crew, &mean[t], &e), &e);
         for (size_t k = 0; k < n; k++) near((double)mean[t][k], sum[k]);
         free(sum);
     }
