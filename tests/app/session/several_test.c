@@ -119,7 +119,7 @@ static void the_history_tells_each_task(void **state) {
     struct history_rows *runs;
     struct run_page *page;
     for (int again = 0; again < 2; again++) {
-        test_ok(history_rows_read(store, false, NULL, &kept, &runs, &e), &e);
+        test_ok(history_rows_read(store, false, false, NULL, &kept, &runs, &e), &e);
         const struct run_row *r = &runs->row[runs->rows - 1];
         assert_int_equal(r->task_results, 3);
         assert_string_equal(r->metric, "average");
@@ -146,7 +146,7 @@ static void the_history_tells_each_task(void **state) {
         history_rows_free(runs);
     }
     result_cache_release(&kept);
-    test_ok(history_rows_read(store, false, NULL, NULL, &runs, &e), &e); /* not asked for */
+    test_ok(history_rows_read(store, false, false, NULL, NULL, &runs, &e), &e); /* not asked for */
     assert_true(!runs->results && !runs->row[0].task_results);
     history_rows_free(runs);
 }
@@ -154,7 +154,7 @@ static void the_history_tells_each_task(void **state) {
 static double last_listed(struct result_cache *kept) {
     struct err e = ERR_INIT;
     struct history_rows *runs;
-    test_ok(history_rows_read(store, false, NULL, kept, &runs, &e), &e);
+    test_ok(history_rows_read(store, false, false, NULL, kept, &runs, &e), &e);
     assert_true(runs->rows > 1 && runs->row[0].task_results == 3);
     double value = runs->row[0].task_result[0].value;
     history_rows_free(runs);
