@@ -19,6 +19,7 @@
 #include "core/train/config/option.h"
 #include "views/block.h"
 #include "views/canvas.h"
+#include "views/phrase.h"
 
 /* The axes of a module, in the order of h and l: those that screens use by name, then the other fields of
  * the table (core/method/keys.h), axis_count() in total. */
@@ -179,5 +180,10 @@ void compose_config(const struct compose_view *v, struct run_config *out);
 void compose_put_seeds(const struct compose_view *v, struct buf *out);
 /* Returns the equivalent command line; caller frees. */
 char *compose_command(const struct compose_view *v);
+
+/* Return how Compose calls an option, which is shorter for those that it lists first, and its value in a
+ * config. */
+const char *option_label(const struct option *o, bool *first);
+struct phrase option_value_of(const struct run_config *c, const struct option *o);
 
 #endif

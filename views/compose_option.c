@@ -74,6 +74,12 @@ static bool comes_first(const struct option *o) {
     return s && s->label;
 }
 
+const char *option_label(const struct option *o, bool *first) {
+    const struct shown *s = shown_of(o);
+    *first = s && s->label;
+    return *first ? s->label : o->name;
+}
+
 /* The method is the rest of the screen; model and rows are chosen with T, but what part of them is dev. */
 static bool is_here(const struct compose_view *v, const struct option *o) {
     static const char *const of_rows[] = {
@@ -157,8 +163,8 @@ bool compose_option_folded(const struct compose_view *v, int i) {
 }
 
 const char *option_name(const struct compose_view *v, int i) {
-    const struct shown *s = shown_of(row(v, i));
-    return s && s->label ? s->label : row(v, i)->name;
+    bool first;
+    return option_label(row(v, i), &first);
 }
 
 /* Tasks by their names; what stands where nothing is said. */
@@ -228,11 +234,14 @@ bool option_enter(struct run_config *c, const char *name, const char *text, char
 
 struct phrase option_value(const struct compose_view *v, int i) {
     const struct option *o = row(v, i);
+    return v->seeds && !strcmp(o->name, "seed") ? seeds_value(v) : option_value_of(&v->config, o);
+}
+
+struct phrase option_value_of(const struct run_config *c, const struct option *o) {
     const struct shown *s = shown_of(o);
     double number = 0;
-    if (v->seeds && !strcmp(o->name, "seed")) return seeds_value(v);
-    if (o->kind == OPTION_TEXT) return text_option(&v->config, o);
-    char *text = option_print(&v->config, o);
+    if (o->kind == OPTION_TEXT) return text_option(c, o);
+    char *text = option_print(c, o);
     bool is_number = text_to_double(text, &number), short_one = s && s->stride == STRIDE_125;
     bool none = s && s->none && (!*text || (is_number && number == 0));
     struct phrase value = none                                                    ? phrase("%s", s->none)

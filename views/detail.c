@@ -108,10 +108,58 @@ static void tests(struct sheet *p, const struct detail_view *v) {
     }
 }
 
+static bool is_hidden(const struct detail_view *v, const struct detail_setting *s) {
+    return s->usual && !s->leads && !v->whole;
+}
+
+/* A heading, then "name value" of each setting of the group, as many as fit in a row; *x: where the next one
+ * begins, PANE_EDGE: none yet. */
+static void setting(struct sheet *p, const struct detail_setting *s, bool heads, int *x) {
+    enum { HEAD = 18, GAP = 3 };
+    const char *head = option_group_name(s->group);
+    int name = text_width(s->name) + 1, value = text_width(s->value), left = PANE_EDGE + HEAD;
+    if (heads || *x + name + value > p->r.w - PANE_EDGE) {
+        p->rows += *x > PANE_EDGE;
+        *x = left;
+    }
+    if (heads && p->c) canvas_text(p->c, p->r.x + PANE_EDGE, sheet_y(p), INK_KEY, head);
+    if (heads && text_width(head) + 1 > HEAD) *x = PANE_EDGE + text_width(head) + 2;
+    enum ink ink = s->usual ? INK_DIM : INK_TITLE;
+    if (p->c) canvas_text(p->c, p->r.x + *x, sheet_y(p), INK_DIM, s->name);
+    if (*x + name + value < p->r.w) {
+        if (p->c) canvas_text(p->c, p->r.x + *x + name, sheet_y(p), ink, s->value);
+    } else { /* over several rows, of which the next setting begins after the last */
+        sheet_text(p, *x + name, ink, s->value);
+        p->rows--;
+        *x = p->r.w;
+    }
+    *x += name + value + GAP;
+}
+
+/* The settings by group, as in Compose.  Those at their default are dim, and only the leading ones among them
+ * are shown, unless all are. */
+static void settings(struct sheet *p, const struct detail_view *v) {
+    int hidden = 0, x = PANE_EDGE;
+    enum option_group last = OPTION_GROUPS;
+    for (int i = 0; i < v->settings; i++) hidden += is_hidden(v, &v->setting[i]);
+    sheet_rule(p, "settings",
+               v->whole ? "O hides defaults" : hidden ? phrase("O shows %d defaults", hidden).text : NULL);
+    for (int i = 0; i < v->settings; i++) {
+        const struct detail_setting *s = &v->setting[i];
+        if (is_hidden(v, s)) continue;
+        setting(p, s, s->group != last, &x);
+        last = s->group;
+    }
+    p->rows++;
+}
+
 static void detail_head(struct sheet *p, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     sheet_rule(
-        p, phrase("#%lld  %.200s", (long long)r->id, r->method).text,
+        p,
+        phrase("#%lld  %.60s%s%.200s", (long long)r->id, r->name ? r->name : "", r->name ? " \u00B7 " : "",
+               r->method)
+            .text,
         phrase("%s %s  %s", state_sign(r->state), run_state_name(r->state), show_seconds(r->seconds).text)
             .text);
     struct phrase line = phrase("%.60s on %.60s, seed %llu: %s trainable parameters", r->task,
@@ -123,6 +171,8 @@ static void detail_head(struct sheet *p, const struct detail_view *v) {
     if (r->metric && isfinite(r->majority))
         phrase_add(&line, " (majority %s)", show_value(r->majority).text);
     sheet_text(p, PANE_EDGE, INK_TEXT, line.text);
+    if (r->tags) sheet_text(p, PANE_EDGE, INK_DIM, phrase("tags: %.280s", r->tags).text);
+    if (r->note) sheet_text(p, PANE_EDGE, INK_TEXT, r->note);
 }
 
 static void curve(struct sheet *p, const struct detail_view *v) {
@@ -162,6 +212,7 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
     detail_head(&p, v);
     warnings(&p, v);
+    if (v->settings) settings(&p, v);
     curve(&p, v);
     few_shots(&p, v);
     episode(&p, v);
@@ -172,16 +223,16 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     if (v->run.task_results) tasks(&p, v);
     if (v->tests) tests(&p, v);
     if (v->evals) evaluations(&p, v);
-    if (v->configs) {
-        sheet_rule(&p, "config", "fixed at step 0");
-        pairs(&p, v->config, v->configs, in_row);
-    }
     if (v->lines_read) sheet_rule(&p, "examples", "as read");
     for (int i = 0; i < v->lines_read; i++)
         sheet_text(&p, PANE_EDGE, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT,
                    v->line_read[i]);
+    if (v->records) {
+        sheet_rule(&p, "record", "fixed at step 0");
+        pairs(&p, v->record, v->records, in_row);
+    }
     if (v->artifacts) {
-        sheet_rule(&p, "files", NULL);
+        sheet_rule(&p, "files", "! opens a shell in their folder");
         pairs(&p, v->artifact, v->artifacts, 1);
     }
     return p.rows;
@@ -206,6 +257,7 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     switch (r) {
     case REQ_UNDO: out->kind = EFFECT_UNDO; return true;
     case REQ_REDO: out->kind = EFFECT_REDO; return true;
+    case REQ_SWITCH: v->whole = !v->whole; return true;
     default: break;
     }
     if (!run->id) return false;
@@ -282,6 +334,7 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
     const struct run_row *r = &ui->detail.run;
     switch (k->request) {
     case REQ_STOP: return r->state <= RUN_PAUSED ? k->hint : NULL;
+    case REQ_SWITCH: return ui->detail.whole ? "hide defaults" : "all settings";
     case REQ_DOWN: return NULL;
     case REQ_RUN: return runs_again_hint(ui, r, k->hint);
     case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
@@ -291,7 +344,8 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
 
 static const enum request detail_keys[] = {
     REQ_STOP, REQ_DOWN,  REQ_UP,  REQ_FIRST, REQ_LAST,  REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO,
-    REQ_REDO, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_COPY,      REQ_SHELL,   REQ_NONE
+    REQ_REDO, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_COPY,      REQ_SHELL,   REQ_SWITCH,
+    REQ_NONE
 };
 
 const struct screen screen_detail = {

@@ -2,11 +2,19 @@
 #ifndef VIEWS_DETAIL_H
 #define VIEWS_DETAIL_H
 
+#include "core/train/config/option_group.h"
 #include "views/few.h"
 #include "views/runs.h"
 
 struct detail_pair {
     const char *key, *value;
+};
+/* An option of the run, as Compose calls it. */
+struct detail_setting {
+    const char *name, *value;
+    enum option_group group;
+    bool usual;               /* at its default, or follows from the model and the task */
+    bool leads;               /* shown even then */
 };
 struct detail_eval {
     int64_t step;
@@ -23,8 +31,10 @@ struct detail_test {
 /* One run, filled by the app on EFFECT_OPEN_RUN. */
 struct detail_view {
     struct run_row run;       /* id 0: nothing loaded yet */
-    const struct detail_pair *config;
-    int configs;
+    const struct detail_setting *setting; /* by group */
+    int settings;
+    const struct detail_pair *record; /* what is stored about the run in addition */
+    int records;
     const struct detail_pair *count; /* "trained without head" = "73,728", "head", "model" … */
     int counts;
     const struct detail_eval *eval;
@@ -40,7 +50,9 @@ struct detail_view {
     struct series series;
     struct few_view few;         /* of a few-shot run, with the runs of the same request */
     struct episode_view episode; /* of a meta-learning run */
-    int top;                  /* the view's own: first line shown */
+    /* the view's own */
+    int top;                  /* first line shown */
+    bool whole;               /* all settings are shown, with their defaults */
 };
 
 #endif

@@ -162,7 +162,7 @@ static const struct key_entry keys[] = {
       .help = "sweep over the marked choices; the command line is edited first" },
     { REQ_SWITCH, 'O', false, KEYS_COMPOSE, 9, "off",
       .help =
-          "switch a module off or on; fold a group of options; in Compare, settings of some groups only" },
+          "switch a module off or on; fold options; in Compare, settings of some groups; on a run, defaults" },
     { REQ_EXPLAIN, 'E', false, KEYS_COMPOSE, .help = "explain the method on a page, or leave the page" },
 
     { REQ_HELP, '?', true, KEYS_EVERYWHERE, 10, "help", .alias = { PRESS_F1 }, .help = "show this help" },

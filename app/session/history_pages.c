@@ -7,7 +7,9 @@
 
 #include <jansson.h>
 
+#include "app/history/record.h"
 #include "app/history/run_row.h"
+#include "app/session/page_settings.h"
 #include "app/session/tags.h"
 #include "app/sweep/tune.h"
 #include "app/why/why.h"
@@ -185,14 +187,22 @@ static void fill_task_config(struct run_page *d, const json_t *o) {
     }
 }
 
-/* Adds every member of the stored config. */
+/* Adds the settings, and the members of the stored config that are not among them. */
 static int fill_config(struct run_page *d, const struct store_run *r, struct err *e) {
     json_t *o = json_parse("the config of the run", r->config, strlen(r->config), e), *v;
     const char *key;
+    struct run_config c;
+    struct err ignored = ERR_INIT; /* then all members are listed */
     if (!o) return e->code;
+    if (!record_config_of(r, &c, &ignored)) {
+        d->view.settings = page_settings(&c, &d->setting);
+        d->view.setting = d->setting;
+        config_release(&c);
+    }
     json_object_foreach(o, key, v) {
         size_t i;
         json_t *task;
+        if (d->setting && page_settings_have(key)) continue;
         if (strcmp(key, "tasks") || !json_is_array(v)) {
             pair(d, keep(d, xstrdup(key)), member_text(v));
             continue;
@@ -210,9 +220,6 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "modules", r->canonical);
     pair_text(d, "preset", r->preset);
     pair_text(d, "regime", r->regime);
-    pair_text(d, "name", r->name);
-    pair_text(d, "note", r->note);
-    pair_text(d, "tags", r->tags);
     if (r->parent) pair(d, "parent", xprintf("#%lld", (long long)r->parent));
     pair_text(d, "version", r->version);
     pair_text(d, "kernel", r->kernel);
@@ -244,9 +251,8 @@ static void fill_disk(struct run_page *d, struct store *s) {
 /* Adds the stored settings of the run, its parameter counts, and its files. */
 static int fill_pairs(struct run_page *d, struct store *s, const struct store_run *r,
                       const struct store_files *files, struct err *e) {
-    int rc = fill_config(d, r, e);
     fill_record(d, r);
-    int counts = d->pairs;
+    int rc = fill_config(d, r, e), counts = d->pairs;
     pair(d, "trainable, without head", thousands(r->trained));
     pair(d, "stored after training", thousands(r->stored));
     pair(d, "head", thousands(r->head));
@@ -259,8 +265,8 @@ static int fill_pairs(struct run_page *d, struct store *s, const struct store_ru
         pair(d, what, xstrdup(files->file[i].path));
     }
     fill_disk(d, s);
-    d->view.config = d->pair;
-    d->view.configs = counts;
+    d->view.record = d->pair;
+    d->view.records = counts;
     d->view.count = d->pair + counts;
     d->view.counts = artifacts - counts;
     d->view.artifact = d->pair + artifacts;
@@ -367,6 +373,7 @@ void run_page_free(struct run_page *d) {
     free(d->eval);
     free(d->task);
     free(d->tests);
+    page_settings_release(d->setting, d->view.settings);
     task_results_release(&d->results);
     test_results_release(&d->test);
     series_free(d->series);

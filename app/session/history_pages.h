@@ -33,6 +33,7 @@ void history_rows_free(struct history_rows *r); /* NULL is ignored */
 struct run_page {
     struct detail_view view; /* owns the pointers below */
     struct store_run stored;
+    struct detail_setting *setting;
     struct detail_pair *pair;
     int pairs;
     size_t pair_room;

@@ -89,10 +89,12 @@ static void take_page(struct session *s, struct background_work *w) {
     struct run_page *p = w->made;
     if (!p) return;
     int top = v->run.id == p->view.run.id ? v->top : 0;
+    bool whole = v->whole;
     w->made = s->runs.page;
     s->runs.page = p;
     *v = p->view;
     v->top = top;
+    v->whole = whole;
 }
 
 static void drop_page(struct background_work *w) { run_page_free(w->made); }

@@ -309,6 +309,39 @@ static void few_shot_runs_go_on_in_a_shell(void **state) {
     ui_release(&ui);
 }
 
+/* The page of a run has its name in the heading, and settings as in Compose: defaults on request, long values whole. */
+static void settings_of_a_run_are_shown(void **state) {
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        struct ui ui;
+        open(&ui);
+        ui_resize(&ui, wide ? 200 : 80, wide ? 60 : 24);
+        scene_press(&ui, PRESS_ENTER);
+        ui.detail.run.name = "for the talk";
+        ui.detail.run.note = "a remark";
+        ui_changed(&ui);
+        assert_true(scene_shows(&ui, "#3  for the talk \u00B7 lora(r=8)") && scene_shows(&ui, "a remark"));
+        assert_true(scene_shows(&ui, "lr 0.003   batch 32   steps 320   seed 1"));
+        assert_true(scene_shows(&ui, "Data              split 0.1"));
+        assert_true(scene_shows(&ui, "reviews/train.tsv"));
+        assert_true(scene_shows(&ui, "O shows 2 defaults"));
+        assert_false(scene_shows(&ui, "optimizer"));
+        type(&ui, "O");
+        assert_true(scene_shows(&ui, "Optimization      optimizer adamw   clip 1"));
+        assert_true(scene_shows(&ui, "O hides defaults"));
+        type(&ui, "O");
+        assert_false(scene_shows(&ui, "optimizer"));
+        ui_release(&ui);
+    }
+    struct ui ui;
+    open(&ui);
+    ui_resize(&ui, 60, 40);
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(scene_shows(&ui, "text /a/folder/whose/name/is/l")); /* the rest of it on the next row */
+    assert_true(scene_shows(&ui, "train.tsv"));
+    ui_release(&ui);
+}
+
 static void what_is_copied_is_chosen(void **state) {
     (void)state;
     struct ui ui;
@@ -622,6 +655,7 @@ int main(void) {
         cmocka_unit_test(filters_are_remembered),
         cmocka_unit_test(runs_of_a_cell_have_a_name),
         cmocka_unit_test(few_shot_runs_go_on_in_a_shell),
+        cmocka_unit_test(settings_of_a_run_are_shown),
         cmocka_unit_test(what_is_copied_is_chosen),
         cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),

@@ -75,10 +75,14 @@ static const struct run_row scene_rows[] = {
      NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0, false},
 };
 
-static const struct detail_pair scene_config[] = {
-    {"model", "all-MiniLM-L6-v2"}, {"task", "reviews"}, {"batch", "32"}, {"steps", "320"},
-    {"lr", "0.003"}, {"schedule", "linear"}, {"seed", "1"}, {"max-length", "128"},
-    {"optimizer", "adamw"}, {"clip", "1"}};
+static const struct detail_setting scene_settings[] = {
+    {"lr", "0.003", GROUP_RUN, false, true}, {"batch", "32", GROUP_RUN, true, true},
+    {"steps", "320", GROUP_RUN, false, true}, {"seed", "1", GROUP_RUN, true, true},
+    {"seq len", "128", GROUP_RUN, true, true}, {"schedule", "linear", GROUP_RUN, true, true},
+    {"split", "0.1", GROUP_DATA, false, false}, {"text", "/a/folder/whose/name/is/long/reviews/train.tsv", GROUP_DATA, false, false},
+    {"optimizer", "adamw", GROUP_OPTIMIZATION, true, false}, {"clip", "1", GROUP_OPTIMIZATION, true, false}};
+static const struct detail_pair scene_record[] = {
+    {"modules", "linear(r=8,write=a.q)+linear(r=8,write=a.v)"}, {"version", "1.0"}, {"created", "2026-11-28 10:00:00"}};
 static const struct detail_pair scene_counts[] = {
     {"trained without head", "73,728"}, {"head", "148,610"}, {"model", "22,713,216"}};
 static const struct detail_eval scene_evals[] = {
@@ -332,8 +336,10 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     ui->runs.rows = COUNT_OF(scene_rows);
     struct detail_view *d = &ui->detail;
     d->run = scene_rows[1];
-    d->config = scene_config;
-    d->configs = COUNT_OF(scene_config);
+    d->setting = scene_settings;
+    d->settings = COUNT_OF(scene_settings);
+    d->record = scene_record;
+    d->records = COUNT_OF(scene_record);
     d->count = scene_counts;
     d->counts = COUNT_OF(scene_counts);
     d->eval = scene_evals;

@@ -110,6 +110,22 @@ static void tasks_live_and_stored_are_the_same(void **state) {
     jobs_free(j, true);
 }
 
+/* The settings as Compose calls them; those that were not given are at their defaults. */
+static void the_page_has_settings(const struct detail_view *v) {
+    int leads = 0;
+    for (int i = 0; i < v->settings; i++) {
+        const struct detail_setting *s = &v->setting[i];
+        leads += s->leads;
+        if (!strcmp(s->name, "seq len")) assert_true(s->group == GROUP_RUN && s->leads && *s->value);
+        if (!strcmp(s->name, "optimizer"))
+            assert_true(s->group == GROUP_OPTIMIZATION && s->usual && !strcmp(s->value, "adamw"));
+        if (!strcmp(s->name, "tasks")) assert_true(!s->usual && s->group == GROUP_TASKS);
+        assert_true(strcmp(s->name, "epochs") != 0 && strcmp(s->name, "momentum") != 0); /* do not apply */
+        if (i) assert_true(s->group >= s[-1].group);
+    }
+    assert_true(leads > 5 && v->settings > 20);
+}
+
 /* The history's list and page have each task's result at the kept checkpoint; asked again, only a run that went
  * on is read anew. */
 static void the_history_tells_each_task(void **state) {
@@ -137,11 +153,13 @@ static void the_history_tells_each_task(void **state) {
         assert_int_equal(page->view.run.task_results, 3);
         assert_true(page->view.run.task_result[2].value == r->task_result[2].value);
         bool folder = false;
-        for (int i = 0; i < page->view.configs; i++) {
-            folder = folder || !strcmp(page->view.config[i].key, "beta train_file");
-            assert_string_not_equal(page->view.config[i].key, "tasks");
+        for (int i = 0; i < page->view.records; i++) {
+            folder = folder || !strcmp(page->view.record[i].key, "beta train_file");
+            assert_string_not_equal(page->view.record[i].key, "tasks");
+            assert_string_not_equal(page->view.record[i].key, "max_len"); /* a setting */
         }
         assert_true(folder);
+        the_page_has_settings(&page->view);
         run_page_free(page);
         history_rows_free(runs);
     }
