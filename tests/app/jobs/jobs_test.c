@@ -298,7 +298,7 @@ static void rows_are_let_go(void **state) {
     bool released = false; /* with the last run's model */
     for (int i = 0; i < 1000 && !released; i++) {
         pthread_mutex_lock(&j->lock);
-        released = !j->kept && j->tasks && !j->tasks->next && !j->tasks->users;
+        released = !j->cached_model && j->tasks && !j->tasks->next && !j->tasks->users;
         pthread_mutex_unlock(&j->lock);
         rest(10);
     }
