@@ -573,6 +573,7 @@ static const char *compose_draw_hint(const struct ui *ui, const struct key_entry
     switch (k->request) {
     case REQ_TRAIN: return compose_on_number(v) ? "edit" : k->hint;
     case REQ_LEFT: return compose_on_run(v) ? "option" : "axis";
+    case REQ_SEARCH: return "find";
     case REQ_DOWN: return compose_on_number(v) ? "step" : k->hint;
     case REQ_NEXT: return v->facts.findings ? k->hint : NULL;
     case REQ_RUN:
@@ -593,7 +594,7 @@ static const enum request compose_draw_keys[] = {
     REQ_TRAIN,   REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT,     REQ_RIGHT,   REQ_DOWN, REQ_UP,    REQ_FIRST,
     REQ_LAST,    REQ_NEXT,      REQ_PREV,      REQ_UNDO,     REQ_REDO,    REQ_RUN,  REQ_COPY,  REQ_MORE,
     REQ_LESS,    REQ_CHOOSE,    REQ_PRESETS,   REQ_DESCRIBE, REQ_EXPLAIN, REQ_MARK, REQ_SWEEP, REQ_CLONE,
-    REQ_MARK_ALL,
+    REQ_MARK_ALL, REQ_SEARCH,
     REQ_EARLIER, REQ_LATER,     REQ_SWITCH,    REQ_NOTE,     REQ_NAME,    REQ_NONE
 };
 

@@ -261,27 +261,6 @@ static void remove_module(struct ui *ui) {
     ui_say(ui, SAY_INFO, "module %d removed; u undoes", gone);
 }
 
-void compose_presets(struct ui *ui) {
-    picker_open(&ui->picker, PICK_PRESET, "published methods");
-    for (int i = 0; i < preset_count(); i++) {
-        const struct preset *p = preset_at(i);
-        char note[160];
-        const char *bad = i < COMPOSE_PRESETS ? ui->compose.bad[i] : NULL;
-        if (bad) snprintf(note, sizeof note, "%.159s", bad);
-        else snprintf(note, sizeof note, "%-20s %.*s", p->sizes, (int)strcspn(p->paper, ",:"), p->paper);
-        picker_add(&ui->picker, p->name, note, bad != NULL);
-        ui->picker.item[ui->picker.count - 1].tag = 0;
-        if (p == ui->compose.facts.preset) ui->picker.cursor = i;
-    }
-    for (int i = 0; i < ui->compose.owns; i++) { /* those of the user beside them */
-        const struct compose_own *own = &ui->compose.own[i];
-        picker_add(&ui->picker, own->name, own->why ? own->why : own->text, own->why != NULL);
-        ui->picker.item[ui->picker.count - 1].tag = i + 1;
-    }
-    ui_show(ui, SCREEN_COMPOSE);
-    ui->picker.open = true;
-}
-
 static void compose_edit_train(struct ui *ui, struct effect *out) {
     const char *why = compose_refusal(&ui->compose);
     if (why) ui_say(ui, SAY_ERROR, "%s%.300s", ui->compose.facts.errors ? "invalid method: " : "", why);
@@ -402,6 +381,7 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     case REQ_LESS: remove_module(ui); return true;
     case REQ_PRESETS: compose_presets(ui); return true;
+    case REQ_SEARCH: compose_find(ui); return true;
     case REQ_MARK: compose_mark(ui); return true;
     case REQ_MARK_ALL: compose_turn_reach(ui); return true;
     case REQ_SWEEP: {

@@ -2,8 +2,9 @@
  * files of Compose and the interface; not for the app.
  *
  * In compose_edit.c, compose_undo.c, compose_fits.c, compose_modules.c, compose_choose.c (axes),
- * compose_reach.c, compose_network.c (generator, retriever), compose_option.c and compose_draw_options.c (the
- * run's options), compose_sweep.c (marks for a sweep), compose_draw.c, compose_draw_wide.c and formula.c. */
+ * compose_reach.c, compose_find.c (lists to choose from), compose_network.c (generator, retriever),
+ * compose_option.c and compose_draw_options.c (the run's options), compose_sweep.c (marks for a sweep),
+ * compose_draw.c, compose_draw_wide.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 

@@ -54,7 +54,7 @@ static const struct key_entry keys[] = {
       .help = "page down" },
     { REQ_PAGE_UP, PRESS_CTRL('u'), false, KEYS_EVERYWHERE, .alias = { PRESS_PAGE_UP }, .help = "page up" },
     { REQ_SEARCH, '/', false, KEYS_EVERYWHERE, 8, "filter",
-      .help = "filter by words; runs as in petri runs: task=x lr<1e-3 word" },
+      .help = "filter by words; runs as in petri runs: task=x lr<1e-3 word; in Compose, find an axis or option" },
     { REQ_NEXT, 'n', false, KEYS_EVERYWHERE, 6, "notes",
       .help = "next note, text, metric or (in Map, misclassified) example" },
     { REQ_PREV, 'N', false, KEYS_EVERYWHERE, .help = "previous note, text, metric or example" },

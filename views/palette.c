@@ -16,15 +16,19 @@ void palette_begin(struct palette *p, const char *line) {
     snprintf(p->typed, sizeof p->typed, "%s", line + p->from);
 }
 
+int palette_score(const char *typed, const char *word, const char *note) {
+    int score = !*typed                ? 0
+                : !strcmp(typed, word) ? 1 << 20
+                                       : prompt_match(typed, word); /* nothing typed: as they come */
+    if (score >= 0) return score + 1000; /* before what fits by its note alone */
+    return typed[0] && typed[1] && strcasestr(note, typed) ? 0 : -1;
+}
+
 void palette_offer(struct palette *p, const char *word, const char *note) {
     if (!note) note = "";
     if (strlen(word) >= sizeof p->row->word) return;
-    int score = !*p->typed                ? 0
-                : !strcmp(p->typed, word) ? 1 << 20
-                                          : prompt_match(p->typed, word); /* nothing typed: as they come */
-    if (score >= 0) score += 1000; /* before what fits by its note alone */
-    else if (p->typed[0] && p->typed[1] && strcasestr(note, p->typed)) score = 0;
-    else return;
+    int score = palette_score(p->typed, word, note);
+    if (score < 0) return;
     for (int i = 0; i < p->count; i++)
         if (!strcmp(p->row[i].word, word)) return;
     p->all++;

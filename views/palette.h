@@ -31,6 +31,8 @@ struct palette {
 
 /* Clears the palette for a line. */
 void palette_begin(struct palette *p, const char *line);
+/* Returns how well a word and its note match the typed text: higher is better, below 0: no match. */
+int palette_score(const char *typed, const char *word, const char *note);
 /* Adds the word if it matches (its letters in order, or the note contains the typed text) and is new. */
 void palette_offer(struct palette *p, const char *word, const char *note);
 /* Draws the list above the line, over the last rows of `area`. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/compose_edit.h"
 #include "views/copy.h"
 #include "views/learn_parts.h"
@@ -76,12 +77,17 @@ void ui_changed(struct ui *ui) {
         if (screens[i]->changed) screens[i]->changed(ui);
 }
 
+static void picker_close(struct ui *ui) {
+    ui->picker.open = false;
+    if (ui->use == USE_PICK) ui->prompt.open = false;
+}
+
 void ui_show(struct ui *ui, enum screen_id screen) {
     enum screen_id from = ui->screen;
     if (from == screen) return;
     if (!screens[from]->back) ui->before = from;
     ui->screen = screen;
-    ui->picker.open = false;
+    picker_close(ui);
     if (screens[screen]->shown) screens[screen]->shown(ui, from);
     ui_changed(ui);
 }
@@ -238,9 +244,16 @@ void ui_in_sight(int *top, int cursor, int rows) {
 
 static void ui_picked(struct ui *ui, struct effect *out) {
     struct picker *p = &ui->picker;
-    p->open = false;
-    if (p->cursor >= p->count) return;
-    const struct pick_item *item = &p->item[p->cursor];
+    const struct pick_item *item = picker_at(p);
+    struct buf marked = BUF_INIT;
+    picker_close(ui);
+    if (!item) return;
+    if (picker_marked(p, &marked) && marked.size < sizeof out->text) {
+        out->kind = EFFECT_TASK;
+        snprintf(out->text, sizeof out->text, "%s", buf_text(&marked));
+    }
+    buf_release(&marked);
+    if (out->kind != EFFECT_NONE) return;
     if (item->dim) {
         ui_say(ui, SAY_WARNING, "%.150s: %.150s", item->name, item->note);
         return;
@@ -264,6 +277,10 @@ static void ui_picked(struct ui *ui, struct effect *out) {
         runs_saved_picked(ui, out);
         return;
     }
+    if (p->kind == PICK_PLACE) {
+        compose_go_to(&ui->compose, item->tag);
+        return;
+    }
     if (p->kind == PICK_WRITE) {
         write_picked(ui, out);
         return;
@@ -276,13 +293,66 @@ static void ui_picked(struct ui *ui, struct effect *out) {
     snprintf(out->text, sizeof out->text, "%s", item->name);
 }
 
+/* Marks a task, to train on several, and goes on to the next. */
+static void mark_picked(struct ui *ui) {
+    struct picker *k = &ui->picker;
+    struct buf names = BUF_INIT;
+    struct pick_item *item = picker_at(k);
+    if (!item || item->dim) return;
+    item->marked = !item->marked;
+    int n = picker_marked(k, &names);
+    picker_move(k, 1);
+    ui_say(ui, SAY_INFO, n ? "marked: %s (%d); Enter selects %s" : "no task is marked", buf_text(&names), n,
+           n == 1 ? "it" : "them together");
+    buf_release(&names);
+}
+
+void ui_find(struct ui *ui, const char *typed) {
+    prompt_open(&ui->prompt, "find", typed, false);
+    ui->use = USE_PICK;
+    picker_filter(&ui->picker, typed);
+}
+
+/* Any letter that is not a key of lists begins the search. */
 static void picker_press(struct ui *ui, const struct press *p, struct effect *out) {
     struct picker *k = &ui->picker;
     enum request r = keys_request(SCREEN_HELP, p); /* of a list alone */
+    int down, right;
+    char typed[8] = "";
     if (p->code == PRESS_ENTER) ui_picked(ui, out);
-    else if (r == REQ_BACK || r == REQ_QUIT) k->open = false;
+    else if (p->code == ' ' && k->kind == PICK_TASK) mark_picked(ui);
+    else if (r == REQ_BACK || r == REQ_QUIT) picker_close(ui);
     else if (r == REQ_INTERRUPT) ui_quit(ui, out);
-    else ui_walk(r, k->page, k->count - 1, &k->cursor);
+    else if (r == REQ_SEARCH) ui_find(ui, "");
+    else if (ui_step(r, k->page, &down, &right)) picker_move(k, down);
+    else if (p->code > ' ' && p->code < 0x110000 && p->code != 0x7F && !p->alt) {
+        utf8_encode(p->code, typed);
+        ui_find(ui, typed);
+    }
+}
+
+/* While a list is narrowed by typing; false: the press belongs to the prompt. */
+static bool picker_typed(struct ui *ui, const struct press *p, struct effect *out) {
+    struct picker *k = &ui->picker;
+    switch (p->code) {
+    case PRESS_DOWN:
+    case PRESS_CTRL('n'): picker_move(k, 1); return true;
+    case PRESS_UP:
+    case PRESS_CTRL('p'): picker_move(k, -1); return true;
+    case PRESS_PAGE_DOWN: picker_move(k, k->page); return true;
+    case PRESS_PAGE_UP: picker_move(k, -k->page); return true;
+    case PRESS_ENTER: ui_picked(ui, out); return true;
+    case PRESS_ESC:
+        ui->prompt.open = false;
+        picker_filter(k, "");
+        return true;
+    case ' ':
+        if (k->kind != PICK_TASK) return false;
+        mark_picked(ui);
+        ui_find(ui, ""); /* the next one is typed anew */
+        return true;
+    default: return false;
+    }
 }
 
 static void prompt_changed(struct ui *ui, struct effect *out) {
@@ -298,11 +368,14 @@ static void prompt_changed(struct ui *ui, struct effect *out) {
         ui->help.top = 0;
     } else if (ui->use == USE_FILES) {
         data_files_typed(ui);
+    } else if (ui->use == USE_PICK) {
+        picker_filter(&ui->picker, ui->prompt.text);
     }
 }
 
 static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out) {
     if (ui->use == USE_FILES && data_files_press(ui, p, out)) return;
+    if (ui->use == USE_PICK && picker_typed(ui, p, out)) return;
     if (ui->use == USE_COMMAND && ui_palette_press(ui, p)) return;
     if (ui->use == USE_FILTER && runs_filter_press(ui, p, out)) return;
     enum prompt_result r = prompt_press(&ui->prompt, p);

@@ -33,6 +33,7 @@ enum prompt_use {
     USE_SWEEP,
     USE_MORE,
     USE_FILES,
+    USE_PICK,
     USE_NOTE,
     USE_TAGS,
     USE_RUN_NOTE,

@@ -131,7 +131,12 @@ static int draw_hint(struct canvas *c, int x, int y, const char *name, const cha
 
 /* While a list, a line or a question is open, its own keys are all that works. */
 static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r) {
-    static const char *const list[] = { "Enter", "select", "j/k", "choice", "Esc", "back", NULL };
+    static const char *const list[] = { "Enter", "select", "j/k", "choice", "/",
+                                        "find",  "Esc",    "back", NULL };
+    static const char *const tasks[] = { "Enter", "select", "Space", "mark", "j/k",  "choice",
+                                         "/",     "find",   "Esc",   "back", NULL };
+    static const char *const found[] = { "Enter", "select", "Up/Down", "choice", "letters", "find",
+                                         "Esc",   "show all",  NULL };
     static const char *const line[] = { "Enter", "accept", "Esc", "cancel", NULL };
     static const char *const files[] = { "Enter",      "open",    "Up Down", "choice", "letters", "filter",
                                          "Left Right", "folders", "Esc",     "back",   NULL };
@@ -141,7 +146,9 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
     const char *const *own = ui->ask.kind                                   ? ask
                              : ui->prompt.open && ui->use == USE_COMMAND ? command
                              : ui->prompt.open && ui->use == USE_FILES      ? files
+                             : ui->prompt.open && ui->use == USE_PICK       ? found
                              : ui->prompt.open                               ? line
+                             : ui->picker.open && ui->picker.kind == PICK_TASK ? tasks
                              : ui->picker.open                               ? list
                                                                              : NULL;
     if (!own) return false;
@@ -149,6 +156,7 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
         uint32_t key = !strcmp(own[0], "Enter") ? PRESS_ENTER
                        : !strcmp(own[0], "Tab") ? PRESS_TAB
                        : !strcmp(own[0], "Esc") ? PRESS_ESC
+                       : !strcmp(own[0], "/")   ? '/'
                                                 : 0;
         x += draw_hint(c, x, r.y, own[0], own[1], key);
     }
@@ -204,7 +212,7 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
     int used = 0, said = 1;
     if (ui->ask.kind) {
         canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_WARN, ui->ask.text);
-    } else if (ui->prompt.open && !(ui->use == USE_FILES && *ui->message)) {
+    } else if (ui->prompt.open && !((ui->use == USE_FILES || ui->use == USE_PICK) && *ui->message)) {
         prompt_draw(&ui->prompt, c, r.x + 1, r.y, r.w - 2);
     } else if (*ui->message) {
         /* a long one lies over the rows above until the next press: it is read to its end */

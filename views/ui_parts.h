@@ -28,6 +28,8 @@ void ui_none(struct canvas *c, struct rect body, const char *failed, const char 
 bool ui_lines_seen(int top, int rows, int lines, const char *after, struct buf *out);
 /* Scrolls a page of `rows` rows by moving the first shown row.  Returns false if r does not scroll. */
 bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top);
+/* Opens the line that narrows the open list by typing, with what is typed already. */
+void ui_find(struct ui *ui, const char *typed);
 /* Clamps a cursor to a list with the last entry `last` (-1: empty list, returns 0); adjusts the first shown
  * row so that the cursor is within `rows`. */
 int ui_into(int cursor, int last);
@@ -298,8 +300,11 @@ void page_searched(struct ui *ui);
 void sweep_show_list(struct ui *ui, struct effect *out);
 /* Asks the app for the facts of the data set if a change in Compose replaced it. */
 void compose_tell_rows(struct ui *ui, struct effect *out);
-/* Opens the list of published methods. */
+/* Open the list of methods; the list of axes and options, to go to one by typing. */
 void compose_presets(struct ui *ui);
+void compose_find(struct ui *ui);
+/* Moves the cursor to a place of that list. */
+void compose_go_to(struct compose_view *v, int tag);
 
 /* Return the sign of a state, one column wide, and its ink. */
 const char *state_sign(enum run_state s);

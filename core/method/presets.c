@@ -135,6 +135,7 @@ static void load_one(int i) {
     if (!o) BUG("preset %s: %s", file, e.text);
     p->name = text_member(o, file, "name");
     p->title = text_member(o, file, "title");
+    p->family = text_member(o, file, "family");
     p->paper = text_member(o, file, "paper");
     p->sizes = text_member(o, file, "sizes");
     p->note = text_member(o, file, "note");

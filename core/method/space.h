@@ -370,6 +370,7 @@ int method_from_json(const char *json, size_t n, struct method *out, struct err 
 struct preset {
     const char *name;    /* "adapter-pfeiffer" */
     const char *title;   /* "Adapter (Pfeiffer)" */
+    const char *family;  /* heading in lists: "Adapters" */
     const char *paper;   /* "Pfeiffer et al. 2021, AdapterFusion, EACL" */
     const char *sizes;   /* the default sizes as text: "r=48" */
     double lr;           /* a learning rate that trains, with AdamW */

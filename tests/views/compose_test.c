@@ -484,6 +484,91 @@ static void an_edit_goes_to_all_that_are_alike(void **state) {
     ui_release(&ui);
 }
 
+/* Methods are listed by family, each once, and found by typing; what is found is taken by Enter or a click. */
+static void methods_are_found_by_typing(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_compose(&ui, "lora");
+    const struct method *m = &ui.compose.config.method;
+    for (int i = 0; i < 2; i++) {
+        ui_resize(&ui, i ? 200 : 80, i ? 60 : 24);
+        scene_press(&ui, 'P');
+        assert_int_equal(ui.picker.count, preset_count());
+        assert_true(scene_shows(&ui, "Hu et al. 2022") && scene_shows(&ui, "Prefixes and prompts"));
+        assert_int_equal(scene_shows(&ui, "lines 1\u201320 of"), !i); /* it goes on */
+        for (int k = 0; k < preset_count(); k++) {
+            int headings = 0;
+            for (int n = 0; n < ui.picker.count; n++)
+                headings += !strcmp(ui.picker.item[n].group, preset_at(k)->family) &&
+                            (!n || strcmp(ui.picker.item[n - 1].group, preset_at(k)->family));
+            assert_int_equal(headings, 1);
+        }
+        scene_type(&ui, "mam");
+        assert_true(scene_shows(&ui, "find mam") && !scene_shows(&ui, "Prefixes and prompts"));
+        scene_press(&ui, PRESS_ESC); /* all of them again, on what was found */
+        assert_true(ui.picker.open && !ui.prompt.open);
+        assert_string_equal(picker_at(&ui.picker)->name, "mam");
+        scene_type(&ui, "/houlsby");
+        scene_press(&ui, PRESS_BACKSPACE);
+        scene_press(&ui, PRESS_ENTER);
+        assert_true(m->count == 3 && !ui.picker.open && !ui.prompt.open);
+        scene_type(&ui, "Pcompact");
+        scene_press(&ui, PRESS_DOWN);
+        scene_press(&ui, PRESS_DOWN); /* it is the last */
+        assert_string_equal(picker_at(&ui.picker)->name, "compacter++");
+        scene_press(&ui, PRESS_UP);
+        scene_click(&ui, "compacter++"); /* the cursor comes first */
+        scene_click(&ui, "compacter++");
+        assert_true(ui.compose.facts.preset == preset_find("compacter++") && !ui.prompt.open);
+        scene_type(&ui, "Pzzz");
+        assert_true(scene_shows(&ui, "nothing found"));
+        scene_press(&ui, PRESS_ENTER);
+        assert_true(ui.compose.facts.preset == preset_find("compacter++") && !ui.picker.open);
+    }
+    ui_release(&ui);
+}
+
+/* Axes and options are found by letters of their names or words of what they are. */
+static void axes_and_options_are_found_by_typing(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_compose(&ui, "adapter-pfeiffer");
+    struct compose_view *v = &ui.compose;
+    for (int i = 0; i < 2; i++) {
+        ui_resize(&ui, i ? 200 : 80, i ? 60 : 24);
+        v->part = 0;
+        compose_changed(v);
+        scene_type(&ui, "/siz");
+        assert_true(scene_shows(&ui, "Module"));
+        scene_press(&ui, PRESS_ENTER);
+        assert_true(v->part == 0 && v->axis == AXIS_SIZE && !ui.prompt.open);
+        scene_type(&ui, "/war");
+        scene_press(&ui, PRESS_ENTER);
+        assert_true(compose_on_run(v));
+        assert_string_equal(compose_option_name(v, v->option), "warmup");
+        scene_type(&ui, "/max-len");
+        scene_press(&ui, PRESS_ENTER);
+        assert_string_equal(compose_option_name(v, v->option), "max-length");
+        v->part = 0;
+        compose_changed(v);
+        scene_type(&ui, "/lr"); /* layers has these letters too, and comes before */
+        scene_click(&ui, "layers ");
+        scene_press(&ui, PRESS_DOWN);
+        assert_string_not_equal(picker_at(&ui.picker)->name, "layers");
+        scene_press(&ui, PRESS_BACKSPACE);
+        scene_type(&ui, "r");
+        scene_press(&ui, PRESS_ENTER);
+        assert_string_equal(compose_option_name(v, v->option), "lr");
+    }
+    scene_method(&ui, "hyperformer");
+    v->part = v->config.method.count;
+    compose_changed(v);
+    scene_type(&ui, "/hidden");
+    scene_press(&ui, PRESS_ENTER);
+    assert_string_equal(compose_network_key(v)->name, "hidden");
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_counts),
@@ -503,6 +588,8 @@ int main(void) {
         cmocka_unit_test(a_retriever_is_a_part),
         cmocka_unit_test(modules_are_a_list),
         cmocka_unit_test(an_edit_goes_to_all_that_are_alike),
+        cmocka_unit_test(methods_are_found_by_typing),
+        cmocka_unit_test(axes_and_options_are_found_by_typing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

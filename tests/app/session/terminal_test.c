@@ -54,7 +54,7 @@ static void the_first_minute(void **state) {
     type("1");
     await("function", true);
     type("P"); /* a preset, then one axis of it */
-    await("bitfit", true);
+    await("Prefixes and prompts", true);
     type("Escape");
     await("Run ", true);
     type("l l h j Enter");
