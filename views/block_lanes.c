@@ -5,6 +5,9 @@
 #include "core/base/mem.h"
 #include "core/method/functions.h"
 #include "views/block_wire.h"
+#include "views/keys.h"
+#include "views/phrase.h"
+#include "views/zone.h"
 
 /* A module at one sublayer of the wire's stack. */
 struct lane_item {
@@ -82,15 +85,16 @@ static void block_lanes_measure(const struct wire *d, const struct lane *all, in
     }
 }
 
-static void block_lanes_find_row(struct lane *lane, int i, int rows) {
-    for (lane[i].row = 1; lane[i].row <= rows; lane[i].row++) {
+static void block_lanes_find_row(struct lane *lane, int n, int i, int rows) {
+    struct lane *own = &lane[i];
+    for (own->row = 1; own->row <= rows; own->row++) {
         bool free_row = true;
-        for (int j = 0; j < i; j++)
-            if (lane[j].row == lane[i].row && lane[j].x0 <= lane[i].x1 + 1 && lane[i].x0 <= lane[j].x1 + 1)
+        for (const struct lane *l = lane; l < lane + n; l++)
+            if (l != own && l->row == own->row && l->x0 <= own->x1 + 1 && own->x0 <= l->x1 + 1)
                 free_row = false;
         if (free_row) return;
     }
-    lane[i].row = 0;
+    own->row = 0;
 }
 
 /* Bold is for the module in focus alone. */
@@ -148,9 +152,11 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
         find_ends(d, &item[i], &lane[i]);
         lane[i].x1 = lane[i].to;
     }
-    for (int i = 0; i < n; i++) {
-        block_lanes_measure(d, lane, n, text[i], &lane[i]);
-        block_lanes_find_row(lane, i, rows);
+    for (int i = 0; i < n; i++) block_lanes_measure(d, lane, n, text[i], &lane[i]);
+    for (int k = 0; k < 2 * n; k++) { /* first those of the module in focus: it is always in sight */
+        int i = k % n;
+        if ((item[i].module == focus) == (k >= n)) continue;
+        block_lanes_find_row(lane, n, i, rows);
         if (lane[i].row > deepest) deepest = lane[i].row;
         if (!lane[i].row) hidden++;
     }
@@ -160,8 +166,12 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
         struct style style = module_style(d->c, item[i].module, item[i].module == focus);
         if (lane[i].row) canvas_styled(d->c, lane[i].label, d->y + lane[i].row, style, text[i]);
     }
-    if (hidden && rows > 0)
-        canvas_printf(d->c, d->x1 - 9, d->y - 1, INK_DIM, "+%d more", hidden);
+    if (hidden && rows > 0) {
+        struct phrase more = phrase("+%d more: Tab", hidden);
+        int w = canvas_width(d->c, more.text);
+        canvas_text(d->c, d->x1 - w, d->y - 1, INK_DIM, more.text);
+        zone_add(d->c, (struct zone){ .at = { d->x1 - w, d->y - 1, w, 1 }, .key = PRESS_TAB });
+    }
     return deepest;
 }
 

@@ -231,6 +231,7 @@ static void to_start(struct compose_view *v) {
     v->part = 0;
     v->axis = AXIS_FUNCTION;
     v->reach = REACH_DEFAULT;
+    v->copies = false;
     v->walking = false;
     compose_changed(v);
 }

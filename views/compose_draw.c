@@ -228,7 +228,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     struct phrase title = net   ? phrase("%s: %s", net->noun, compose_network_key(v)->name)
                           : run ? phrase("%s", option_name(v, v->option))
                                 : phrase("%s%s", axis_name(v->axis), compose_reach_words(v).text);
-    int room = r.w - canvas_width(c, title.text) - 8; /* for the next ones, to which l leads */
+    int room = r.w - canvas_width(c, title.text) - 12; /* for the next ones, to which l leads */
     if (room > 60) room = 60;
     if (net) network_keys_ahead(v, right);
     for (int a = (int)v->axis + 1; !net && !run && a < axis_count(); a++)
@@ -342,8 +342,15 @@ static void draw_formulas(const struct compose_view *v, struct canvas *c, struct
     bool tall = r.h >= 3 * count + 1 && r.w >= 70;
     for (int i = 0; i < count && y <= last; i++, y++) {
         int w = r.w - x1;
-        if (y == last && i + 1 < count)
-            w -= canvas_printf(c, r.x + r.w - 4, y, INK_DIM, " +%d", count - i - 1) + 1;
+        if (y == last && i + 1 < count) {
+            struct phrase more = phrase(" +%d: E", count - i - 1); /* the page has all of them */
+            if (canvas_width(c, f[i].compose) + canvas_width(c, more.text) + 1 > w)
+                more = phrase(" +%d", count - i - 1);
+            int used = canvas_width(c, more.text);
+            canvas_text(c, r.x + r.w - used - 1, y, INK_DIM, more.text);
+            zone_add(c, (struct zone){ .at = { r.x + r.w - used - 1, y, used, 1 }, .key = 'E' });
+            w -= used + 1;
+        }
         canvas_text(c, r.x + 3, y, module_ink(f[i].first), f[i].delta);
         canvas_fit(c, r.x + x1, y, w, INK_TEXT, f[i].compose);
         if (!tall) continue;

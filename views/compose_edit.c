@@ -212,22 +212,12 @@ static void next_part(struct compose_view *v, int by) {
 
 static void compose_edit_add_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
-    if (v->config.method.count == METHOD_MODULES) {
-        ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
-        return;
-    }
-    compose_push(v, NULL);
     struct module m = v->part < v->config.method.count ? v->config.method.module[v->part]
                                                        : module_default(FN_LINEAR);
     /* a copy would be the same module twice: the next place along the block is taken */
     if (m.fn == FN_LINEAR && m.write == TAP_A_Q) m.write = TAP_A_V;
     else m = module_default(FN_BOTTLENECK);
-    v->part = v->config.method.count;
-    v->config.method.module[v->config.method.count++] = m;
-    v->axis = AXIS_FUNCTION;
-    v->walking = false;
-    compose_changed(v);
-    ui_say(ui, SAY_INFO, "module %d added; u undoes", v->config.method.count);
+    compose_add(ui, &m, v->config.method.count);
 }
 
 static void remove_module(struct ui *ui) {

@@ -47,6 +47,8 @@ bool compose_option_next(const struct compose_view *v, int i, bool up, char out[
 void compose_find_stuck(struct compose_view *v);
 /* compose_modules.c: copy the module under the cursor; move it by places; switch it off or on; delete it. */
 void compose_copy_module(struct ui *ui);
+/* Adds a module before the one at this index, after a question if the method has the same module already. */
+void compose_add(struct ui *ui, const struct module *new, int at);
 void compose_move_module(struct ui *ui, int by);
 void compose_switch(struct ui *ui);
 void compose_forget_off(struct ui *ui);

@@ -31,18 +31,50 @@ static void compose_modules_done(struct compose_view *v, int part) {
     compose_changed(v);
 }
 
-void compose_copy_module(struct ui *ui) {
+static bool compose_modules_full(struct ui *ui) {
+    bool full = ui->compose.config.method.count == METHOD_MODULES;
+    if (full) ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
+    return full;
+}
+
+/* Returns the index of an equal module of the method, below 0: none. */
+static int same_module(const struct method *m, const struct module *x) {
+    for (int i = 0; i < m->count; i++)
+        if (module_equal(&m->module[i], x)) return i;
+    return -1;
+}
+
+static void compose_modules_put(struct ui *ui, const struct module *new, int at) {
     struct compose_view *v = &ui->compose;
-    if (!compose_modules_here(ui, "copy")) return;
-    if (v->config.method.count == METHOD_MODULES) {
-        ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
+    bool copy = same_module(&v->config.method, new) >= 0;
+    compose_push(v, NULL);
+    insert_module(&v->config.method, at, new);
+    v->axis = copy ? AXIS_POSITION : AXIS_FUNCTION;
+    compose_modules_done(v, at);
+    ui_say(ui, SAY_INFO, "module %d %s; u undoes", at + 1, copy ? "is a copy: change its position" : "added");
+}
+
+void compose_add(struct ui *ui, const struct module *new, int at) {
+    struct compose_view *v = &ui->compose;
+    int same = same_module(&v->config.method, new);
+    if (compose_modules_full(ui)) return;
+    if (same < 0 || v->copies) {
+        compose_modules_put(ui, new, at);
         return;
     }
-    compose_push(v, NULL);
-    const struct module copy = v->config.method.module[v->part];
-    insert_module(&v->config.method, v->part + 1, &copy);
-    compose_modules_done(v, v->part + 1);
-    ui_say(ui, SAY_INFO, "module %d is a copy: change its position; u undoes", v->part + 1);
+    v->adding = *new;
+    v->adding_at = at;
+    ui_ask(ui, ASK_COPY, 0, "add an exact copy of module %d, to change its position?   y yes   Esc no", same + 1);
+}
+
+void compose_add_copy(struct ui *ui) {
+    ui->compose.copies = true;
+    compose_modules_put(ui, &ui->compose.adding, ui->compose.adding_at);
+}
+
+void compose_copy_module(struct ui *ui) {
+    const struct compose_view *v = &ui->compose;
+    if (compose_modules_here(ui, "copy")) compose_add(ui, &v->config.method.module[v->part], v->part + 1);
 }
 
 void compose_move_module(struct ui *ui, int by) {
@@ -78,10 +110,7 @@ static void switch_off(struct ui *ui) {
 
 static void switch_on(struct ui *ui, int at) {
     struct compose_view *v = &ui->compose;
-    if (v->config.method.count == METHOD_MODULES) {
-        ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
-        return;
-    }
+    if (compose_modules_full(ui)) return;
     compose_push(v, NULL);
     insert_module(&v->config.method, v->config.method.count, &v->off.module[at]);
     v->off.count--;

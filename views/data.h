@@ -63,6 +63,7 @@ struct data_view {
     struct data_read read;
     /* ---- finding ---- */
     char filter[256];          /* the typed text */
+    char marked[2048];         /* paths of task folders, to train on several: "a,b" */
     int cursor, top;           /* among the matching entries */
     /* ---- looking ---- */
     struct run_config config;  /* the resulting description of the data; owned */

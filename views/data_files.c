@@ -29,6 +29,49 @@ static const struct data_entry *entry_at(const struct data_view *v, int place) {
     return NULL;
 }
 
+/* ---- several tasks ---- */
+
+static void data_path(const struct data_view *v, const char *name, char out[DATA_PATH + 300]) {
+    const char *here = v->here.path ? v->here.path : "";
+    snprintf(out, DATA_PATH + 300, "%s%s%s", here, text_ends(here, "/") ? "" : "/", name);
+}
+
+/* Where an entry is in the list of marked paths, or NULL. */
+static char *data_mark_of(const struct data_view *v, const struct data_entry *e) {
+    char path[DATA_PATH + 300];
+    data_path(v, e->name, path);
+    size_t n = strlen(path);
+    for (const char *at = v->marked; (at = strstr(at, path)); at += n)
+        if ((at == v->marked || at[-1] == ',') && (!at[n] || at[n] == ',')) return (char *)at;
+    return NULL;
+}
+
+static int data_marks(const struct data_view *v) {
+    int n = *v->marked != 0;
+    for (const char *at = v->marked; (at = strchr(at, ',')); at++) n++;
+    return n;
+}
+
+static void data_mark(struct ui *ui, const struct data_entry *e) {
+    struct data_view *v = &ui->data;
+    char path[DATA_PATH + 300], *at = data_mark_of(v, e);
+    data_path(v, e->name, path);
+    if (at) {
+        size_t n = strlen(path);
+        if (at[n]) memmove(at, at + n + 1, strlen(at + n + 1) + 1);
+        else at[at > v->marked ? -1 : 0] = 0;
+    } else if (strchr(path, ',') || strlen(v->marked) + strlen(path) + 2 > sizeof v->marked) {
+        ui_say(ui, SAY_WARNING, "cannot be marked: a comma in the path, or too many tasks");
+        return;
+    } else {
+        snprintf(v->marked + strlen(v->marked), sizeof v->marked - strlen(v->marked), "%s%s",
+                 *v->marked ? "," : "", path);
+    }
+    int n = data_marks(v);
+    if (n > 1) ui_say(ui, SAY_INFO, "%d tasks marked; Enter selects them together", n);
+    else ui_say(ui, SAY_INFO, n ? "1 task marked; Enter selects it" : "no task is marked");
+}
+
 static int data_files_rows(const struct ui *ui) { return ui_body(ui).h - 1; }
 
 static void data_files_settle(struct ui *ui) {
@@ -54,6 +97,7 @@ static void list_folder(struct ui *ui, const char *path, struct effect *out) {
 
 void data_find(struct ui *ui, struct effect *out) {
     struct data_view *v = &ui->data;
+    *v->marked = 0;
     v->look = (struct data_look){ 0 };
     v->read = (struct data_read){ 0 };
     ui_show(ui, SCREEN_DATA);
@@ -68,10 +112,9 @@ static void data_files_look_at(struct ui *ui, const char *path, struct effect *o
 }
 
 static void go_into(struct ui *ui, const char *name, bool folder, struct effect *out) {
-    const char *here = ui->data.here.path ? ui->data.here.path : "";
     char path[DATA_PATH + 300];
     if (*name == '/' || *name == '~') snprintf(path, sizeof path, "%s", name);
-    else snprintf(path, sizeof path, "%s%s%s", here, text_ends(here, "/") ? "" : "/", name);
+    else data_path(&ui->data, name, path);
     if (folder) list_folder(ui, path, out);
     else data_files_look_at(ui, path, out);
 }
@@ -89,6 +132,14 @@ static void go_up(struct ui *ui, struct effect *out) {
 static void data_files_take(struct ui *ui, struct effect *out) {
     struct data_view *v = &ui->data;
     const struct data_entry *e = entry_at(v, v->cursor);
+    if (*v->marked) {
+        ui->prompt.open = false;
+        ui_show(ui, SCREEN_COMPOSE);
+        out->kind = EFFECT_TASK;
+        snprintf(out->text, sizeof out->text, "%s", v->marked);
+        *v->marked = 0;
+        return;
+    }
     if (strchr(v->filter, '/') || *v->filter == '~') { /* a path: what it is the app knows */
         go_into(ui, v->filter, false, out);
         return;
@@ -132,6 +183,11 @@ bool data_files_press(struct ui *ui, const struct press *p, struct effect *out) 
     case PRESS_PAGE_DOWN: v->cursor += page; break;
     case PRESS_PAGE_UP: v->cursor -= page; break;
     case PRESS_ENTER: data_files_take(ui, out); return true;
+    case ' ':
+        if (e && e->task) data_mark(ui, e);
+        else if (e || *v->filter || v->cursor != FIXED_TASK) return false;
+        else data_files_take(ui, out);
+        return true;
     case PRESS_RIGHT: /* into a folder, also one that is a task */
         if (*v->filter && ui->prompt.at < ui->prompt.length) return false;
         if (e && e->folder) go_into(ui, e->name, true, out);
@@ -171,18 +227,20 @@ static void fixed_row(const struct ui *ui, struct canvas *c, struct rect r, int 
         snprintf(says, sizeof says, "%.80s; Enter lists the models found",
                  v->model ? v->model : "none");
     else if (i == FIXED_TASK)
-        snprintf(says, sizeof says, "%.80s; Enter lists the tasks found",
+        snprintf(says, sizeof says, "%.80s; Enter lists the tasks found, where Space marks several",
                  v->task ? v->task : "none");
     else snprintf(says, sizeof says, "parent folder");
     canvas_text(c, r.x + 3, y, ui->data.cursor == i ? INK_ACCENT : INK_TEXT, names[i]);
     canvas_fit(c, r.x + 12, y, r.w - 13, INK_DIM, says);
 }
 
-static void entry_row(const struct data_entry *e, bool here, struct canvas *c, struct rect r, int y) {
+static void entry_row(const struct data_entry *e, bool here, bool marked, struct canvas *c, struct rect r,
+                      int y) {
     char name[300], size[32] = "";
     int right = 24;
     snprintf(name, sizeof name, "%.280s%s", e->name, e->folder ? "/" : "");
     enum ink ink = here ? INK_ACCENT : e->folder || e->read ? INK_TEXT : INK_DIM;
+    if (marked) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
     canvas_fit(c, r.x + 3, y, r.w - right - 5, ink, name);
     if (!e->folder) size_words(e->bytes, size);
     else if (e->task) snprintf(size, sizeof size, "task");
@@ -200,7 +258,7 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
         int y = r.y + 1 + i - v->top;
         const struct data_entry *e = entry_at(v, i);
         bool here = ui_row(c, r, y, i - v->cursor);
-        if (e) entry_row(e, here, c, r, y);
+        if (e) entry_row(e, here, e->task && data_mark_of(v, e), c, r, y);
         else fixed_row(ui, c, r, y, i);
     }
     int y = r.y + 1 + n - v->top;

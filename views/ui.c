@@ -179,6 +179,11 @@ static void ask_press(struct ui *ui, const struct press *p, struct effect *out) 
         ui->ask.kind = ASK_NONE;
         runs_purge_answer(ui, code, out);
         return;
+    case ASK_COPY:
+        ui->ask.kind = ASK_NONE;
+        if (code == 'y') compose_add_copy(ui);
+        else ui_say(ui, SAY_INFO, "not added");
+        return;
     case ASK_SWEEP_STOP:
         ui->ask.kind = ASK_NONE;
         if (code != 'y') return;

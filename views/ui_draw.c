@@ -138,8 +138,8 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
     static const char *const found[] = { "Enter", "select", "Up/Down", "choice", "letters", "find",
                                          "Esc",   "show all",  NULL };
     static const char *const line[] = { "Enter", "accept", "Esc", "cancel", NULL };
-    static const char *const files[] = { "Enter",      "open",    "Up Down", "choice", "letters", "filter",
-                                         "Left Right", "folders", "Esc",     "back",   NULL };
+    static const char *const files[] = { "Enter",      "open",   "Space", "mark task", "letters", "filter",
+                                         "Left/Right", "folder", "Esc",   "back",      NULL };
     static const char *const command[] = { "Enter",  "run",  "Tab",    "complete", "Up/Down",
                                            "choice", "Esc", "cancel", NULL };
     static const char *const ask[] = { "Esc", "no", NULL };

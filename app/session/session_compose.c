@@ -178,6 +178,10 @@ static void do_list_models(struct session *s) {
 static void do_list_tasks(struct session *s) {
     picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER for any folder)");
     list_folders(s, "tasks", "train.tsv");
+    const struct run_config *c = &s->ui.compose.config;
+    for (int i = 0; i < s->ui.picker.count; i++) /* Space marks others */
+        for (int k = 0; k < c->tasks; k++)
+            if (!strcmp(s->ui.picker.item[i].name, c->of[k].task_name)) s->ui.picker.item[i].marked = true;
     add_absent(s, DEFAULT_TASK, paths_task());
 }
 

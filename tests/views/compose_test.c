@@ -382,9 +382,20 @@ static void modules_are_a_list(void **state) {
     struct ui ui;
     scene_compose(&ui, "lora(r=8)");
     struct compose_view *v = &ui.compose;
+    scene_press(&ui, 'C'); /* an exact copy: asked once */
+    assert_int_equal(v->config.method.count, 2);
+    assert_true(scene_shows(&ui, "add an exact copy of module 1, to change its position?"));
+    scene_press(&ui, PRESS_ESC);
+    assert_true(v->config.method.count == 2 && ui.ask.kind == ASK_NONE);
     scene_press(&ui, 'C');
+    scene_press(&ui, 'y');
     assert_int_equal(v->config.method.count, 3);
-    assert_int_equal(v->part, 1);
+    assert_true(v->part == 1 && v->axis == AXIS_POSITION);
+    scene_press(&ui, 'C');
+    assert_int_equal(v->config.method.count, 4);
+    scene_press(&ui, 'u');
+    v->part = 1;
+    compose_changed(v);
     assert_int_equal(v->config.method.module[1].write, TAP_A_Q);
     scene_press(&ui, '>');
     assert_int_equal(v->part, 2);
@@ -481,6 +492,24 @@ static void an_edit_goes_to_all_that_are_alike(void **state) {
     int keys = m[2].size, rank = m[0].size;
     scene_press(&ui, 'k'); /* those of its function alone */
     assert_true(m[0].size == 2 * rank && m[1].size == 2 * rank && m[2].size == keys);
+    ui_release(&ui);
+}
+
+/* Where the diagram or the formulas have no room for all modules, Tab and a click bring the others. */
+static void every_module_can_be_seen(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_compose(&ui, "lora(at=q+k+v+o) + lora-ffn + adapter-houlsby + bitfit");
+    struct compose_view *v = &ui.compose;
+    assert_true(scene_shows(&ui, "more: Tab"));
+    for (int i = 0; i < v->config.method.count; i++) {
+        struct phrase lane = phrase("%d: ", i + 1);
+        if (v->config.method.module[i].target == TARGET_NONE && !scene_shows(&ui, lane.text))
+            fail_msg("module %d is not in the diagram", i + 1);
+        assert_int_equal(v->part, i);
+        if (i % 2) scene_press(&ui, PRESS_TAB);
+        else scene_click(&ui, "more: Tab");
+    }
     ui_release(&ui);
 }
 
@@ -588,6 +617,7 @@ int main(void) {
         cmocka_unit_test(a_retriever_is_a_part),
         cmocka_unit_test(modules_are_a_list),
         cmocka_unit_test(an_edit_goes_to_all_that_are_alike),
+        cmocka_unit_test(every_module_can_be_seen),
         cmocka_unit_test(methods_are_found_by_typing),
         cmocka_unit_test(axes_and_options_are_found_by_typing),
     };

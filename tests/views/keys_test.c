@@ -272,6 +272,56 @@ static void a_file_is_found_by_typing(void **state) {
     ui_release(&ui);
 }
 
+/* Space marks tasks, in the list of those found (also while typing) and in a folder; Enter takes them together. */
+static void several_tasks_are_marked(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    for (int i = 0; i < 2; i++) {
+        ui_resize(&ui, i ? 200 : 80, i ? 60 : 24);
+        ui_show(&ui, SCREEN_COMPOSE);
+        scene_press(&ui, 'T');
+        scene_folder(&ui);
+        scene_press(&ui, PRESS_DOWN);
+        assert_true(scene_shows(&ui, "Space marks several") && scene_shows(&ui, "Space mark task"));
+        assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_LIST_TASKS); /* which the app answers */
+        picker_open(&ui.picker, PICK_TASK, "tasks");
+        static const char *const names[] = {"cola", "mrpc", "qnli", "rte"};
+        for (size_t k = 0; k < COUNT_OF(names); k++) picker_add(&ui.picker, names[k], "", false);
+        picker_add(&ui.picker, "sst2", "not downloaded yet", true);
+        scene_press(&ui, PRESS_DOWN);
+        scene_press(&ui, ' ');
+        assert_true(scene_shows(&ui, "\u25CFmrpc") && scene_shows(&ui, "marked: mrpc (1); Enter selects it"));
+        scene_press(&ui, ' '); /* qnli, and no longer */
+        scene_press(&ui, PRESS_UP);
+        scene_press(&ui, ' ');
+        scene_type(&ui, "rt ");
+        assert_true(scene_shows(&ui, "marked: mrpc,rte (2); Enter selects them together"));
+        scene_type(&ui, "sst "); /* which is not here */
+        assert_true(ui.prompt.open && !ui.picker.item[4].marked);
+        struct effect x = scene_press(&ui, PRESS_ENTER);
+        assert_int_equal(x.kind, EFFECT_TASK);
+        assert_string_equal(x.text, "mrpc,rte");
+        assert_false(ui.picker.open || ui.prompt.open);
+        scene_press(&ui, 'T');
+        scene_folder(&ui);
+        scene_type(&ui, "folk ");
+        assert_true(scene_shows(&ui, "1 task marked; Enter selects it") && scene_shows(&ui, "\u25CFfolk/"));
+        scene_press(&ui, ' ');
+        assert_true(scene_shows(&ui, "no task is marked") && !*ui.data.marked);
+        snprintf(ui.data.marked, sizeof ui.data.marked, "/home/ada/data/folk2,/x/folk");
+        scene_press(&ui, ' ');
+        assert_string_equal(ui.data.marked, "/home/ada/data/folk2,/x/folk,/home/ada/data/folk");
+        scene_press(&ui, ' ');
+        scene_press(&ui, ' ');
+        x = scene_press(&ui, PRESS_ENTER);
+        assert_int_equal(x.kind, EFFECT_TASK);
+        assert_string_equal(x.text, "/home/ada/data/folk2,/x/folk,/home/ada/data/folk");
+        assert_true(ui.screen == SCREEN_COMPOSE && !ui.prompt.open);
+    }
+    ui_release(&ui);
+}
+
 static void columns_are_given_their_meaning(void **state) {
     (void)state;
     struct ui ui;
@@ -651,6 +701,7 @@ int main(void) {
         cmocka_unit_test(what_is_drawn_is_clicked),
         cmocka_unit_test(curves_and_cells_are_clicked),
         cmocka_unit_test(a_file_is_found_by_typing),
+        cmocka_unit_test(several_tasks_are_marked),
         cmocka_unit_test(columns_are_given_their_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
