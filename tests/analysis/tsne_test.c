@@ -212,7 +212,7 @@ static void test_refusals(void **state) {
     real x[40];
     for (int i = 0; i < 40; i++) x[i] = (real)(i * i % 17);
     refused(x, 3, 2, ERR_INPUT, "at least 4 points");
-    refused(x, 0, 2, ERR_INPUT, "there are 0");
+    refused(x, 0, 2, ERR_INPUT, "at least 4 points: found 0");
     refused(x, TSNE_MOST + 1, 2, ERR_USAGE, "15000");
     x[9] = NAN;
     refused(x, 20, 2, ERR_INPUT, "example 5, value 2");
