@@ -15,19 +15,10 @@
 
 enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, NAME_LEAST = 14, NAME_MOST = 34 };
 
-/* Draws the lines of the evidence on a group below the title of the pane (c NULL: draws nothing); returns their
- * rows. */
-static int draw_lines(const struct compare_group *g, struct canvas *c, struct rect r) {
-    const char *const line[] = { g->evidence, g->difference, g->follows };
-    struct canvas measure = { .clips = 0 };
-    int rows = 0;
-    for (size_t i = 0; i < COUNT_OF(line); i++) {
-        struct rect in = rect_in(r, PANE_EDGE, 1 + rows);
-        if (!line[i]) continue;
-        if (c) canvas_wrap(c, in, line[i] == g->follows ? INK_TITLE : INK_TEXT, line[i]);
-        rows += canvas_wrap_rows(c ? c : &measure, in.w, line[i]);
-    }
-    return rows;
+enum { GROUP_LINES = 3, FOLLOWS = 2 };
+
+static void group_lines(const struct compare_group *g, const char *line[GROUP_LINES]) {
+    line[0] = g->evidence, line[1] = g->difference, line[FOLLOWS] = g->follows;
 }
 
 /* `elsewhere`: the settings are shown instead after Tab. */
@@ -37,7 +28,9 @@ static void draw_evidence(const struct compare_view *v, struct canvas *c, struct
     free(differing);
     canvas_title(c, r, phrase("evidence: %.200s", g ? g->name : "").text,
                  elsewhere ? phrase("Tab: %d setting%s", n, n == 1 ? " differs" : "s differ").text : NULL);
-    if (g && !draw_lines(g, c, r))
+    const char *line[GROUP_LINES] = { NULL };
+    if (g) group_lines(g, line);
+    if (g && !ui_lines(c, r, line, GROUP_LINES, FOLLOWS))
         canvas_fit(c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE - 1, INK_DIM, "no finished run with a value");
 }
 
@@ -51,12 +44,13 @@ void compare_need(const struct ui *ui, const struct layout_frame *f, struct layo
     need->part = v->part;
     free(differing);
     int w = f->size == LAYOUT_WIDE ? f->body.w - f->body.w * 2 / 5 : f->body.w;
+    const char *longest[GROUP_LINES] = { NULL }, *line[GROUP_LINES];
     for (int i = 0; i < v->data.groups; i++) {
-        int rows = v->kind < 0 || v->data.group[i].kind == v->kind
-                       ? draw_lines(&v->data.group[i], NULL, (struct rect){ 0, 0, w, 0 })
-                       : 0;
-        if (rows > need->evidence) need->evidence = rows;
+        if (v->kind >= 0 && v->data.group[i].kind != v->kind) continue;
+        group_lines(&v->data.group[i], line);
+        ui_longest(longest, line, GROUP_LINES);
     }
+    need->evidence = ui_lines(NULL, (struct rect){ 0, 0, w, 0 }, longest, GROUP_LINES, FOLLOWS);
 }
 
 /* ---- groups ---- */

@@ -243,6 +243,20 @@ static void draw_row_name(struct canvas *c, int x, int y, const struct heat_data
     canvas_right(c, x, y, p->label, here ? INK_CURSOR : INK_DIM, heat_row_name(d, shown));
 }
 
+/* Draws the signs of cells in the style of their first column, which numbers leave free. */
+static void draw_signs(struct canvas *c, struct rect r, const struct heat_data *d, const struct heat_look *k,
+                       const struct heat_page *p) {
+    for (int i = 0; i < p->rows && d->sign && p->size == HEAT_FULL; i++) {
+        for (int j = 0; j < p->columns; j++) {
+            int x = r.x + p->label + 1 + j * p->cell, y = r.y + 1 + i;
+            uint32_t sign = d->sign[heat_stored(d->row_order, k->top + i) * d->columns +
+                                    heat_stored(d->column_order, k->left + j)];
+            const struct cell *at = canvas_at(c, x, y);
+            if (sign && at) canvas_put(c, x, y, at->style, sign);
+        }
+    }
+}
+
 void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const struct heat_look *k) {
     if (rect_empty(r) || d->rows <= 0 || d->columns <= 0) return;
     struct scale s = { .diverging = d->diverging };
@@ -273,6 +287,7 @@ void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const
                 draw_cell(c, x, y, p.cell, &s, v, p.size, row == k->row && column == k->column);
         }
     }
+    draw_signs(c, r, d, k, &p);
     canvas_pop_clip(c);
 }
 

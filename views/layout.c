@@ -195,7 +195,9 @@ void layout_compare(enum layout_size size, struct rect body, const struct layout
 void layout_sweep(enum layout_size size, struct rect body, const struct layout_need *need,
                   struct panes *out) {
     int blank = between(body);
-    if (size != LAYOUT_PANE) out->at[PANE_SWEEP_HEAD] = part_top(&body, 2, blank);
+    if (size != LAYOUT_PANE) out->at[PANE_SWEEP_HEAD] = part_top(&body, 3, blank);
+    if (need->evidence && size != LAYOUT_PANE && body.h >= need->evidence + 10)
+        out->at[PANE_EVIDENCE] = part_bottom(&body, need->evidence + 1, blank);
     if (size != LAYOUT_WIDE || body.h < 24) {
         out->at[PANE_SWEEP + need->part] = body;
         return;

@@ -42,7 +42,7 @@ struct layout_need {
     bool texts;   /* train: texts are shown instead of the metric */
     bool given;   /* train: there are texts */
     int groups, differences; /* compare: lines of its table, and of the differences */
-    int evidence; /* compare: lines of the evidence on a group */
+    int evidence; /* compare, sweep: lines of the evidence on a group or cell */
     int part;     /* sweep, compare: the part that is shown where there is room for one */
     int panels;   /* map: 1 or 2 side by side */
     bool options; /* compose: the cursor is on the run's options */

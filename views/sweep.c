@@ -73,8 +73,14 @@ static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, 
     }
     for (int i = 0; i < rows * columns; i++) {
         int t = g->tile[i];
-        if (t >= 0 && tile[t].kind == kind) g->value[i] = tile[t].mean * (v->page.points ? 100 : 1);
+        if (t < 0 || tile[t].kind != kind) continue;
+        g->value[i] = tile[t].mean * (v->page.points ? 100 : 1);
+        g->sign[i] = sweep_sign(v, &tile[t]);
     }
+}
+
+uint32_t sweep_sign(const struct sweep_view *v, const struct sweep_tile *t) {
+    return t->best ? SWEEP_BEST : t->front[v->cost] ? SWEEP_FRONT : 0;
 }
 
 void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
@@ -96,6 +102,7 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     size_t cells = (size_t)rows * (size_t)columns;
     g->value = xcalloc(cells + 1, sizeof *g->value);
     g->tile = xcalloc(cells + 1, sizeof *g->tile);
+    g->sign = xcalloc(cells + 1, sizeof *g->sign);
     for (size_t i = 0; i < cells; i++) g->value[i] = NAN, g->tile[i] = -1;
     for (int i = 0; i < p->tiles; i++)
         if (same_slice(p, first[slice], i, g->row_axis, g->column_axis))
@@ -108,13 +115,14 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     }
     g->others = others.size ? buf_take(&others) : xstrdup("");
     g->data = (struct heat_data){
-        .rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column
+        .rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column,
+        .sign = g->sign
     };
     free(first), free(row), free(column);
 }
 
 void sweep_grid_release(struct sweep_grid *g) {
-    free(g->value), free(g->row), free(g->column), free(g->tile), free(g->others);
+    free(g->value), free(g->sign), free(g->row), free(g->column), free(g->tile), free(g->others);
 }
 
 /* Those whose cost is not known come last. */

@@ -16,6 +16,7 @@ struct sweep_item {
     const char *text;     /* its command line */
     int64_t runs;         /* that were made for it */
     int64_t live;         /* of these, waiting or training */
+    int64_t finished;
 };
 /* The cost of the Pareto front. */
 enum sweep_cost { SWEEP_TRAINED, SWEEP_SECONDS, SWEEP_MEMORY, SWEEP_COSTS };
@@ -25,13 +26,18 @@ struct sweep_tile {       /* a cell */
     const char *const *axis; /* of each axis its value; NULL: it has none */
     bool valid;
     bool front[SWEEP_COSTS]; /* Pareto-optimal; false if page.no_cost has a reason */
+    bool best;            /* of its kind */
     int kind;             /* cells of one kind may be compared; -1: no value */
     int n;                /* runs that count */
     double mean, sd, low, high, rank; /* NaN: none */
     double cost[SWEEP_COSTS]; /* trainable parameters, seconds, peak bytes; NaN: unknown */
     const int64_t *run;
     int runs;
+    double seconds_left;  /* estimated training time of its unfinished runs; NaN: unknown */
     const double *rung;   /* of page.rungs, the means there; NaN: it did not come so far; NULL: none */
+    /* In words: the mean over seeds; the paired difference from the best other cell; what follows; the runs
+     * with their values, and what is left.  NULL: not known. */
+    const char *evidence, *difference, *follows, *list;
 };
 struct sweep_worth {      /* of a level of an axis */
     const char *axis, *level; /* level NULL: a slope */
@@ -44,6 +50,7 @@ struct sweep_page {
     int64_t id;           /* 0: none */
     const char *text, *metric, *rows; /* NULL while no run has a value */
     const char *mixed;    /* in a line why not all cells can be compared; NULL */
+    const char *leader;   /* the best cell so far and since when it leads; NULL: none, or several metrics */
     bool points;          /* values are shown ×100 */
     const char *const *axis;
     const int *shown_axis; /* those that a reader chooses from: no part of another */
@@ -90,6 +97,9 @@ void sweep_open(struct sweep_view *v, int64_t id);
  * cell which (how many; both have room for all cells). */
 const char *sweep_value_at(const struct sweep_page *p, int tile, int axis);
 int sweep_levels(const struct sweep_page *p, int axis, const char **name, int *level);
+enum { SWEEP_BEST = 0x25B2 /* ▲ */, SWEEP_FRONT = 0x25CB /* ○ */ };
+/* The sign of a cell: SWEEP_BEST, SWEEP_FRONT, or 0. */
+uint32_t sweep_sign(const struct sweep_view *v, const struct sweep_tile *t);
 /* The grid as it is shown.  value: rows × columns, NaN where there is none; tile: of each its cell, -1: none.
  * All owned: sweep_grid_release. */
 struct sweep_grid {
@@ -98,6 +108,7 @@ struct sweep_grid {
     char *others;         /* "batch=16", "" without further axes */
     struct heat_data data;
     double *value;
+    uint32_t *sign;       /* of each SWEEP_BEST, SWEEP_FRONT or 0 */
     const char **row, **column;
     int *tile;
 };

@@ -114,7 +114,8 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
                                          "Pareto front: memory" };
     static const char *const head[] = { "trainable", "time", "memory" };
     const char *no_front = p->no_cost[v->cost];
-    for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
+    for (int i = 0; i < p->tiles; i++)
+        sweep_widen(&s, p->tile[i].mean), sweep_widen(&s, p->tile[i].low), sweep_widen(&s, p->tile[i].high);
     canvas_title(c, r, phrase("%s%s", title[v->cost], p->mixed ? ", per metric" : "").text,
                  scale_title(p, &s).text);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
@@ -126,7 +127,9 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
                                            { "n", COUNT_WIDTH, 0, true } };
     table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM,
-               no_front ? "no front" : "\u25CF Pareto-optimal");
+               no_front ? "\u25B2 best  no front"
+               : w < 42 ? "\u25B2 best  \u25CB Pareto"
+                        : "\u25B2 best  \u25CB Pareto-optimal  \u251C\u2500\u2524 95% CI");
     for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {
         const struct sweep_tile *t = &p->tile[order[v->tile_top + i]];
         int y = r.y + 2 + i;
@@ -142,8 +145,9 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
         table_cell(&k, ink, "%s", t->n ? sweep_value(p, t->mean).text : "\u2013");
         table_cell(&k, INK_DIM, "%s%s", isfinite(t->sd) ? "\u00B1" : "", sweep_value(p, t->sd).text);
         table_cell(&k, INK_DIM, "%d", t->n);
-        if (t->n) draw_bar(c, x, y, w, &s, t->mean, NAN, NAN, t->front[v->cost] ? INK_ACCENT : INK_DIM,
-                           t->front[v->cost] ? "\u25CF" : "\u00B7");
+        uint32_t sign = sweep_sign(v, t);
+        if (t->n) draw_bar(c, x, y, w, &s, t->mean, t->low, t->high, sign ? INK_ACCENT : INK_TEXT,
+                           sign == SWEEP_BEST ? "\u25B2" : sign ? "\u25CB" : "\u00B7");
         else canvas_fit(c, x, y, w, INK_DIM, t->state);
     }
     int below = r.y + 3 + n - v->tile_top;
@@ -232,6 +236,9 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
         if (p->tile[i].valid && i != chosen)
             trace(c, &f, place + i * n, n, canvas_style(c, p->tile[i].front[v->cost] ? INK_METRIC : INK_RAW),
                   PICK_TILE + i);
+    for (int i = 0; i < p->tiles; i++)
+        if (p->tile[i].best && i != chosen)
+            trace(c, &f, place + i * n, n, canvas_style(c, INK_TITLE), PICK_TILE + i);
     if (chosen >= 0) trace(c, &f, place + chosen * n, n, canvas_style(c, INK_ACCENT), PICK_TILE + chosen);
     for (int k = 0; k < n; k++) {
         int x = f.inside.x + (n > 1 ? k * (f.inside.w - 1) / (n - 1) : 0);
@@ -244,6 +251,12 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
                    : p->metric ? p->metric
                                : "value");
         if (k < axes) draw_levels(p, c, &f, place, k, x + 1, room);
+    }
+    for (int i = 0; i < p->tiles; i++) {
+        double end = place[i * n + n - 1];
+        if (!sweep_sign(v, &p->tile[i]) || isnan(end)) continue;
+        canvas_put(c, f.inside.x + f.inside.w - 1, f.inside.y + plot_row(&f, end) / f.py,
+                   canvas_style(c, INK_ACCENT), sweep_sign(v, &p->tile[i]));
     }
     free(place);
     if (!s.set) return;

@@ -10,9 +10,47 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
+enum { TILE_LINES = 5, FOLLOWS = 2 };
+
+/* Writes the lines on a cell: what it costs and what is left is `cost`, one row in any window. */
+static void tile_lines(const struct sweep_tile *t, const char *cost, const char *line[TILE_LINES]) {
+    line[0] = t->evidence, line[1] = t->difference, line[FOLLOWS] = t->follows;
+    line[3] = t->list ? t->list : t->reason ? t->reason : t->state;
+    line[4] = cost;
+}
+
+static struct phrase tile_cost(const struct sweep_tile *t) {
+    struct phrase out = phrase("%s trainable", show_count((int64_t)t->cost[SWEEP_TRAINED]).text);
+    if (isfinite(t->cost[SWEEP_SECONDS]))
+        phrase_add(&out, " \u00B7 %s per run", show_short_seconds(t->cost[SWEEP_SECONDS]).text);
+    if (isfinite(t->cost[SWEEP_MEMORY]))
+        phrase_add(&out, " \u00B7 %.0f MB peak", t->cost[SWEEP_MEMORY] / 1048576);
+    if (t->seconds_left > 0) phrase_add(&out, " \u00B7 about %s left", show_seconds(t->seconds_left).text);
+    return out;
+}
+
+static void draw_tile(const struct sweep_view *v, struct canvas *c, struct rect r) {
+    int at = sweep_at_cursor(v);
+    const struct sweep_tile *t = at < 0 ? NULL : &v->page.tile[at];
+    canvas_title(c, r, phrase("cell: %.200s", t ? t->name : "none").text,
+                 t && t->runs ? t->runs == 1 ? "Enter: its run" : "Enter: its runs" : NULL);
+    const char *line[TILE_LINES];
+    if (!t) return;
+    struct phrase cost = tile_cost(t);
+    tile_lines(t, t->valid ? cost.text : NULL, line);
+    ui_lines(c, r, line, TILE_LINES, FOLLOWS);
+}
+
 void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
-    (void)f;
+    const struct sweep_page *p = &ui->sweep.page;
     need->part = (int)ui->sweep.part;
+    if (!ui->sweep.open || (f->size != LAYOUT_WIDE && need->part == PART_WORTH)) return;
+    const char *longest[TILE_LINES] = { NULL }, *line[TILE_LINES];
+    for (int i = 0; i < p->tiles; i++) {
+        tile_lines(&p->tile[i], "-", line);
+        ui_longest(longest, line, TILE_LINES);
+    }
+    need->evidence = ui_lines(NULL, (struct rect){ 0, 0, f->body.w, 0 }, longest, TILE_LINES, FOLLOWS);
 }
 
 struct phrase sweep_value(const struct sweep_page *p, double x) { return show_points(x, p->points); }
@@ -22,6 +60,7 @@ struct phrase sweep_value(const struct sweep_page *p, double x) { return show_po
 static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect r) {
     static const struct table_column column[] = { { "", 4, 1, true },
                                                   { "", 10, 1, true },
+                                                  { "", 14, 1, true },
                                                   { "", 1, 1, false } };
     canvas_title(c, r, phrase("%d sweep%s", v->items, v->items == 1 ? "" : "s").text, NULL);
     if (!v->items) {
@@ -37,8 +76,10 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
         enum ink ink = ui_row(c, r, t.y, v->top + i - v->cursor) ? INK_TITLE : INK_TEXT;
         table_cell(&t, ink, "%lld", (long long)s->id);
         table_cell(&t, INK_DIM, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
+        if (s->live) table_cell(&t, INK_DIM, "%lld left", (long long)s->live);
+        else table_cell(&t, INK_DIM, "%lld finished", (long long)s->finished);
         table_cell(&t, INK_ACCENT, "%s", s->live ? "\u25B6" : "");
-        canvas_fit(c, t.x, t.y, r.w - 22, ink, sweep_options(s->text));
+        canvas_fit(c, t.x, t.y, r.x + r.w - 1 - t.x, ink, sweep_options(s->text));
     }
 }
 
@@ -63,6 +104,9 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     canvas_fit(c, r.x + PANE_EDGE + used, r.y + 1, r.w - used - PANE_EDGE - 1, INK_DIM,
                sweep_options(p->text));
+    if (r.h > 2 && p->leader)
+        canvas_fit(c, r.x + PANE_EDGE, r.y + 2, r.w - PANE_EDGE - 1, INK_TEXT,
+                   phrase("\u25B2 %.300s", p->leader).text);
 }
 
 static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect r) {
@@ -86,8 +130,11 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     double lo, hi;
     int undefined;
-    if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined))
-        heat_legend(c, r.x + PANE_EDGE, r.y + r.h - 1, r.w - PANE_EDGE - 1, &g.data);
+    if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined)) {
+        int x = r.x + PANE_EDGE, y = r.y + r.h - 1;
+        x += heat_legend(c, x, y, r.w - PANE_EDGE - 1, &g.data) + 2;
+        canvas_fit(c, x, y, r.x + r.w - 1 - x, INK_TEXT, "\u25B2 best  \u25CB Pareto front");
+    }
     sweep_grid_release(&g);
 }
 
@@ -107,6 +154,7 @@ void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     if (!rect_empty(p.at[PANE_SWEEP + PART_WORTH])) sweep_draw_worth(v, c, p.at[PANE_SWEEP + PART_WORTH]);
     if (!rect_empty(p.at[PANE_SWEEP + PART_FRONT])) sweep_draw_front(v, c, p.at[PANE_SWEEP + PART_FRONT]);
     if (!rect_empty(p.at[PANE_SWEEP + PART_LINES])) sweep_draw_lines(v, c, p.at[PANE_SWEEP + PART_LINES]);
+    if (!rect_empty(p.at[PANE_EVIDENCE])) draw_tile(v, c, p.at[PANE_EVIDENCE]);
 }
 
 void sweep_readout(const struct ui *ui, struct buf *out) {
@@ -129,8 +177,12 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     const struct sweep_tile *t = &p->tile[at];
+    struct panes panes = ui_panes(ui, SCREEN_SWEEP);
     buf_printf(out, "%s: ", t->name);
-    if (t->reason) buf_printf(out, "%s", t->reason);
+    if (!t->reason && t->n && !rect_empty(panes.at[PANE_EVIDENCE])) {
+        buf_printf(out, "rank %g of its metric%s%s", t->rank, t->best ? ", the best" : "",
+                   t->front[v->cost] ? ", on the front" : "");
+    } else if (t->reason) buf_printf(out, "%s", t->reason);
     else if (t->n) {
         buf_puts(out, sweep_value(p, t->mean).text);
         if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s sd", sweep_value(p, t->sd).text);

@@ -58,6 +58,25 @@ bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uin
     return !part && !down;
 }
 
+void ui_longest(const char **longest, const char *const *line, int lines) {
+    for (int i = 0; i < lines; i++)
+        if (line[i] && (!longest[i] || strlen(line[i]) > strlen(longest[i]))) longest[i] = line[i];
+}
+
+int ui_lines(struct canvas *c, struct rect r, const char *const *line, int lines, int strong) {
+    struct canvas measure = { .clips = 0 };
+    int rows = 0;
+    if (c) canvas_push_clip(c, r);
+    for (int i = 0; i < lines; i++) {
+        struct rect in = rect_in(r, PANE_EDGE, 1 + rows);
+        if (!line[i]) continue;
+        if (c) canvas_wrap(c, in, i == strong ? INK_TITLE : INK_TEXT, line[i]);
+        rows += canvas_wrap_rows(c ? c : &measure, in.w, line[i]);
+    }
+    if (c) canvas_pop_clip(c);
+    return rows;
+}
+
 void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says) {
     struct rect r = { body.x + 3, body.y + 1, body.w - 6, body.h - 1 };
     canvas_wrap(c, r, failed ? INK_BAD : INK_DIM, failed ? failed : says);

@@ -22,6 +22,11 @@ bool ui_walk(enum request r, int page, int last, int *at);
 bool ui_row(struct canvas *c, struct rect r, int y, int down);
 /* Does the same in a part of the screen, `part` Tabs from the current one; `key` as in struct zone. */
 bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key);
+/* Wraps the lines (NULL: none) below the title of a pane, number `strong` set off, in as many rows as it has; c
+ * NULL draws nothing.  Returns their rows. */
+int ui_lines(struct canvas *c, struct rect r, const char *const *line, int lines, int strong);
+/* Replaces each of the lines `longest` that is shorter than its one of `line`. */
+void ui_longest(const char **longest, const char *const *line, int lines);
 /* Draws the reason for missing data: the error, or the keys that provide data. */
 void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says);
 /* Appends "lines 1–20 of 57" if the lines exceed `rows`; returns whether it did. */

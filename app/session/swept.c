@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/sweep/halving.h"
 #include "app/sweep/sweep_work.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -34,15 +35,15 @@ static int swept_list_row(void *self, int count, const struct store_cell *cells)
     p->item = xrealloc(p->item, (size_t)p->items + 1, sizeof *p->item);
     p->item[p->items++] = (struct sweep_item){ cells[0].integer,
                                                swept_keep(p, xstrdup(cells[1].text ? cells[1].text : "")),
-                                               cells[2].integer, cells[3].integer };
+                                               cells[2].integer, cells[3].integer, cells[4].integer };
     return 0;
 }
 
 static int read_list(struct swept_page *p, struct store *s, struct err *e) {
     return store_sql(
         s,
-        "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0) FROM "
-        "sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL AND r.regime NOT LIKE 'fewshot(%' "
+        "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0), "
+        "coalesce(sum(r.state = 'finished'),0) FROM sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL AND r.regime NOT LIKE 'fewshot(%' "
         "GROUP BY s.id ORDER BY s.id DESC",
         (struct store_rows){ .self = p, .row = swept_list_row }, e);
 }
@@ -53,7 +54,10 @@ _Static_assert((int)SWEEP_SECONDS == (int)COST_SECONDS && (int)SWEEP_COSTS == (i
 static void fill_tile(struct swept_page *p, int i) {
     const struct side_by_side *c = &p->cells;
     const struct compared_group *g = &c->group[i];
-    struct interval v = spread_interval(g->value, 0.95);
+    const struct compared_evidence *e = &p->evidence[i];
+    bool best = isfinite(e->rank);
+    for (int k = 0; k < c->groups; k++)
+        best &= c->group[k].kind != g->kind || !(p->evidence[k].rank < e->rank);
     char seeds[256];
     comparison_seeds(c, g, seeds, sizeof seeds);
     p->run[i] = comparison_run_ids(g);
@@ -64,42 +68,70 @@ static void fill_tile(struct swept_page *p, int i) {
         .reason = g->reason,
         .axis = (const char *const *)g->axis,
         .valid = g->valid,
+        .best = best,
         .kind = g->kind,
         .n = (int)g->value.n,
         .mean = g->value.mean,
         .sd = g->value.sd,
-        .low = v.low,
-        .high = v.high,
+        .low = g->interval.low,
+        .high = g->interval.high,
         .cost = { (double)g->trained, comparison_seconds(g), comparison_memory(g) },
-        .rank = comparison_rank(c, i),
+        .rank = e->rank,
         .run = p->run[i],
         .runs = g->runs,
         .rung = g->rungs ? g->rung : NULL,
+        .evidence = e->mean,
+        .difference = e->difference,
+        .follows = e->follows,
+        .list = e->runs,
     };
     for (int k = 0; k < SWEEP_COSTS; k++)
         p->tile[i].front[k] = !p->page.no_cost[k] && comparison_on_front(c, i, (enum compared_cost)k);
 }
 
-/* Counts requested, ended and active runs; estimates the remaining time from the mean of the finished
- * ones. */
-static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
-    struct sweep_page *page = &p->page;
+/* Returns the mean time of the finished runs of cells `from` to `to` - 1; NaN without one. */
+static double mean_seconds(const struct side_by_side *c, int from, int to) {
     double sum = 0;
     int finished = 0;
-    for (int i = 0; i < p->cells.groups; i++) {
-        const struct compared_group *g = &p->cells.group[i];
+    for (int i = from; i < to; i++)
+        for (int k = 0; k < c->group[i].runs; k++)
+            if (c->group[i].run[k].state == STORE_FINISHED) sum += c->group[i].run[k].seconds, finished++;
+    return finished ? sum / finished : NAN;
+}
+
+/* Returns how much is left of the runs of a cell, counted in whole runs. */
+static double runs_left(const struct sweep_plan *plan, const struct compared_group *g, int cell) {
+    const struct sweep_entry *x = &plan->entry[cell];
+    double left = 0;
+    for (int s = 0; x->valid && s < plan->spec.seeds && !halving_is_out(plan, cell); s++) {
+        if (x->found[s].over) continue;
+        left += 1;
+        for (int k = 0; k < g->runs; k++)
+            if (g->run[k].id == x->found[s].run) left -= g->run[k].done;
+    }
+    return left;
+}
+
+/* Counts requested, ended and active runs.  Estimates the remaining time from the finished runs of each cell,
+ * without one from those of all cells. */
+static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
+    const struct side_by_side *c = &p->cells;
+    struct sweep_page *page = &p->page;
+    double any = mean_seconds(c, 0, c->groups), seconds = 0;
+    for (int i = 0; i < c->groups; i++) {
+        const struct compared_group *g = &c->group[i];
         for (int k = 0; k < g->runs; k++) {
-            enum store_state state = g->run[k].state;
-            page->live += store_state_is_live(state);
-            page->failed += state == STORE_FAILED;
-            if (state == STORE_FINISHED) sum += g->run[k].seconds, finished++;
+            page->live += store_state_is_live(g->run[k].state);
+            page->failed += g->run[k].state == STORE_FAILED;
         }
         if (plan->entry[i].valid) page->wanted += plan->spec.seeds;
+        double own = mean_seconds(c, i, i + 1), left = runs_left(plan, g, i);
+        p->tile[i].seconds_left = left > 0 ? left * (isfinite(own) ? own : any) : 0;
+        seconds += p->tile[i].seconds_left;
     }
     page->draws = plan->draws;
-    int lacking = sweep_plan_missing(plan);
-    page->over = page->wanted - lacking;
-    page->seconds_left = finished ? sum / finished * lacking / (page->live > 1 ? 2 : 1) : NAN;
+    page->over = page->wanted - sweep_plan_missing(plan);
+    page->seconds_left = seconds / (page->live > 1 ? page->live : 1);
 }
 
 static void fill_worth(struct swept_page *p) {
@@ -130,6 +162,9 @@ static void fill_page(struct swept_page *p, const struct sweep_plan *plan, const
         char *why = comparison_no_cost(c, (enum compared_cost)i);
         page->no_cost[i] = why ? swept_keep(p, why) : NULL;
     }
+    p->evidence = comparison_evidence(c);
+    page->leader = comparison_leader(c);
+    if (page->leader) swept_keep(p, (char *)page->leader);
     for (int i = 0; i < c->groups; i++) fill_tile(p, i);
     fill_progress(p, plan);
     fill_worth(p);
@@ -168,6 +203,7 @@ void swept_page_free(struct swept_page *p) {
     for (int i = 0; i < p->cells.groups && p->run; i++) free(p->run[i]);
     for (int i = 0; i < p->texts; i++) free(p->text[i]);
     comparison_effects_release(&p->effects);
+    comparison_evidence_release(p->evidence, p->cells.groups);
     comparison_release(&p->cells);
     free(p->run), free(p->text), free(p->tile), free(p->worth), free(p->shown_axis), free(p->item);
     free(p);

@@ -14,6 +14,7 @@ struct swept_page {
     int items;
     struct side_by_side cells;
     struct compared_effects effects;
+    struct compared_evidence *evidence; /* of each cell */
     struct sweep_tile *tile;
     struct sweep_worth *worth;
     int *shown_axis;

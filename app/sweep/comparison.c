@@ -153,6 +153,7 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
                                   .value = NAN,
                                   .final = NAN,
                                   .seconds = run->seconds,
+                                  .done = run->steps > 0 ? (double)run->step / (double)run->steps : 0,
                                   .peak = run->peak,
                                   .state = run->state,
                                   .ended = run->ended };

@@ -21,6 +21,7 @@ struct compared_run {
     int64_t id, trained;
     uint64_t seed;
     double value, final, seconds; /* best and last value of the metric; NaN: none */
+    double done;  /* share of its steps */
     int64_t peak; /* peak memory in bytes; 0: unknown */
     enum store_state state;
     bool other_rows; /* with allow_rows: evaluated on other examples than the kind's first run */
@@ -140,10 +141,14 @@ struct compared_evidence {
     char *mean;       /* "mean 65.72 ± 0.92 sd of 3 seeds (1, 2, 3), 95% CI [63.44, 68.00]"; NULL: no value */
     char *difference; /* "paired difference from …"; NULL: no common seed */
     char *follows;    /* the sentence on what follows; NULL: no other group */
+    char *runs;       /* "runs #3 65.28, #12 66.78"; NULL: none */
 };
 /* Returns the evidence on each group; release with comparison_evidence_release. */
 struct compared_evidence *comparison_evidence(const struct side_by_side *c);
 void comparison_evidence_release(struct compared_evidence *e, int groups);
+/* Returns the best group of a comparison of one kind, with its mean, and after how many of the finished runs it
+ * became the best for good; NULL without a value.  The caller frees. */
+char *comparison_leader(const struct side_by_side *c);
 
 /* ---- costs and ranks ---- */
 

@@ -151,6 +151,19 @@ static char *conclusion(const struct side_by_side *c, const struct compared_pair
                    "seeds narrow the interval.", d->low.text, d->high.text, unit);
 }
 
+static char *runs_line(const struct side_by_side *c, const struct compared_group *g) {
+    enum { LISTED = 12 };
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < g->runs && i < LISTED; i++) {
+        double v = comparison_value(c, &g->run[i]);
+        buf_printf(&b, "%s#%lld", i ? ", " : g->runs == 1 ? "run " : "runs ", (long long)g->run[i].id);
+        if (isfinite(v)) buf_printf(&b, " %s", shown_number(c, g->kind, v, false).text);
+        if (g->run[i].state != STORE_FINISHED) buf_printf(&b, " %s", store_state_name(g->run[i].state));
+    }
+    if (g->runs > LISTED) buf_printf(&b, ", \u2026 %d more", g->runs - LISTED);
+    return g->runs ? buf_take(&b) : NULL;
+}
+
 struct compared_evidence *comparison_evidence(const struct side_by_side *c) {
     struct compared_evidence *out = xcalloc((size_t)c->groups + 1, sizeof *out);
     double *rank = xcalloc((size_t)c->groups + 1, sizeof *rank);
@@ -159,7 +172,9 @@ struct compared_evidence *comparison_evidence(const struct side_by_side *c) {
     for (int i = 0; i < c->groups; i++) rank[i] = comparison_rank(c, i);
     for (int i = 0; i < c->groups; i++) {
         struct compared_evidence *e = &out[i];
-        *e = (struct compared_evidence){ .rank = rank[i], .against = -1 };
+        *e = (struct compared_evidence){
+            .rank = rank[i], .against = -1, .runs = runs_line(c, &c->group[i])
+        };
         if (!c->group[i].value.n || c->group[i].kind < 0) continue;
         e->mean = mean_line(c, &c->group[i]);
         e->against = best_other(c, rank, i);
@@ -177,6 +192,61 @@ struct compared_evidence *comparison_evidence(const struct side_by_side *c) {
 }
 
 void comparison_evidence_release(struct compared_evidence *e, int groups) {
-    for (int i = 0; e && i < groups; i++) free(e[i].mean), free(e[i].difference), free(e[i].follows);
+    for (int i = 0; e && i < groups; i++)
+        free(e[i].mean), free(e[i].difference), free(e[i].follows), free(e[i].runs);
     free(e);
+}
+
+/* ---- the best so far ---- */
+
+struct finished_run {
+    int64_t ended, id;
+    int group;
+    double value;
+};
+
+static int by_end(const void *pa, const void *pb) {
+    const struct finished_run *a = pa, *b = pb;
+    if (a->ended != b->ended) return a->ended < b->ended ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Returns the group with the best mean of the runs so far. */
+static int leader_of(const struct side_by_side *c, const double *sum, const int *n) {
+    int best = -1;
+    for (int i = 0; i < c->groups; i++) {
+        if (!n[i]) continue;
+        double mean = sum[i] / n[i];
+        if (best < 0 || c->kind[0].direction * value_order(mean, sum[best] / n[best]) > 0) best = i;
+    }
+    return best;
+}
+
+char *comparison_leader(const struct side_by_side *c) {
+    struct finished_run *run = NULL;
+    size_t count = 0, room = 0, since = 0;
+    for (int i = 0; i < c->groups && c->kinds == 1; i++) {
+        for (int k = 0; k < c->group[i].runs; k++) {
+            const struct compared_run *r = &c->group[i].run[k];
+            if (!comparison_counts(c, r)) continue;
+            GROW(run, room, count + 1);
+            run[count++] = (struct finished_run){ r->ended, r->id, i, comparison_value(c, r) };
+        }
+    }
+    if (!count) return NULL;
+    qsort(run, count, sizeof *run, by_end);
+    double *sum = xcalloc((size_t)c->groups, sizeof *sum);
+    int *n = xcalloc((size_t)c->groups, sizeof *n), leader = -1;
+    for (size_t i = 0; i < count; i++) {
+        sum[run[i].group] += run[i].value, n[run[i].group]++;
+        int now = leader_of(c, sum, n);
+        if (now != leader) leader = now, since = i + 1;
+    }
+    const struct compared_group *g = &c->group[leader];
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "best: %s, mean %s", g->name, shown_number(c, 0, g->value.mean, false).text);
+    if (g->value.n > 1) buf_printf(&b, " \u00B1 %s sd", shown_number(c, 0, g->value.sd, false).text);
+    buf_printf(&b, "; leads since run %zu of %zu", since, count);
+    free(run), free(sum), free(n);
+    return buf_take(&b);
 }

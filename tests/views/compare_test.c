@@ -299,6 +299,47 @@ static void a_cell_leads_to_its_runs(void **state) {
     ui_release(&ui);
 }
 
+/* The best cell and the front have signs in the grid, the list and the lines; the evidence on the cell under the cursor
+ * is below them, with its runs and what is left. */
+static void the_best_cell_stands_out(void **state) {
+    (void)state;
+    static const int size[][2] = {{80, 24}, {200, 60}};
+    for (int s = 0; s < 2; s++) {
+        struct ui ui;
+        begin(&ui, size[s][0], size[s][1]);
+        ui.sweep.open = 1;
+        ui_show(&ui, SCREEN_SWEEP);
+        ui_changed(&ui);
+        assert_true(scene_shows(&ui, "\u25B2 best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12"));
+        assert_true(scene_shows(&ui, "\u25B282.9"));
+        assert_true(scene_shows(&ui, "\u25CB81.1"));
+        assert_true(scene_shows(&ui, "\u25B2 best  \u25CB Pareto front"));
+        assert_true(scene_shows(&ui, "cell: lora(r=2) lr=0.001"));
+        assert_true(scene_shows(&ui, "paired difference from lora(r=8) lr=0.001: -1.79 percentage points"));
+        assert_true(scene_shows(&ui, "seeds narrow the interval."));
+        assert_true(scene_shows(&ui, "runs #1 80.10, #7 81.09, #13 82.17"));
+        assert_true(scene_shows(&ui, "18,432 trainable"));
+        assert_false(scene_shows(&ui, "0:54 left"));
+        scene_press(&ui, 'j');
+        scene_press(&ui, 'l');
+        assert_true(scene_shows(&ui, "cell: lora(r=8) lr=0.01"));
+        assert_true(scene_shows(&ui, "about 0:54 left"));
+        scene_click(&ui, "\u25B282.9");
+        assert_int_equal(sweep_at_cursor(&ui.sweep), 2);
+        assert_true(scene_shows(&ui, "the best, on the front"));
+        scene_click(&ui, "\u25B282.9"); /* where the cursor is: its runs */
+        assert_only(&ui, "id=3,9,15");
+        ui_show(&ui, SCREEN_SWEEP);
+        scene_press(&ui, PRESS_TAB);
+        scene_press(&ui, PRESS_TAB);
+        assert_true(scene_shows(&ui, "\u2500\u25B2\u2500"));
+        assert_true(scene_shows(&ui, "\u2500\u25CB\u2500"));
+        scene_press(&ui, PRESS_TAB);
+        assert_true(scene_shows(&ui, "\u25B2 82.91"));
+        ui_release(&ui);
+    }
+}
+
 /* By trained values, by time; by memory there is none where runs are of two machines, and the page says so. */
 static void a_front_is_by_each_cost(void **state) {
     (void)state;
@@ -499,7 +540,7 @@ int main(void) {
                                        cmocka_unit_test(repeated_runs_are_told),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
-                                       cmocka_unit_test(a_front_is_by_each_cost),
+                                       cmocka_unit_test(a_front_is_by_each_cost), cmocka_unit_test(the_best_cell_stands_out),
                                        cmocka_unit_test(runs_are_joined_by_a_column),
                                        cmocka_unit_test(a_repeated_run_counts_once), cmocka_unit_test(fewer_groups_stay_in_sight),
                                        cmocka_unit_test(the_best_again_with_another_seed)};

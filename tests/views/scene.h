@@ -283,23 +283,34 @@ static inline void scene_sweep(struct ui *ui) {
     static const double means[] = {0.8112, 0.8034, 0.8291, 0.8107, 0.7742, NAN};
     static const int64_t runs[6][3] = {{1, 7, 13}, {2, 8, 14}, {3, 9, 15}, {4, 10, 16}, {5, 11, 17}, {0, 0, 0}};
     static struct sweep_tile tiles[6];
-    for (int i = 0; i < 6; i++)
-        tiles[i] = (struct sweep_tile){names[i], i < 5 ? "finished" : "invalid", "1, 2, 3", i < 5 ? NULL : "bitfit: no such bias", value[i],
-                                       i < 5, {i == 0 || i == 2, i == 1 || i == 2, false}, i < 5 ? 0 : -1, i < 5 ? 3 : 0, means[i],
-                                           i < 5 ? 0.0104 : NAN,
-                                       means[i] - 0.0258, means[i] + 0.0258, i < 5 ? i + 1 : NAN,
-                                       {i < 2 ? 18432 : i < 4 ? 73728 : 26112, i < 5 ? 30 - i : NAN, i < 5 ? 64e6 + 1e6 * i : NAN},
-                                       runs[i], i < 5 ? 3 : 0, NULL};
+    for (int i = 0; i < 6; i++) {
+        bool valid = i < 5;
+        tiles[i] = (struct sweep_tile){
+            .name = names[i], .state = valid ? "finished" : "invalid", .seeds = "1, 2, 3",
+            .reason = valid ? NULL : "bitfit: no such bias", .axis = value[i], .valid = valid,
+            .front = {i == 0 || i == 2, i == 1 || i == 2, false}, .best = i == 2, .kind = valid ? 0 : -1, .n = valid ? 3 : 0,
+            .mean = means[i], .sd = valid ? 0.0104 : NAN, .low = means[i] - 0.0258, .high = means[i] + 0.0258,
+            .rank = valid ? i + 1 : NAN,
+            .cost = {i < 2 ? 18432 : i < 4 ? 73728 : 26112, valid ? 30 - i : NAN, valid ? 64e6 + 1e6 * i : NAN},
+            .run = runs[i], .runs = valid ? 3 : 0, .seconds_left = i == 3 ? 54 : 0};
+    }
+    tiles[0].evidence = "mean 81.12 \u00B1 1.04 sd of 3 seeds (1, 2, 3), 95% CI [78.54, 83.70]";
+    tiles[0].difference = "paired difference from lora(r=8) lr=0.001: -1.79 percentage points, 95% CI [-4.02, 0.44], 3 shared seeds; "
+                          "adjusted p 0.31 (Holm, 10 comparisons)";
+    tiles[0].follows = "No difference is shown: differences from -4.02 to 0.44 percentage points are compatible with these runs; more "
+                       "seeds narrow the interval.";
+    tiles[0].list = "runs #1 80.10, #7 81.09, #13 82.17";
     static const struct sweep_worth worths[] = {{"method", "lora(r=2)", NULL, 0, 6, 0.8073, 0.7951, 0.8195},
                                                 {"method", "lora(r=8)", NULL, 0, 6, 0.8199, 0.8077, 0.8321},
                                                 {"lr", NULL, NULL, 2, 15, -0.0124, -0.0301, 0.0053},
                                                 {"method", "bitfit\x1b[2J", "lr", 0, 3, NAN, NAN, NAN}};
-    static const struct sweep_item items[] = {{2, "petri sweep --lr '{0.001,0.01}'", 2, 1},
-        {1, "petri sweep --method '{lora(r={2,8}),bitfit}' --lr '{0.001,0.01}' --seeds 1,2,3", 15, 0}};
+    static const struct sweep_item items[] = {{2, "petri sweep --lr '{0.001,0.01}'", 2, 1, 1},
+        {1, "petri sweep --method '{lora(r={2,8}),bitfit}' --lr '{0.001,0.01}' --seeds 1,2,3", 15, 0, 15}};
     ui->sweep.item = items;
     ui->sweep.items = 2;
     ui->sweep.page = (struct sweep_page){
-        .id = 1, .text = items[1].text, .metric = "accuracy", .rows = "dev.accuracy of reviews, 2538 rows", .points = true, .axis = axes,
+        .id = 1, .text = items[1].text, .metric = "accuracy", .rows = "dev.accuracy of reviews, 2538 rows", .points = true,
+        .leader = "best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12", .axis = axes,
         .shown_axis = shown, .axes = 3, .shown_axes = 2, .tile = tiles, .tiles = 6, .worth = worths, .worths = 4,
         .no_cost = {NULL, NULL, "lora(r=2) lr=0.001 ran on \"Zen\", lora(r=8) lr=0.001 on \"Haswell\": their memory is not compared"},
         .worth_of = "15 runs; as blocks seeds 1, 2, 3", .wanted = 15, .over = 12, .live = 2, .failed = 1, .seconds_left = 94};

@@ -356,6 +356,35 @@ static void evidence_ends_in_a_conclusion(void **state) {
     comparison_release(&c);
 }
 
+/* The leader is the best mean of the runs so far, in the order in which they ended. */
+static void the_leader_leads_since_a_run(void **state) {
+    (void)state;
+    struct side_by_side c = { 0 };
+    one_kind(&c);
+    assert_null(comparison_leader(&c));
+    static const struct {
+        const char *name;
+        double value;
+        const char *leader;
+    } run[] = { { "a", 0.6, "best: a, mean 60.00; leads since run 1 of 1" },
+                { "b", 0.7, "best: b, mean 70.00; leads since run 2 of 2" },
+                { "b", 0.3, "best: a, mean 60.00; leads since run 3 of 3" },
+                { "a", 0.6, "best: a, mean 60.00 \u00B1 0.00 sd; leads since run 3 of 4" } };
+    for (size_t i = 0; i < COUNT_OF(run); i++) {
+        struct compared_group *g = NULL;
+        for (int k = 0; k < c.groups; k++)
+            if (!strcmp(c.group[k].name, run[i].name)) g = &c.group[k];
+        if (!g) g = comparison_add(&c, run[i].name);
+        struct compared_run r = { .id = 9 - (int64_t)i, .seed = i, .value = run[i].value, .state = STORE_FINISHED, .ended = (int64_t)i };
+        snprintf(r.evidence, sizeof r.evidence, "%zu", i);
+        comparison_take(&c, g, &r, 0);
+        char *leader = comparison_leader(&c);
+        assert_string_equal(leader, run[i].leader);
+        free(leader);
+    }
+    comparison_release(&c);
+}
+
 /* Rates that are even in the log are a line in their log: what each tenfold gives is the same. */
 static void rates_are_lines_in_their_log(void **state) {
     (void)state;
@@ -430,6 +459,7 @@ int main(void) {
         cmocka_unit_test(pairs_are_of_seeds),
         cmocka_unit_test(a_claim_says_how_it_was_tested),
         cmocka_unit_test(evidence_ends_in_a_conclusion),
+        cmocka_unit_test(the_leader_leads_since_a_run),
         cmocka_unit_test(rates_are_lines_in_their_log),
         cmocka_unit_test(only_complete_seeds_are_blocks),
         cmocka_unit_test(rounding_is_no_spread),
