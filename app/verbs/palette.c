@@ -299,7 +299,7 @@ static void describe_training(struct ui *ui, const struct line_meaning *m) {
     const char *like = line_option(m, "like") ? line_option(m, "like") : line_option(m, "from");
     struct palette *p = &ui->palette;
     if (like) {
-        snprintf(p->does, sizeof p->does, "starts a job here, with the options of run %.60s", like);
+        snprintf(p->does, sizeof p->does, "starts a job with the options of run %.60s", like);
         return;
     }
     struct run_config c;
@@ -311,7 +311,7 @@ static void describe_training(struct ui *ui, const struct line_meaning *m) {
     char **room = xcalloc(m->words + 1, sizeof *room);
     compose_config(&ui->compose, &c);
     if (!palette_request(m, &c, room, &r, seed, &runs, &differs, &unread)) config_release(&r.config);
-    snprintf(p->does, sizeof p->does, "starts a job here, with the options of Compose%s%.200s",
+    snprintf(p->does, sizeof p->does, "starts a job as on Compose%s%.200s",
              differs.size ? " except " : "", buf_text(&differs));
     config_release(&c);
     buf_release(&differs);

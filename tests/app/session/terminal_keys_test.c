@@ -515,7 +515,7 @@ static void the_command_line_is_inside(void **state) {
     type(line);
     free(line);
     type("bitf Tab");
-    await("starts a job here", true);
+    await("starts a job as on Compose", true);
     type("Enter");
     await("#2 bitfit", true);
     await("2/2 finished", true); /* the screens know it later than the history, and would ask */

@@ -229,7 +229,7 @@ static void draws_without_a_pooler_keep_nothing(void **state) {
     json_t *run = command_json(&c, 1);
     int id = (int)json_integer_value(stage_at(run, "id"));
     command_release(&c);
-    stage_refused(2, "the tensors of draws cannot be stored: the model folder has no pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
+    stage_refused(2, "the tensors of draws cannot be stored: a two-layer classifier on a pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
                   stage.db, toy);
     command_run(&c, NULL, "adapt %d --db '%s' --task '%s' --k 2 --draws 1 --steps 2", id, stage.db, toy);
     command_expect(&c, 0);
@@ -281,7 +281,7 @@ static void several_methods(void **state) {
     json_decref(v);
     char *text = stage_out(0, "fewshot %d --db '%s'", first, stage.db);
     assert_non_null(strstr(text, "alpha  lora(r=1)  2"));
-    assert_non_null(strstr(text, "at k = 2, head minus lora(r=1)"));
+    assert_non_null(strstr(text, "difference at k = 2: head \u2212 lora(r=1)"));
     free(text);
     text = stage_out(0, "render --screen detail --run %d --size 100x60 --db '%s'", first + 1, stage.db);
     assert_non_null(strstr(text, "tasks by gain at k = 2: head \u2212 lora(r=1)"));
