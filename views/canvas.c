@@ -241,22 +241,24 @@ static size_t wrap_at(const struct canvas *c, const char *s, int columns) {
     return utf8_decode(s, strlen(s), &cp);
 }
 
+/* Draws a row of a wrapped text: n bytes of s, or as much as fits of all that is left of it. */
+static void wrapped_row(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s, size_t n) {
+    char *line = xstrndup(s, n);
+    for (char *p = line; *p; p++)
+        if (*p == '\n') *p = ' ';
+    canvas_fit(c, x, y, columns, ink, line);
+    free(line);
+}
+
 static int views_canvas_wrap(struct canvas *c, bool draw, struct rect r, enum ink ink, const char *s) {
     int row = 0;
     if (r.w <= 0) return 0;
     while (*s) {
-        size_t n = wrap_at(c, s, r.w);
-        if (draw && row < r.h) {
-            char *line = xmalloc(n + 1);
-            memcpy(line, s, n);
-            line[n] = 0;
-            canvas_text(c, r.x, r.y + row, ink, line);
-            free(line);
-        }
+        size_t n = wrap_at(c, s, r.w), skip = s[n] == '\n' ? 1 : strspn(s + n, " ");
+        bool last = row + 1 == r.h;
+        if (draw && row < r.h) wrapped_row(c, r.x, r.y + row, r.w, ink, s, last ? strlen(s) : n);
         row++;
-        s += n;
-        if (*s == '\n') s++;
-        else s += strspn(s, " ");
+        s += n + skip;
     }
     return row;
 }
@@ -315,6 +317,17 @@ void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const
 void canvas_title(struct canvas *c, struct rect r, const char *title, const char *right) {
     bool focused = !rect_empty(c->focus) && c->focus.x == r.x && c->focus.y == r.y;
     titled_rule(c, r, title, right, focused);
+}
+
+struct rect canvas_head(struct canvas *c, struct rect r, const char *title, const char *right) {
+    enum { ROOM = 8 };
+    bool fits = !right || canvas_width(c, title) + canvas_width(c, right) + PANE_EDGE + 9 <= r.w;
+    struct rect below = rect_down(r, 1);
+    canvas_title(c, r, title, fits || r.h < ROOM ? right : NULL);
+    if (fits || r.h < ROOM) return below;
+    struct rect words = { r.x + PANE_EDGE, below.y, r.w - PANE_EDGE - 1, 2 };
+    int rows = canvas_wrap(c, words, INK_TEXT, right);
+    return rect_down(below, rows);
 }
 
 void canvas_bar(struct canvas *c, int x, int y, int columns, double share) {

@@ -114,7 +114,7 @@ int canvas_printf(struct canvas *c, int x, int y, enum ink ink, const char *form
 int canvas_fit(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s);
 /* Draws s right-aligned, ending at column x + columns - 1. */
 int canvas_right(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s);
-/* Wraps at blanks within r; returns the rows used. */
+/* Wraps at blanks within r, whose last row ends with "…" if there is more; returns the rows used. */
 int canvas_wrap(struct canvas *c, struct rect r, enum ink ink, const char *s);
 /* Returns the rows that canvas_wrap uses at this width. */
 int canvas_wrap_rows(const struct canvas *c, int columns, const char *s);
@@ -129,6 +129,9 @@ void canvas_cursor(struct canvas *c, int x, int y, bool here);
 void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const char *right);
 /* Draws the same in the first row of a pane; in bold lines if it is the focused one. */
 void canvas_title(struct canvas *c, struct rect r, const char *title, const char *right);
+/* Draws a title whose right part is wrapped below it if the rule is too short and the pane high; returns the
+ * pane below. */
+struct rect canvas_head(struct canvas *c, struct rect r, const char *title, const char *right);
 /* Draws a bar of `columns` cells, share in 0…1. */
 void canvas_bar(struct canvas *c, int x, int y, int columns, double share);
 

@@ -248,15 +248,14 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
     if (losses)
         snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth),
                  v->log ? " \u00B7 log" : "");
-    else snprintf(right, sizeof right, "marks: evaluations");
+    else snprintf(right, sizeof right, "evaluations; + several");
     if (v->data.curves_left)
         snprintf(right + strlen(right), sizeof right - strlen(right), " \u00B7 %d of %d runs", v->data.curves,
                  v->data.curves + v->data.curves_left);
-    canvas_title(c, r, losses ? "loss" : metric, right);
-    r.y++, r.h--;
+    r = canvas_head(c, r, losses ? "loss" : metric, right);
     if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, "no stored points for these runs");
     else if (losses) plot_lines(c, r, line, n, &look, -1, true);
-    else plot_marks(c, r, line, n, &look, -1, r.h >= 6);
+    else plot_marks(c, r, line, n, &look, -1, true);
     free(line);
 }
 

@@ -76,7 +76,9 @@ static void data_column_row(const struct data_view *v, struct canvas *c, struct 
                peek_role_name(v->role[i]));
     if (here)
         canvas_paint(c, r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, INK_CURSOR);
-    int room = r.x + r.w - 1 - x, each = room / 2;
+    int room = r.x + r.w - 1 - x, each = room / 2, all = 0;
+    for (int n = 0; n < v->look.peek->rows; n++) all += k->cell[n] ? canvas_width(c, k->cell[n]) + 3 : 0;
+    if (all <= room) each = room;
     for (int n = 0; n < v->look.peek->rows && x < r.x + r.w - 4;
          n++) { /* as many rows as there is room for */
         if (!k->cell[n]) continue;

@@ -31,23 +31,29 @@ static bool help_fits(const struct ui *ui, const struct key_entry *k) {
     return strcasestr(text, ui->help.search) != NULL;
 }
 
-/* `places`: the screens it works on are listed beside it. */
-static void entry(struct canvas *c, struct rect r, int y, const struct key_entry *k, bool places) {
+/* Draws a key and its help, and with `places` the screens it works on, wrapped side by side; returns the rows
+ * (c may be NULL). */
+static int entry(struct canvas *c, const struct canvas *measure, struct rect r, int y,
+                 const struct key_entry *k, bool places) {
     char name[16], screens[HELP_WHERE];
-    press_name(k->key, name);
+    int x = r.x + PANE_EDGE, says = x + 11, end = r.x + r.w - 1,
+        where = places && r.w >= 76 ? r.w * 3 / 10 : 0;
     help_where(k, screens);
-    int x = r.x + PANE_EDGE;
+    struct rect text = { says, y, end - says - where, r.h }, beside = { end - where + 2, y, where - 2, r.h };
+    int rows = canvas_wrap_rows(measure, text.w, k->help);
+    int more = where ? canvas_wrap_rows(measure, beside.w, screens) : 0;
+    if (!c) return rows > more ? rows : more;
+    press_name(k->key, name);
     x += canvas_text(c, x, y, INK_KEY, name);
     for (int i = 0; i < 2; i++) {
         if (!k->alias[i] || k->alias[i] >= PRESS_F1) continue;
         press_name(k->alias[i], name);
-        if (x + 1 + (int)strlen(name) > r.x + PANE_EDGE + 10) continue;
+        if (x + 1 + (int)strlen(name) >= says) continue;
         x += 1 + canvas_text(c, x + 1, y, INK_DIM, name);
     }
-    places = places && r.w >= 76;
-    int says = r.w - PANE_EDGE - 12 - (places ? 24 : 0);
-    canvas_fit(c, r.x + PANE_EDGE + 11, y, says, INK_TEXT, k->help);
-    if (places) canvas_fit(c, r.x + r.w - 23, y, 22, INK_DIM, screens);
+    canvas_wrap(c, text, INK_TEXT, k->help);
+    if (where) canvas_wrap(c, beside, INK_DIM, screens);
+    return rows > more ? rows : more;
 }
 
 const char method_about[] =
@@ -59,6 +65,7 @@ const char method_about[] =
 /* Lines from `top` on are drawn into r; returns how many there are. */
 static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     struct sheet s = { c, r, top, .glyphs = ui->glyphs, .apart = r.h >= SHEET_ROOM };
+    struct canvas measure = { .glyphs = ui->glyphs };
     bool search = *ui->help.search != 0;
     const char *intro = screen_at(ui->help.helped)->about;
     if (!search && intro) sheet_text(&s, PANE_EDGE, INK_TEXT, intro);
@@ -69,8 +76,7 @@ static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int to
             if ((int)k->group != g || !help_fits(ui, k)) continue;
             if (!title) sheet_rule(&s, key_group_name((enum key_group)g), NULL);
             title = true;
-            if (c) entry(c, r, sheet_y(&s), k, search);
-            s.rows++;
+            s.rows += entry(c, &measure, r, sheet_y(&s), k, search);
         }
     }
     return s.rows;

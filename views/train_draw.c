@@ -87,8 +87,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     else if (job)
         title = phrase("#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, job_called(job).text,
                       job->task, (unsigned long long)job->seed);
-    canvas_title(c, r, loss_title(v).text, title.text);
-    struct rect chart = rect_down(r, 1);
+    struct rect chart = canvas_head(c, r, loss_title(v).text, title.text);
     double mark[SERIES_MARKS];
     if (v->besides) {
         train_draw_many(v, c, chart, look_of(v, mark), false);
@@ -157,9 +156,10 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     struct phrase right = metric_notes(&m);
     struct phrase left =
         phrase("%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
-    const char *about = all ? "+ overlapping marks" : v->besides ? "marks: evaluations" : right.text;
-    canvas_title(c, r, all ? "each task's metric" : left.text, about);
-    struct rect chart = rect_down(r, 1);
+    const char *about = all          ? "evaluations; + several"
+                        : v->besides ? "evaluations; + several"
+                                     : right.text;
+    struct rect chart = canvas_head(c, r, all ? "each task's metric" : left.text, about);
     struct plot_look look = look_of(v, mark);
     if (v->besides) {
         train_draw_many(v, c, chart, look, true);

@@ -46,14 +46,9 @@ static const char *const unmended[] = {
     /* Compose */ "compose-lora", "compose-mam", "compose-houlsby", "compose-pfeiffer", "compose-ia3", "compose-bitfit",
     "compose-hyperformer", "compose-options", "compose-tasks",
     /* Runs */ "runs", "runs-groups", "runs-tasks", "over-palette",
-    /* Compare */ "compare",
-    /* Sweep */ "sweep-open",
     /* Heatmap */ "heatmap", "heatmap-prototypes",
     /* Map */ "map", "map-retriever",
     /* Learn */ "learn",
-    /* Train */ "train", "train-tasks", "train-components", "over-question",
-    /* Help */ "help-found",
-    /* Data */ "data-columns",
 };
 
 static bool is_unmended(const char *name) {
