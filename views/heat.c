@@ -11,7 +11,7 @@
  * alone tells them apart too. */
 static const int16_t sequential[] = { 53, 55, 61, 31, 36, 72, 78, 114, 150, 186, 228 };
 static const int16_t around_zero[] = { 25, 32, 74, 110, 153, 255, 223, 216, 214, 172, 130 };
-enum { LEVELS = COUNT_OF(sequential), LABEL_MOST = 22 };
+enum { LEVELS = COUNT_OF(sequential), LABEL_MOST = 22, CELL_SHAPE = 6 /* columns to a line, at most */ };
 
 static const int cell_width[HEAT_SIZES] = { 1, 2, 2, 3, 6 };
 
@@ -35,6 +35,8 @@ bool heat_scale(const struct heat_data *d, double *lo, double *hi, int *undefine
     }
     return any;
 }
+
+static int heat_into(int v, int lo, int hi) { return v > hi ? (hi < lo ? lo : hi) : v < lo ? lo : v; }
 
 static int heat_stored(const int *order, int i) { return order ? order[i] : i; }
 
@@ -82,20 +84,20 @@ struct heat_page heat_page(const struct canvas *c, struct rect r, const struct h
         size--;
     p.size = (enum heat_size)size;
     p.cell = cell_width[size];
-    if (p.size == HEAT_FULL && k->fit) { /* room that is left goes to the names */
-        int name = heat_longest(c, d->column_name,
-                                d->columns) + 1, most = width / (d->columns ? d->columns : 1);
-        if (name > most) name = most;
-        if (name > p.cell) p.cell = name;
+    p.tall = 1;
+    if (p.size >= HEAT_LINE && k->fit) { /* small matrices fill the pane, in cells of like sides */
+        int wide = width / (d->columns ? d->columns : 1), lines = height / (d->rows ? d->rows : 1);
+        int name = p.size == HEAT_FULL ? heat_longest(c, d->column_name, d->columns) + 1 : 0;
+        if (wide < p.cell) wide = p.cell;
+        p.tall = heat_into(lines, 1, wide);
+        p.cell = heat_into(wide, p.cell, name > CELL_SHAPE * p.tall ? name : CELL_SHAPE * p.tall);
     }
     p.columns = width / p.cell;
-    p.rows = height * rows_a_line(p.size);
+    p.rows = height / p.tall * rows_a_line(p.size);
     if (p.columns > d->columns) p.columns = d->columns;
     if (p.rows > d->rows) p.rows = d->rows;
     return p;
 }
-
-static int heat_into(int v, int lo, int hi) { return v > hi ? (hi < lo ? lo : hi) : v < lo ? lo : v; }
 
 void heat_settle(struct heat_look *k, const struct heat_data *d, const struct heat_page *p) {
     k->row = heat_into(k->row, 0, d->rows - 1);
@@ -148,16 +150,18 @@ static void heat_number(double v, int room, char out[16]) {
     if ((int)strlen(out) > room) *out = 0;
 }
 
+/* Draws a line of a cell; `middle`: the one with its value or mark. */
 static void draw_cell(struct canvas *c, int x, int y, int w, const struct scale *s, double v,
-                      enum heat_size size, bool here) {
+                      enum heat_size size, bool here, bool middle) {
     struct style style = canvas_style(c, here ? INK_CURSOR : INK_TEXT);
     char text[16] = "";
     if (!isfinite(v)) {
         style = canvas_style(c, here ? INK_CURSOR : INK_DIM);
-        for (int i = 0; i < w; i++) canvas_put(c, x + i, y, style, i == (w - 1) / 2 ? 0x00D7 : ' ');
+        for (int i = 0; i < w; i++)
+            canvas_put(c, x + i, y, style, middle && i == (w - 1) / 2 ? 0x00D7 : ' ');
         return;
     }
-    if (size == HEAT_SHORT || size == HEAT_FULL) heat_number(v, size == HEAT_FULL ? 5 : 2, text);
+    if (middle && size >= HEAT_SHORT) heat_number(v, size == HEAT_FULL ? 5 : 2, text);
     bool filled = c->colours == COLOURS_256;
     if (filled) {
         style.bg = colour(s, v);
@@ -171,7 +175,7 @@ static void draw_cell(struct canvas *c, int x, int y, int w, const struct scale 
     if (size == HEAT_FULL && w == cell_width[HEAT_FULL]) lead = w - 1 - digits;
     for (int i = 0; i < w; i++) {
         bool printed = digits && i >= lead && i < lead + digits;
-        uint32_t cp = printed ? (unsigned char)text[i - lead] : mark;
+        uint32_t cp = printed ? (unsigned char)text[i - lead] : !filled && i > 4 && i == w - 1 ? ' ' : mark;
         if (!filled && !digits && s->diverging && i == 0 && v < 0) cp = '-';
         canvas_put(c, x + i, y, style, cp);
     }
@@ -197,6 +201,11 @@ static void draw_halves(struct canvas *c, int x, int y, int w, const struct scal
 }
 
 /* ---- labels ---- */
+
+/* Columns to the left of a name that is drawn over the middle of a wide cell. */
+static int centered(const struct heat_page *p, int w) {
+    return p->cell > cell_width[HEAT_FULL] && w < p->cell ? (p->cell - w) / 2 : 0;
+}
 
 /* The column names that fit, and always the one under the cursor. */
 static void draw_columns(struct canvas *c, struct rect r, const struct heat_data *d,
@@ -226,12 +235,14 @@ static void draw_columns(struct canvas *c, struct rect r, const struct heat_data
             w = own_x - 1 - x;
             if (w < 2) continue;
         }
-        canvas_fit(c, x, r.y, w, INK_DIM, name);
+        canvas_fit(c, x + centered(p, w), r.y, w, INK_DIM, name);
         free_at = x + w + 1;
     }
     if (own > 0) {
+        const char *name = heat_column_name(d, k->column);
+        int lead = centered(p, canvas_width(c, name));
         canvas_fill(c, (struct rect){ own_x, r.y, own, 1 }, INK_CURSOR, ' ');
-        canvas_fit(c, own_x, r.y, own, INK_CURSOR, heat_column_name(d, k->column));
+        canvas_fit(c, own_x + lead, r.y, own - lead, INK_CURSOR, name);
     }
 }
 
@@ -243,12 +254,13 @@ static void draw_row_name(struct canvas *c, int x, int y, const struct heat_data
     canvas_right(c, x, y, p->label, here ? INK_CURSOR : INK_DIM, heat_row_name(d, shown));
 }
 
-/* Draws the signs of cells in the style of their first column, which numbers leave free. */
+/* Draws the signs of cells, in their style, to the left of the numbers, which leave that column free. */
 static void draw_signs(struct canvas *c, struct rect r, const struct heat_data *d, const struct heat_look *k,
                        const struct heat_page *p) {
     for (int i = 0; i < p->rows && d->sign && p->size == HEAT_FULL; i++) {
         for (int j = 0; j < p->columns; j++) {
-            int x = r.x + p->label + 1 + j * p->cell, y = r.y + 1 + i;
+            int x = r.x + p->label + 1 + j * p->cell + (p->cell > 8 ? (p->cell - 8) / 2 : 0);
+            int y = r.y + 1 + i * p->tall + (p->tall - 1) / 2;
             uint32_t sign = d->sign[heat_stored(d->row_order, k->top + i) * d->columns +
                                     heat_stored(d->column_order, k->left + j)];
             const struct cell *at = canvas_at(c, x, y);
@@ -267,24 +279,27 @@ void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const
     draw_columns(c, r, d, k, &p);
     step = rows_a_line(p.size);
     zone_add(c, (struct zone){
-                    .at = { r.x + p.label + 1, r.y + 1, p.columns * p.cell, (p.rows + step - 1) / step },
+                    .at = { r.x + p.label + 1, r.y + 1, p.columns * p.cell,
+                            (p.rows + step - 1) / step * p.tall },
                     .right = k->left - k->column,
                     .down = k->top - k->row,
                     .wide = p.cell,
                     .rows = step,
+                    .tall = p.tall,
                     .part = k->part,
                     .key = k->key });
     for (int i = 0; i < p.rows; i += step) {
-        int y = r.y + 1 + i / step, row = k->top + i;
-        draw_row_name(c, r.x, y, d, k, &p, row);
+        int y = r.y + 1 + i / step * p.tall, middle = (p.tall - 1) / 2, row = k->top + i;
+        draw_row_name(c, r.x, y + middle, d, k, &p, row);
         for (int j = 0; j < p.columns; j++) {
             int x = r.x + p.label + 1 + j * p.cell, column = k->left + j;
             double v = heat_value(d, row, column);
             if (step == 2)
                 draw_halves(c, x, y, p.cell, &s, v, heat_value(d, row + 1, column),
                             i + 1 < p.rows && row + 1 < d->rows);
-            else
-                draw_cell(c, x, y, p.cell, &s, v, p.size, row == k->row && column == k->column);
+            for (int l = 0; step == 1 && l < p.tall; l++)
+                draw_cell(c, x, y + l, p.cell, &s, v, p.size, row == k->row && column == k->column,
+                          l == middle);
         }
     }
     draw_signs(c, r, d, k, &p);
@@ -304,7 +319,7 @@ int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_d
             at += canvas_printf(c, at, y, INK_TEXT, "%.3g", fabs(value[i]) < 1e-12 ? 0.0 : value[i]) + 1;
             for (int l = 0; i < 2 && l < LEVELS / 2 + i; l++, at++) {
                 double v = s.lo + (s.hi - s.lo) * (i * (LEVELS / 2) + l + 0.5) / LEVELS;
-                draw_cell(c, at, y, 1, &s, v, HEAT_LINE, false);
+                draw_cell(c, at, y, 1, &s, v, HEAT_LINE, false, true);
             }
             if (i < 2) at++;
         }

@@ -1,4 +1,4 @@
-/* A matrix as colored cells: two rows per line with half blocks, or one row per line with the
+/* A matrix as colored cells: two rows per line with half blocks, or one row per line or more with the
  * value printed if it fits; by density of glyphs without colors.
  *
  * The scale covers the defined cells.  A value that is not finite is undefined: it is marked, never drawn as
@@ -24,7 +24,7 @@ struct heat_data {
 enum heat_size { HEAT_HALF, HEAT_HALF_WIDE, HEAT_LINE, HEAT_SHORT, HEAT_FULL, HEAT_SIZES };
 
 struct heat_look {
-    bool fit;              /* the largest size at which everything is visible, else `size` */
+    bool fit;              /* the largest size at which everything is visible, up to all of the pane; else `size` */
     enum heat_size size;
     int row, column;       /* under the cursor, as shown */
     int top, left;         /* first visible row and column */
@@ -44,7 +44,7 @@ const char *heat_column_name(const struct heat_data *d, int column);
 struct heat_page {
     enum heat_size size;
     int label;             /* columns of the row labels */
-    int cell;              /* columns of a cell */
+    int cell, tall;        /* columns and lines of a cell; a line of half blocks has two cells */
     int rows, columns;
 };
 struct heat_page heat_page(const struct canvas *c, struct rect r, const struct heat_data *d,

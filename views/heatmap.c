@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "views/sheet.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 #include "views/zone.h"
@@ -104,6 +105,11 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_PAN_RIGHT:
     case REQ_NEXT_PART: heatmap_show(v, 1); break;
     case REQ_SORT: heatmap_order(ui); break;
+    case REQ_DESCRIBE: v->whole = !v->whole; break;
+    case REQ_BACK:
+        if (!v->whole) return false;
+        v->whole = false;
+        break;
     case REQ_NEXT:
     case REQ_PREV: attend(ui, EFFECT_ATTENTION_ROW, r == REQ_NEXT ? 1 : -1, out); break;
     case REQ_LAYER_LESS:
@@ -140,6 +146,43 @@ static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct 
     canvas_pop_clip(c);
 }
 
+static void heatmap_readout(const struct ui *ui, struct buf *out) {
+    const struct heatmap_view *v = &ui->heatmap;
+    const struct heat_matrix *m = heatmap_matrix(v);
+    if (!m) return;
+    struct heat_data d = heatmap_shown(v);
+    double value = heat_value(&d, v->look.row, v->look.column);
+    buf_printf(out, "%s \u00D7 %s = ", heat_row_name(&d, v->look.row), heat_column_name(&d, v->look.column));
+    if (isfinite(value)) buf_printf(out, "%.4f", value);
+    else buf_printf(out, "undefined%s%s", m->undefined ? ": " : "", m->undefined ? m->undefined : "");
+    int row = d.row_order ? d.row_order[v->look.row] : v->look.row;
+    if (m->row_note && row < m->rows) buf_printf(out, " \u00B7 %s", m->row_note[row]);
+}
+
+/* The cell under the cursor, with the names and texts of its row and column in full. */
+static void write_cell(const struct ui *ui, struct sheet *s) {
+    const struct heatmap_view *v = &ui->heatmap;
+    const struct heat_matrix *m = heatmap_matrix(v);
+    struct heat_data d = heatmap_shown(v);
+    const int at[] = { v->look.row, v->look.column };
+    const int *const order[] = { d.row_order, d.column_order };
+    struct buf b = BUF_INIT;
+    sheet_rule(s, "cell under the cursor", "D closes");
+    for (int i = 0; i < 2; i++) {
+        buf_clear(&b);
+        buf_printf(&b, "%s: %s", i ? "column" : "row",
+                   i ? heat_column_name(&d, at[i]) : heat_row_name(&d, at[i]));
+        if (m->text) buf_printf(&b, " \u00B7 %s", m->text[order[i] ? order[i][at[i]] : at[i]]);
+        sheet_text(s, PANE_EDGE, INK_TEXT, buf_text(&b));
+    }
+    buf_clear(&b);
+    heatmap_readout(ui, &b);
+    sheet_text(s, PANE_EDGE, INK_TITLE, buf_text(&b));
+    sheet_text(s, PANE_EDGE, INK_TEXT, m->what);
+    if (m->beside) sheet_text(s, PANE_EDGE, INK_TEXT, m->beside);
+    buf_release(&b);
+}
+
 static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
@@ -164,25 +207,18 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
         canvas_title(c, t, m->title, right.text);
     }
     heat_draw(c, r, &d, &v->look);
+    if (v->whole) {
+        struct heat_page page = heatmap_page_of(ui, &d);
+        int lines = page.size <= HEAT_HALF_WIDE ? (v->look.row - v->look.top) / 2
+                                                : (v->look.row - v->look.top) * page.tall;
+        inspect_card(c, r, r.y + 1 + lines, write_cell, ui);
+    }
     if (!rect_empty(foot)) {
         heat_legend(c, foot.x, foot.y, foot.w, &d);
         if (foot.h > 1 && m->beside) canvas_fit(c, foot.x, foot.y + 1, foot.w, INK_TEXT, m->beside);
         else if (foot.h > 1) canvas_fit(c, foot.x, foot.y + 1, foot.w, INK_DIM, m->what);
     }
     if (!rect_empty(p.at[PANE_ASIDE])) heatmap_list(v, c, p.at[PANE_ASIDE]);
-}
-
-static void heatmap_readout(const struct ui *ui, struct buf *out) {
-    const struct heatmap_view *v = &ui->heatmap;
-    const struct heat_matrix *m = heatmap_matrix(v);
-    if (!m) return;
-    struct heat_data d = heatmap_shown(v);
-    double value = heat_value(&d, v->look.row, v->look.column);
-    buf_printf(out, "%s \u00D7 %s = ", heat_row_name(&d, v->look.row), heat_column_name(&d, v->look.column));
-    if (isfinite(value)) buf_printf(out, "%.4f", value);
-    else buf_printf(out, "undefined%s%s", m->undefined ? ": " : "", m->undefined ? m->undefined : "");
-    int row = d.row_order ? d.row_order[v->look.row] : v->look.row;
-    if (m->row_note && row < m->rows) buf_printf(out, " \u00B7 %s", m->row_note[row]);
 }
 
 static void heatmap_init(struct ui *ui) { ui->heatmap.look.fit = true; }
@@ -195,6 +231,7 @@ static const char *heatmap_hint(const struct ui *ui, const struct key_entry *k) 
     case REQ_MORE: return "size";
     case REQ_PAN_LEFT: return "matrix";
     case REQ_SORT: return "order";
+    case REQ_DESCRIBE: return v->whole ? "close" : "text";
     case REQ_NEXT: return "example";
     case REQ_TASKS: return v->data.run_tasks > 1 ? "next task" : NULL;
     case REQ_UNSEEN: return v->data.run_tasks > 1 ? k->hint : NULL;
@@ -214,7 +251,7 @@ static const enum request heatmap_keys[] = {
     REQ_EARLIER, REQ_LATER,     REQ_NEXT_PART,  REQ_PREV_PART,  REQ_LEFT,       REQ_RIGHT,    REQ_DOWN,
     REQ_UP,      REQ_FIRST,     REQ_LAST,       REQ_PAGE_DOWN,  REQ_PAGE_UP,    REQ_NEXT,     REQ_PREV,
     REQ_SORT,    REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,       REQ_LESS,       REQ_PAN_LEFT, REQ_PAN_RIGHT,
-    REQ_FIT,     REQ_TASKS,     REQ_UNSEEN,     REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
+    REQ_FIT,     REQ_DESCRIBE, REQ_TASKS,     REQ_UNSEEN,     REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
 };
 
 static enum pane_id heatmap_focus(const struct ui *ui) {

@@ -19,6 +19,7 @@ struct heat_matrix {
     const char *const *row_name, *const *column_name;
     bool diverging;
     const int *row_cluster, *column_cluster; /* order by clustering; NULL: none */
+    const char *const *text;   /* of each row and column, the text of its example; NULL */
 };
 
 struct heatmap_data {
@@ -35,6 +36,7 @@ struct heatmap_view {
     struct heatmap_data data;
     /* the view's own */
     int shown;                 /* matrix */
+    bool whole;                /* the cell under the cursor is described in full */
     bool cluster;              /* ordered by clustering, else as stored */
     struct heat_look look;
 };

@@ -157,7 +157,8 @@ static const struct key_entry keys[] = {
     { REQ_PRESETS, 'P', false, KEYS_COMPOSE, 4, "presets",
       .help = "choose a published method to start from; in Runs, saved filters" },
     { REQ_DESCRIBE, 'D', false, KEYS_COMPOSE, 6, "describe",
-      .help = "describe this choice, and measure the change of the model at step 0" },
+      .help = "describe this choice, and measure the change of the model at step 0; in Map and Heatmap, show "
+              "the text under the cursor in full" },
     { REQ_SWEEP, 'A', false, KEYS_COMPOSE, 7, "sweep",
       .help = "sweep over the marked choices; the command line is edited first" },
     { REQ_SWITCH, 'O', false, KEYS_COMPOSE, 9, "off",

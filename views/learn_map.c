@@ -27,7 +27,7 @@ void learn_draw_map(struct canvas *c, struct rect r, const struct lesson_step *s
     int w = r.w / s->maps;
     scatter_look_init(&look);
     for (int i = 0; i < s->maps; i++) {
-        const struct scatter_data d = { m->n, m->xy[i], m->label, m->classes };
+        const struct scatter_data d = { m->n, m->xy[i], m->label, m->classes, NULL };
         struct phrase title = phrase("perplexity %g", s->map[i].perplexity);
         if (s->map[i].seed >= 0)
             phrase_add(&title, ", seed %lld", (long long)s->map[i].seed);

@@ -49,7 +49,24 @@ int32_t *map_labels(const struct map_view *v, int panel) {
 static struct scatter_data map_points_of(const struct map_view *v, int panel, int32_t **labels) {
     const struct map_data *d = &v->data;
     *labels = map_labels(v, panel);
-    return (struct scatter_data){ d->n, d->panel[panel].xy, *labels, map_classes(v) };
+    return (struct scatter_data){ d->n, d->panel[panel].xy, *labels, map_classes(v), NULL };
+}
+
+/* Keeps the example under the cursor, if it is still there, and moves the cursors of the other panels to
+ * it. */
+static void map_choose(struct map_view *v) {
+    int32_t *labels;
+    int at = map_focus(v);
+    struct scatter_data points = map_points_of(v, at, &labels);
+    if (!scatter_under(v->glyphs, v->pane[at], &points, &v->look[at], v->chosen))
+        v->chosen = scatter_nearest(v->glyphs, v->pane[at], &points, &v->look[at]);
+    free(labels);
+    for (int i = 0; i < v->data.panels; i++) {
+        if (i == at) continue;
+        points = map_points_of(v, i, &labels);
+        scatter_go(v->glyphs, v->pane[i], &points, &v->look[i], v->chosen);
+        free(labels);
+    }
 }
 
 /* After data or size changed: what the cursor is on, parts inside their bounds. */
@@ -61,13 +78,8 @@ static void map_changed(struct map_view *v) {
     if (v->part > d->panels) v->part = d->panels;
     if (v->class >= map_classes(v)) v->class = map_classes(v) ? map_classes(v) - 1 : 0;
     for (int i = 0; i < MAP_PANELS; i++) v->look[i].hidden = v->hidden;
-    v->chosen = -1;
-    if (!d->panels || !d->n) return;
-    int32_t *labels;
-    int at = map_focus(v);
-    struct scatter_data points = map_points_of(v, at, &labels);
-    v->chosen = scatter_nearest(v->glyphs, v->pane[at], &points, &v->look[at]);
-    free(labels);
+    if (!d->panels || !d->n) v->chosen = -1;
+    else map_choose(v);
 }
 
 void map_place(struct ui *ui) {
@@ -201,8 +213,8 @@ static void next_wrong(struct ui *ui, int by) {
         if (labels[i] >= 0 && labels[i] < SCATTER_CLASSES) v->hidden &= ~(UINT64_C(1) << labels[i]);
         scatter_go(v->glyphs, v->pane[at], &points, &v->look[at], i);
         free(labels);
-        map_changed(v);
         v->chosen = i;
+        map_changed(v);
         return;
     }
     ui_say(ui, SAY_INFO,
@@ -242,11 +254,13 @@ static bool view_request(struct ui *ui, enum request r) {
         v->colour = (enum map_colour)((v->colour + 1) % (v->data.tasks > 1 ? MAP_COLOURS : MAP_BY_TASK));
         v->hidden = 0;
         break;
+    case REQ_DESCRIBE: v->whole = !v->whole; return true;
     case REQ_NEXT: next_wrong(ui, 1); return true;
     case REQ_PREV: next_wrong(ui, -1); return true;
     case REQ_BACK:
-        if (!v->alone) return false;
-        v->alone = false;
+        if (!v->alone && !v->whole) return false;
+        if (v->whole) v->whole = false;
+        else v->alone = false;
         break;
     default:
         if (!ui_step(r, 5, &down, &right)) return false;

@@ -87,6 +87,7 @@ struct map_view {
     int part;                  /* a panel, or `panels`: the legend */
     int class;                 /* under the legend's cursor */
     bool alone;                /* the focused panel is maximized */
+    bool whole;                /* the text of the example under the cursor is shown in full */
     enum map_colour colour;
     bool fresh;                /* these examples were not shown yet */
     int chosen;                /* example nearest to the cursor, -1: none */

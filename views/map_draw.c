@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/map.h"
+#include "views/sheet.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 #include "views/zone.h"
@@ -15,9 +16,9 @@ static const char caution[] =
 static const char short_caution[] =
     "Distances and sizes of clusters mean nothing; purity: before t-SNE.";
 
-static void put_score(struct buf *b, const char *name, const struct map_score *s, bool narrow) {
-    if (s->undefined) buf_printf(b, narrow ? "%s \u2013 (%s)" : "%s undefined (%s)", name, s->undefined);
-    else buf_printf(b, "%s %.3f", name, s->value);
+static void put_score(struct buf *b, const char *name, const struct map_score *s, int w) {
+    if (s->undefined) buf_printf(b, w < 56 ? "%s \u2013 (%s)" : "%s undefined (%s)", name, s->undefined);
+    else buf_printf(b, "%s %.*f", name, w < 44 ? 2 : 3, s->value);
 }
 
 static struct phrase title_of(const struct map_view *v, int panel) {
@@ -30,10 +31,10 @@ static struct phrase title_of(const struct map_view *v, int panel) {
 
 /* Numbers of the original space, then of the layout. */
 static void numbers_of(const struct map_panel *p, bool by_task, int w, struct buf *b) {
-    bool narrow = w < 56, short_names = w < 44;
-    put_score(b, short_names ? "silh" : "silhouette", by_task ? &p->task_silhouette : &p->silhouette, narrow);
+    bool short_names = w < 44;
+    put_score(b, short_names ? "silh" : "silhouette", by_task ? &p->task_silhouette : &p->silhouette, w);
     buf_puts(b, " ");
-    put_score(b, short_names ? "pur" : "purity", by_task ? &p->task_purity : &p->purity, narrow);
+    put_score(b, short_names ? "pur" : "purity", by_task ? &p->task_purity : &p->purity, w);
     if (by_task && !short_names) buf_puts(b, " of tasks");
     if (isfinite(p->kept)) buf_printf(b, " kept %.2f", p->kept);
     if (isfinite(p->kl)) buf_printf(b, " KL %.2f", p->kl);
@@ -57,7 +58,9 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
         return;
     }
     int32_t *labels = map_labels(v, panel);
-    struct scatter_data d = { v->data.n, p->xy, labels, map_classes(v) };
+    const char *name[SCATTER_CLASSES];
+    struct scatter_data d = { v->data.n, p->xy, labels, map_classes(v), name };
+    for (int i = 0; i < SCATTER_CLASSES; i++) name[i] = map_class_name(v, i);
     scatter_draw(c, v->pane[panel], &d, &v->look[panel], v->chosen, focus);
     free(labels);
     int x, y;
@@ -65,7 +68,8 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     zone_add(
         c,
         (struct zone){
-            .at = v->pane[panel], .part = panel - v->part, .right = -x, .down = -y, .wide = 1, .rows = 1 });
+            .at = v->pane[panel], .part = panel - v->part, .right = -x, .down = -y, .wide = 1, .rows = 1,
+            .key = 'D' });
 }
 
 static int count_of(const int32_t *labels, int n, int class) {
@@ -178,6 +182,8 @@ static void map_draw_wrapped(struct canvas *c, struct rect *r, enum ink ink, con
     if (at.h <= 0) return;
     canvas_push_clip(c, at);
     int rows = canvas_wrap(c, at, ink, text);
+    if (rows == at.h && canvas_wrap_rows(c, at.w, text) > rows)
+        canvas_text(c, at.x + at.w - 1, at.y + rows - 1, INK_DIM, "\u2026");
     canvas_pop_clip(c);
     r->y += rows;
     r->h -= rows;
@@ -261,6 +267,45 @@ static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r,
     buf_release(&b);
 }
 
+void inspect_card(struct canvas *c, struct rect r, int y, void (*write)(const struct ui *ui, struct sheet *s),
+                  const struct ui *ui) {
+    enum { CARD_W = 90 };
+    struct sheet s = { .r = { 0, 0, r.w < CARD_W ? r.w : CARD_W, 0 }, .glyphs = c->glyphs };
+    write(ui, &s);
+    int rows = s.rows + 1 < r.h ? s.rows + 1 : r.h;
+    s = (struct sheet){ c, { r.x, 2 * (y - r.y) < r.h ? r.y + r.h - rows : r.y, s.r.w, rows },
+                        .glyphs = c->glyphs };
+    canvas_push_clip(c, s.r);
+    canvas_fill(c, s.r, INK_TEXT, ' ');
+    write(ui, &s);
+    canvas_rule(c, s.r.x, s.r.y + rows - 1, s.r.w, NULL, NULL);
+    canvas_pop_clip(c);
+}
+
+/* The example under the cursor and its neighbors, with their texts in full. */
+static void write_example(const struct ui *ui, struct sheet *s) {
+    const struct map_view *v = &ui->map;
+    const struct map_data *d = &v->data;
+    const int32_t *near = d->panel[map_focus(v)].neighbour;
+    sheet_rule(s, "example under the cursor", "D closes");
+    sheet_text(s, PANE_EDGE, INK_TEXT, d->text[v->chosen]);
+    for (int p = 0; p < d->panels; p++) {
+        struct buf b = BUF_INIT;
+        buf_printf(&b, "%s: ", d->panel[p].title);
+        put_classes(v, p, &b);
+        sheet_text(s, PANE_EDGE, INK_TITLE, buf_text(&b));
+        buf_release(&b);
+    }
+    if (near) sheet_rule(s, "nearest in the original space", NULL);
+    for (int k = 0; near && k < MAP_NEIGHBOURS; k++) {
+        int i = near[v->chosen * MAP_NEIGHBOURS + k];
+        if (i < 0 || i >= d->n) break;
+        char *line = xprintf("%s: %s", map_draw_name_of(d, d->label[i]), d->text[i]);
+        sheet_text(s, PANE_EDGE, d->label[i] == d->label[v->chosen] ? INK_TEXT : INK_WARN, line);
+        free(line);
+    }
+}
+
 static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct map_view *v = &ui->map;
     struct panes p = ui_panes(ui, SCREEN_MAP);
@@ -276,6 +321,13 @@ static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect b
         draw_panel(ui, c, v->alone || p.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
     if (!rect_empty(p.at[PANE_MAP_2])) draw_panel(ui, c, 1, p.at[PANE_MAP_2]);
     if (!rect_empty(p.at[PANE_ASIDE])) draw_aside(v, c, p.at[PANE_ASIDE]);
+    if (v->whole && v->chosen >= 0) {
+        int x, y;
+        scatter_cell(v->pane[map_focus(v)], &v->look[map_focus(v)], &x, &y);
+        struct rect maps = p.at[PANE_MAP], right = p.at[PANE_MAP_2];
+        if (!rect_empty(right)) maps.w = right.x + right.w - maps.x;
+        inspect_card(c, maps, v->pane[map_focus(v)].y + y, write_example, ui);
+    }
     if (!rect_empty(p.at[PANE_FOOT])) draw_foot(v, c, p.at[PANE_FOOT], !rect_empty(p.at[PANE_ASIDE]));
 }
 
@@ -316,6 +368,7 @@ static const char *map_draw_hint(const struct ui *ui, const struct key_entry *k)
     case REQ_DOWN: return legend ? "class" : NULL;
     case REQ_NEXT_PART: return "panel";
     case REQ_MORE: return "zoom";
+    case REQ_DESCRIBE: return v->whole ? "close" : "text";
     case REQ_PAN_LEFT: return v->data.training || v->sets ? NULL : k->hint;
     case REQ_FILTER_CELL: return "filter";
     case REQ_NEXT: return "wrong";
@@ -335,7 +388,7 @@ static const enum request map_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT,
     REQ_DOWN, REQ_UP, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR,
     REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS,
-    REQ_UNSEEN, REQ_STEP, REQ_REWIND, REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS,
+    REQ_UNSEEN, REQ_DESCRIBE, REQ_STEP, REQ_REWIND, REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS,
     REQ_PERPLEXITY_MORE, REQ_NONE
 };
 

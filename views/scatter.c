@@ -153,6 +153,70 @@ static void mark_chosen(struct canvas *c, struct rect r, const struct frame *f,
     canvas_put(c, r.x + x / f->px, r.y + y / f->py, s, scatter_mark(c, d->classes, d->label[chosen]));
 }
 
+/* ---- names ---- */
+
+enum { NAME_MOST = 16, NAME_NEAR = 8 /* rows between a name and the middle of its points */ };
+
+/* A cell of each class: the medians of its points in sight; false: there are none. */
+static bool middle_of(const struct frame *f, struct rect r, const struct scatter_data *d,
+                      const struct scatter_look *k, int class, int *column, int *row) {
+    int *count = xcalloc((size_t)(r.w + r.h), sizeof *count), n = 0;
+    for (int i = 0; i < d->n; i++) {
+        int x, y;
+        if (d->label[i] != class || !drawn(d, k, i)) continue;
+        pixel(f, d->xy[2 * i], d->xy[2 * i + 1], &x, &y);
+        if (x < 0 || y < 0 || x >= r.w * f->px || y >= r.h * f->py) continue;
+        count[x / f->px]++;
+        count[r.w + y / f->py]++;
+        n++;
+    }
+    *column = *row = 0;
+    for (int sum = count[0]; 2 * sum < n; sum += count[*column]) ++*column;
+    for (int sum = count[r.w]; 2 * sum < n; sum += count[r.w + *row]) ++*row;
+    free(count);
+    return n > 0;
+}
+
+/* Writes the place of a name of w columns near the middle where it covers the fewest marks; false where it
+ * would cover many, or another name. */
+static bool place_name(const struct scatter_dots *t, const uint8_t *named, int w, int column, int row,
+                       int *at_x, int *at_y) {
+    double best = INFINITY;
+    for (int y = row - NAME_NEAR; y <= row + NAME_NEAR; y++)
+        for (int x = column - w - 2; x <= column + 2; x++) {
+            int marks = 0, names = 0;
+            if (x < 0 || y < 0 || y >= t->h || x + w > t->w) continue;
+            for (int i = 0; i < w; i++) {
+                marks += t->bits[y * t->w + x + i] != 0;
+                names += named[y * t->w + x + i];
+            }
+            double cost = 3 * marks + 2 * abs(y - row) + 0.5 * abs(x + w / 2 - column);
+            if (names || 4 * marks > w || cost >= best) continue;
+            best = cost;
+            *at_x = x;
+            *at_y = y;
+        }
+    return isfinite(best);
+}
+
+static void scatter_names(struct canvas *c, struct rect r, const struct frame *f,
+                          const struct scatter_data *d, const struct scatter_look *k,
+                          const struct scatter_dots *t) {
+    uint8_t *named = xcalloc((size_t)r.w * (size_t)r.h, 1);
+    for (int class = 0; class < t->kinds - 1; class++) {
+        int column, row, x = 0, y = 0, w = canvas_width(c, d->name[class]) + 2;
+        if (w > NAME_MOST + 2) w = NAME_MOST + 2;
+        if (!middle_of(f, r, d, k, class, &column, &row)) continue;
+        if (!place_name(t, named, w + 2, column, row, &x, &y)) continue;
+        canvas_fill(c, (struct rect){ r.x + x, r.y + y, w + 2, 1 }, INK_TEXT, ' ');
+        canvas_put(c, r.x + x + 1, r.y + y, scatter_mark_style(c, d->classes, class),
+                   scatter_mark(c, d->classes, class));
+        canvas_fit(c, r.x + x + 3, r.y + y, w - 2, INK_TITLE, d->name[class]);
+        memset(named + y * r.w + x, 1, (size_t)w + 2);
+    }
+    free(named);
+}
+
 void scatter_cell(struct rect r, const struct scatter_look *k, int *x, int *y) {
     *x = (int)(k->u * r.w);
     *y = (int)(k->v * r.h);
@@ -178,6 +242,7 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
         uint32_t cp = by_letter ? scatter_mark(c, d->classes, class) : dots(&f, t.bits[i]);
         canvas_put(c, r.x + i % r.w, r.y + i / r.w, scatter_mark_style(c, d->classes, class), cp);
     }
+    if (d->name) scatter_names(c, r, &f, d, k, &t);
     mark_chosen(c, r, &f, d, chosen);
     if (cursor) {
         int x, y;
@@ -193,6 +258,16 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
 }
 
 /* ---- cursor and window ---- */
+
+bool scatter_under(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                   int point) {
+    if (rect_empty(r) || !d->xy || point < 0 || point >= d->n || !drawn(d, k, point)) return false;
+    struct frame f = frame_of(g, r, d, k);
+    int x, y, column, row;
+    scatter_cell(r, k, &column, &row);
+    pixel(&f, d->xy[2 * point], d->xy[2 * point + 1], &x, &y);
+    return x >= 0 && y >= 0 && x / f.px == column && y / f.py == row;
+}
 
 int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
                     const struct scatter_look *k) {

@@ -18,6 +18,7 @@ struct scatter_data {
     const double *xy;      /* n×2; a point that is not finite is not drawn */
     const int32_t *label;  /* n, in 0…classes-1; < 0: none, drawn dim */
     int classes;           /* at most SCATTER_CLASSES are distinguished */
+    const char *const *name; /* classes: drawn next to their points where they cover few; NULL: not drawn */
 };
 
 struct scatter_look {
@@ -32,6 +33,9 @@ void scatter_look_init(struct scatter_look *k);
  * is shown. */
 void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
                   const struct scatter_look *k, int chosen, bool cursor);
+/* Returns whether a point is drawn in the cursor's cell. */
+bool scatter_under(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                   int point);
 /* Returns the drawn point nearest to the cursor's cell, the first of equals; -1: none. */
 int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
                     const struct scatter_look *k);

@@ -9,6 +9,8 @@
 #include "views/ui.h"
 #include "views/phrase.h"
 
+struct sheet;
+
 /* Return the panes of a screen at the size of the interface, and the rectangle that they divide. */
 struct panes ui_panes(const struct ui *ui, enum screen_id screen);
 struct rect ui_body(const struct ui *ui);
@@ -136,6 +138,9 @@ void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out);
 void inspect_rendered(const struct ui *ui, struct buf *out);
 void compose_rendered(const struct ui *ui, struct buf *out);
 void inspect_task_words(const char *task, int at, int tasks, char out[120]);
+/* Draws what `write` writes in full over r, at its top or bottom, away from row y. */
+void inspect_card(struct canvas *c, struct rect r, int y, void (*write)(const struct ui *ui, struct sheet *s),
+                  const struct ui *ui);
 /* Shows these runs on Compare. */
 void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);

@@ -7,7 +7,8 @@ void zone_add(struct canvas *c, struct zone z) {
     struct rect whole = z.at, seen = rect_cut(whole, c->clip[c->clips - 1]);
     if (rect_empty(seen)) return;
     if (z.wide) z.right += (seen.x - whole.x) / z.wide;
-    z.down += (seen.y - whole.y) * z.rows;
+    if (!z.tall) z.tall = 1;
+    z.down += (seen.y - whole.y) / z.tall * z.rows;
     z.at = seen;
     struct zone *last = c->zones->count ? &c->zones->of[c->zones->count - 1] : NULL;
     bool behind = last && last->at.y == seen.y && last->at.x + last->at.w == seen.x && last->at.h == 1 &&
@@ -37,5 +38,5 @@ const struct zone *zone_at(const struct zones *z, int x, int y) {
 
 void zone_steps(const struct zone *z, int x, int y, int *right, int *down) {
     *right = z->right + (z->wide ? (x - z->at.x) / z->wide : 0);
-    *down = z->down + (y - z->at.y) * z->rows;
+    *down = z->down + (y - z->at.y) / z->tall * z->rows;
 }

@@ -14,6 +14,7 @@ struct zone {
     int right, down; /* … then of arrows, from the cursor to the cell at the rectangle's upper left corner */
     int wide,
         rows; /* a grid: each `wide` columns are one to the right, each line is `rows` down; 0: one thing */
+    int tall;          /* lines of a row of the grid; 0: one */
     uint32_t key;      /* pressed if the cursor is already there, PRESS_ENTER in lists; 0: none */
     int pick;          /* above 0, instead of all that: passed to `pick` of the screen */
 };

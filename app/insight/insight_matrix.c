@@ -249,6 +249,7 @@ static struct heat_matrix insight_matrix_page_of(const struct matrix *m) {
                                  .undefined = m->undefined,
                                  .rows = m->rows,
                                  .beside = m->beside,
+                                 .text = (const char *const *)m->text,
                                  .row_note = (const char *const *)m->row_note,
                                  .columns = m->columns,
                                  .value = m->value,

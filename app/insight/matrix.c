@@ -35,6 +35,8 @@ void matrix_release(struct matrix *m) {
     free(m->beside);
     for (int i = 0; m->row_note && i < m->rows; i++) free(m->row_note[i]);
     free(m->row_note);
+    for (int i = 0; m->text && i < m->rows; i++) free(m->text[i]);
+    free(m->text);
     free(m->about);
     *m = (struct matrix){ 0 };
 }
@@ -159,8 +161,10 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
     similarity_cosine(x, n, y, n, probe_columns(a, probe_place(a, layer)), m->value);
     free(x);
     free(y);
+    m->text = xcalloc((size_t)n + 1, sizeof *m->text);
     for (int i = 0; i < n; i++) {
         m->row_name[i] = row_name(r, pick ? pick[i] : i);
+        m->text[i] = rowset_text(r, pick ? pick[i] : i);
         m->column_name[i] = xstrdup(m->row_name[i]);
     }
     struct buf about = BUF_INIT;
@@ -338,6 +342,8 @@ void matrix_reorder(struct matrix *m) {
     }
     memcpy(m->value, value, n * n * sizeof *value);
     memcpy(m->row_name, row, n * sizeof *row);
+    for (size_t i = 0; m->text && i < n; i++) row[i] = m->text[m->order[i]];
+    if (m->text) memcpy(m->text, row, n * sizeof *row);
     memcpy(m->column_name, column, n * sizeof *column);
     m->clustered = true;
     free(value);

@@ -28,6 +28,7 @@ struct matrix {
     char *caution;           /* a warning about its numbers; NULL: none */
     char *beside;            /* summary of the whole matrix; NULL */
     char **row_note;         /* summary of each row; NULL */
+    char **text;             /* of the example of each row; NULL, also after matrix_read */
     int width;               /* of the compared vectors; 0: unknown */
     const char *undefined;   /* reason for undefined cells; static, NULL when there can be none */
     int rows, columns;

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "tests/views/scene.h"
 #include "views/svg.h"
+#include "views/ui_parts.h"
 
 static const char *const names[] = {"one", "two", "three", "four"};
 static const double square[] = {1, 0.5, NAN, 0.25, 0.5, 1, 0, 0.75, NAN, 0, 1, INFINITY, 0.25, 0.75, 0.1, 1};
@@ -109,6 +110,43 @@ static void sizes_fit(void **state) {
             }
 }
 
+/* Three by three cells fill the pane of a large window; a click anywhere in a cell is of it. */
+static void small_matrices_fill_the_pane(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{80, 24}, {200, 60}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct ui ui;
+        struct canvas c;
+        struct effect out;
+        static const double nine[] = {1, 0.5, 0.25, 0.5, 1, NAN, 0.25, NAN, 1};
+        struct heat_matrix m = {.title = "t", .what = "w", .rows = 3, .columns = 3, .value = nine, .row_name = names, .column_name = names};
+        scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, COLOURS_256);
+        ui.heatmap.data = (struct heatmap_data){.matrix = &m, .matrices = 1, .attention = 1};
+        ui_show(&ui, SCREEN_HEATMAP);
+        struct rect r = ui_panes(&ui, SCREEN_HEATMAP).at[PANE_MATRIX];
+        canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colours);
+        ui_draw(&ui, &c);
+        int filled = 0, marks = 0;
+        for (int y = r.y; y < r.y + r.h; y++)
+            for (int x = r.x; x < r.x + r.w; x++) {
+                const struct cell *at = canvas_at(&c, x, y);
+                filled += at->style.bg >= 0;
+                marks += at->cp == 0x00D7;
+            }
+        assert_int_equal(marks, 2);
+        assert_true(filled * 9 / 7 > r.w * r.h * 3 / 4); /* seven of the nine cells have a color */
+        struct mouse m3 = {MOUSE_CLICK, r.x + r.w * 9 / 10, r.y + r.h * 8 / 10, 0};
+        ui_mouse(&ui, &m3, &out);
+        assert_true(ui.heatmap.look.row == 2 && ui.heatmap.look.column == 2);
+        m3.y = r.y + r.h / 2;
+        ui_mouse(&ui, &m3, &out);
+        assert_true(ui.heatmap.look.row == 1 && ui.heatmap.look.column == 2);
+        assert_true(scene_shows(&ui, "two \u00D7 three = undefined"));
+        canvas_release(&c);
+        ui_release(&ui);
+    }
+}
+
 static void order_moves_names_and_values(void **state) {
     (void)state;
     static const int order[] = {3, 1, 0, 2};
@@ -182,7 +220,7 @@ int main(void) {
         cmocka_unit_test(the_scale_runs_over_defined_cells), cmocka_unit_test(undefined_cells_are_marked),
         cmocka_unit_test(half_blocks),                       cmocka_unit_test(sizes_fit),
         cmocka_unit_test(order_moves_names_and_values),      cmocka_unit_test(the_screen_reads_cells),
-        cmocka_unit_test(svg_is_well_formed),
+        cmocka_unit_test(svg_is_well_formed),                cmocka_unit_test(small_matrices_fill_the_pane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -660,7 +660,7 @@ static void curves_and_cells_are_clicked(void **state) {
     x = column_of(&ui, row, "main effect");
     point(&ui, MOUSE_CLICK, x + 5, row + 3);
     assert_true(v->part == PART_WORTH && v->worth == 1);
-    for (row = 0; !line_has(&ui, row, "lora(r=8) \u25B2"); row++) continue;
+    for (row = 0; !line_has(&ui, row, "lora(r=8)               \u25B2"); row++) continue;
     x = column_of(&ui, row, "lora(r=8)");
     point(&ui, MOUSE_CLICK, x + 14, row); /* the grid's */
     assert_true(v->part == PART_GRID && v->look.row == 1);

@@ -293,6 +293,97 @@ static void unseen_tasks_are_asked_for(void **state) {
     ui_release(&ui);
 }
 
+/* A class's name is next to its points, with its mark, and covers few of them. */
+static void names_are_next_to_their_points(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{80, 24}, {200, 60}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        for (int k = 0; k < 2; k++) {
+            struct ui ui;
+            struct canvas c;
+            scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, k ? COLOURS_NONE : COLOURS_256);
+            ui_show(&ui, SCREEN_MAP);
+            canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colours);
+            ui_draw(&ui, &c);
+            for (int panel = 0; panel < 2; panel++) {
+                struct rect r = ui.map.pane[panel];
+                int names = 0;
+                for (int y = r.y; y < r.y + r.h; y++)
+                    for (int x = r.x; x < r.x + r.w; x++) {
+                        const struct cell *at = canvas_at(&c, x, y);
+                        if (at->cp != (k ? 'o' : 0x25CF) || canvas_at(&c, x + 2, y)->cp != 'n') continue;
+                        names += canvas_at(&c, x + 4, y)->cp == 'g' && (at->style.fg == 33 || k);
+                    }
+                assert_int_equal(names, 1); /* negative */
+            }
+            canvas_release(&c);
+            ui_release(&ui);
+        }
+}
+
+/* D shows what the cursor is on in full: long texts, and the neighbors. */
+static void a_text_is_shown_in_full(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{80, 24}, {200, 60}};
+    static const char long_text[] = "a text of more words than the line above the keys has columns for, which goes on and on, "
+                                    "and whose end is the word periwinkle";
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct ui ui;
+        const char *text[SCENE_ROWS];
+        scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, COLOURS_256);
+        ui_show(&ui, SCREEN_MAP);
+        for (int k = 0; k < SCENE_ROWS; k++) text[k] = long_text;
+        ui.map.data.text = text;
+        ui_changed(&ui);
+        if (ui.w == 80) assert_false(scene_shows(&ui, "periwinkle"));
+        scene_press(&ui, 'D');
+        assert_true(scene_shows(&ui, "periwinkle") && scene_shows(&ui, "example under the cursor"));
+        scene_press(&ui, PRESS_ESC);
+        assert_true(ui.screen == SCREEN_MAP && !scene_shows(&ui, "example under the cursor"));
+        struct effect out;
+        int x, y;
+        scatter_cell(ui.map.pane[1], &ui.map.look[1], &x, &y);
+        ui_mouse(&ui, &(struct mouse){ MOUSE_CLICK, ui.map.pane[1].x + x, ui.map.pane[1].y + y, 0 }, &out);
+        assert_true(scene_shows(&ui, "example under the cursor")); /* a click on the cursor */
+        ui_release(&ui);
+    }
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_HEATMAP);
+    struct heat_matrix m = ui.heatmap.data.matrix[0];
+    const char *text[] = {long_text, long_text, long_text, long_text, long_text, long_text, long_text};
+    m.text = text;
+    ui.heatmap.data.matrix = &m;
+    ui.heatmap.data.matrices = ui.heatmap.data.attention = 1;
+    ui_changed(&ui);
+    scene_press(&ui, 'D');
+    assert_true(scene_shows(&ui, "cell under the cursor") && scene_shows(&ui, "periwinkle"));
+    scene_press(&ui, PRESS_ESC);
+    assert_false(scene_shows(&ui, "cell under the cursor"));
+    ui_release(&ui);
+}
+
+/* The cursor of the other panel is on the same example, whichever panel it is moved in. */
+static void two_maps_have_one_cursor(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_MAP);
+    for (int i = 0; i < 20; i++) {
+        scene_press(&ui, i % 5 ? "hjklL"[i % 5] : PRESS_TAB);
+        if (ui.map.part >= 2) scene_press(&ui, PRESS_TAB);
+        int at = ui.map.chosen, other = 1 - map_focus(&ui.map), x, y;
+        const double *xy = ui.map.data.panel[other].xy;
+        struct scatter_data d = {SCENE_ROWS, xy, scene_label, 2, NULL};
+        assert_true(scatter_under(GLYPHS_BRAILLE, ui.map.pane[other], &d, &ui.map.look[other], at));
+        scatter_cell(ui.map.pane[other], &ui.map.look[other], &x, &y);
+        scene_press(&ui, PRESS_TAB);
+        if (ui.map.part >= 2) scene_press(&ui, PRESS_TAB);
+        assert_int_equal(ui.map.chosen, at);
+    }
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unseen_tasks_are_asked_for),
@@ -307,6 +398,9 @@ int main(void) {
         cmocka_unit_test(tasks_are_a_colour),
         cmocka_unit_test(sets_are_asked_for),
         cmocka_unit_test(attention_is_walked),
+        cmocka_unit_test(names_are_next_to_their_points),
+        cmocka_unit_test(a_text_is_shown_in_full),
+        cmocka_unit_test(two_maps_have_one_cursor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

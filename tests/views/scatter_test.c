@@ -8,7 +8,7 @@
 static const double corners[] = {-1, -1, 1, 1, -1, 1, 1, -1, 0.05, 0};
 static const int32_t label[] = {0, 1, 0, 1, 0};
 
-static struct scatter_data points(void) { return (struct scatter_data){5, corners, label, 2}; }
+static struct scatter_data points(void) { return (struct scatter_data){5, corners, label, 2, NULL}; }
 
 static int marks_in(const struct canvas *c, int x0, int x1) {
     int n = 0;
@@ -52,7 +52,7 @@ static void most_points_win(void **state) {
     (void)state;
     const double xy[] = {0, 0, 0, 0, 0, 0, 10, 10};
     const int32_t class[] = {0, 1, 1, 0};
-    struct scatter_data d = {4, xy, class, 2};
+    struct scatter_data d = {4, xy, class, 2, NULL};
     struct scatter_look look;
     scatter_look_init(&look);
     struct canvas c = drawn(GLYPHS_ASCII, COLOURS_NONE, 20, 10, &d, &look);
@@ -129,7 +129,7 @@ static void odd_points(void **state) {
     (void)state;
     const double bad[] = {NAN, 0, INFINITY, 1, 2, 2, 2, 2};
     const int32_t class[] = {0, 0, -1, 99};
-    struct scatter_data d = {4, bad, class, 2}, none = {0, bad, class, 0}, unset = {4, NULL, class, 2};
+    struct scatter_data d = {4, bad, class, 2, NULL}, none = {0, bad, class, 0, NULL}, unset = {4, NULL, class, 2, NULL};
     struct scatter_look look;
     scatter_look_init(&look);
     for (int w = 0; w < 12; w++)

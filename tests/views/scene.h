@@ -157,9 +157,9 @@ static const double scene_cka[] = {1, 0.83, 0.61, 0.32, 0.83, 1, 0.77, 0.41, 0.6
 
 static const struct heat_matrix scene_matrices[] = {
     {"layers: model and #3, linear CKA", "linear CKA of 120 rows; 1: the same up to rotation and scale",
-     NULL, NULL, "an update is zero", 4, 4, scene_cka, scene_layers, scene_layers, false, NULL, NULL},
+     NULL, NULL, "an update is zero", 4, 4, scene_cka, scene_layers, scene_layers, false, NULL, NULL, NULL},
     {"rows: #3, cosine", "cosine of 24 rows, layer 6, mean of tokens", NULL, NULL, NULL, SCENE_SIDE, SCENE_SIDE,
-     scene_matrix, scene_name, scene_name, true, scene_cluster, scene_cluster},
+     scene_matrix, scene_name, scene_name, true, scene_cluster, scene_cluster, NULL},
 };
 
 /* Rows by prototypes: with what stands beside a matrix. */
