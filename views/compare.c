@@ -205,6 +205,7 @@ static bool compare_request(struct ui *ui, enum request r, struct effect *out) {
         break;
     case REQ_SWITCH: v->partial = !v->partial; break;
     case REQ_TERMS: v->losses = !v->losses; break;
+    case REQ_RAW: v->each = !v->each; break;
     case REQ_SMOOTH_MORE: v->smooth += v->smooth < PLOT_SMOOTH_MAX; break;
     case REQ_SMOOTH_LESS: v->smooth -= v->smooth > 0; break;
     case REQ_LOG: v->log = !v->log; break;
@@ -236,7 +237,7 @@ static bool compare_refresh(struct ui *ui, struct effect *out) {
         live |= !strcmp(g->state, "running") || !strcmp(g->state, "queued");
         for (int k = 0; k < g->runs; k++) live |= train_goes(&ui->train, g->run[k]);
     }
-    if (!live || v->busy || v->runs > COMPARE_CURVES) return false;
+    if (!live || v->busy || v->runs > COMPARE_LIVE) return false;
     compare_ask(v, out);
     return true;
 }
@@ -267,6 +268,7 @@ static const char *compare_hint(const struct ui *ui, const struct key_entry *k) 
         return partial || v->partial ? v->partial ? "fewer settings" : "more settings" : NULL;
     }
     case REQ_TERMS: return v->losses ? "metric" : "losses";
+    case REQ_RAW: return v->data.curves == v->data.means ? NULL : v->each ? "means" : "each run";
     case REQ_DOWN: return "group";
     default: return k->hint;
     }
@@ -288,7 +290,7 @@ static const enum request compare_keys[] = { REQ_OPEN,    REQ_NEXT_PART,   REQ_P
                                              REQ_UP,      REQ_FIRST,       REQ_LAST,        REQ_PAGE_DOWN,
                                              REQ_PAGE_UP, REQ_NEXT,        REQ_PREV,        REQ_TASKS,
                                              REQ_TERMS,   REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG,
-                                             REQ_BESIDE,  REQ_SWITCH,      REQ_NONE };
+                                             REQ_BESIDE,  REQ_SWITCH,      REQ_RAW,         REQ_NONE };
 
 /* Appends the runs on the tab, each after `first` or `next`. */
 static void compare_ids(const struct compare_view *v, const char *first, const char *next, struct buf *out) {

@@ -10,7 +10,7 @@
 
 #include "views/plot.h"
 
-enum { COMPARE_RUNS = 500 /* compared at most */, COMPARE_CURVES = 24 };
+enum { COMPARE_RUNS = 500 /* compared at most */, COMPARE_CURVES = 72, COMPARE_LIVE = 24 /* read again */ };
 
 /* The metric, task and examples of values; groups of one kind can be averaged, subtracted and ranked. */
 struct compare_kind {
@@ -38,17 +38,17 @@ struct compare_difference {
     const char *key;
     const char *const *value; /* of each group; NULL: none */
 };
+/* The curves of a run, or the means over n runs of a group. */
 struct compare_curve {
-    int group;
-    uint64_t seed;
+    int group, n;
     struct plot_data loss, metric;
 };
 struct compare_data {
     const struct compare_kind *kind;
     const struct compare_group *group;
     const struct compare_difference *difference;
-    const struct compare_curve *curve;
-    int kinds, groups, differences, curves, runs, curves_left; /* curves_left: omitted curves */
+    const struct compare_curve *curve, *mean; /* of runs; of groups */
+    int kinds, groups, differences, curves, means, runs, curves_left; /* curves_left: omitted curves */
     const char *const *metric;      /* names of the metrics of all evaluated runs */
     int metrics;
 };
@@ -72,6 +72,7 @@ struct compare_view {
     int key, key_top;    /* among the differences shown */
     bool partial;        /* also differences in settings that some of the groups do not have */
     bool losses;         /* the chart shows losses, not the metric */
+    bool each;           /* the charts show each run, not the means of groups */
     int smooth;
     bool log;
 };

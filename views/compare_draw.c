@@ -231,30 +231,35 @@ static bool has_curve(const struct compare_view *v, const struct compare_group *
 }
 
 static void draw_chart(const struct compare_view *v, struct canvas *c, struct rect r, bool losses) {
-    struct plot_line *line = xcalloc((size_t)v->data.curves + 1, sizeof *line);
-    struct plot_look look = { .smooth = losses ? v->smooth : 0, .log = losses && v->log };
+    const struct compare_curve *curve = v->each ? v->data.curve : v->data.mean;
+    int curves = v->each ? v->data.curves : v->data.means, n = 0, most = 1, least = COMPARE_CURVES;
+    struct plot_line *line = xcalloc((size_t)curves + 1, sizeof *line);
+    struct plot_look look = { .smooth = losses ? v->smooth : 0, .log = losses && v->log, .whole = !losses };
     const struct compare_group *g = compare_at_cursor(v);
     const char *metric = g && v->data.kind[g->kind].metric ? v->data.kind[g->kind].metric : "metric";
-    char right[120];
-    int n = 0;
-    for (int i = 0; i < v->data.curves; i++) {
-        const struct compare_curve *k = &v->data.curve[i];
+    for (int i = 0; i < curves; i++) {
+        const struct compare_curve *k = &curve[i];
         struct plot_data d = losses ? k->loss : k->metric;
         if (!d.count || !has_curve(v, g, k, losses)) continue;
         line[n++] = (struct plot_line){ d, plot_mark(k->group), scatter_style(c, k->group), k->group,
                                         PICK_GROUP + k->group };
         if (d.step[d.count - 1] > look.to) look.to = d.step[d.count - 1];
+        if (k->n > most) most = k->n;
+        if (k->n < least) least = k->n;
     }
+    const char *runs = losses ? "each run" : "each run; + several";
+    struct phrase right = phrase("%s", v->each ? runs : most < 2 ? "" : "mean of ");
+    if (!v->each && most > 1 && least < most) phrase_add(&right, "%d to ", least);
+    if (!v->each && most > 1) phrase_add(&right, "%d seeds", most);
     if (losses)
-        snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth),
-                 v->log ? " \u00B7 log" : "");
-    else snprintf(right, sizeof right, "evaluations; + several");
+        phrase_add(&right, "%ssmooth %g%s", *right.text ? " \u00B7 " : "", plot_smooth_weight(v->smooth),
+                   v->log ? " \u00B7 log" : "");
     if (v->data.curves_left)
-        snprintf(right + strlen(right), sizeof right - strlen(right), " \u00B7 %d of %d runs", v->data.curves,
-                 v->data.curves + v->data.curves_left);
-    r = canvas_head(c, r, losses ? "loss" : metric, right);
+        phrase_add(&right, "%s%d of %d runs", *right.text ? " \u00B7 " : "", v->data.curves,
+                   v->data.curves + v->data.curves_left);
+    r = canvas_head(c, r, losses ? "loss" : metric, *right.text ? right.text : NULL);
     if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, "no stored points for these runs");
-    else if (losses) plot_lines(c, r, line, n, &look, -1, true);
+    else if (losses || !v->each) plot_lines(c, r, line, n, &look, -1, true);
     else plot_marks(c, r, line, n, &look, -1, true);
     free(line);
 }

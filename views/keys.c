@@ -123,7 +123,7 @@ static const struct key_entry keys[] = {
       .help = "toggle the scale of the y axis: linear, logarithmic" },
     { REQ_SMOOTH_MORE, 'm', false, KEYS_CHARTS, 4, "smooth", .pair = 'M', .help = "smooth the curve more" },
     { REQ_SMOOTH_LESS, 'M', false, KEYS_CHARTS, .help = "smooth the curve less" },
-    { REQ_RAW, 'w', false, KEYS_CHARTS, .help = "show or hide the raw points behind the curve" },
+    { REQ_RAW, 'w', false, KEYS_CHARTS, .help = "show or hide the raw points behind the curve; in Compare, each run or the means of groups" },
     { REQ_TEXTS, 't', false, KEYS_CHARTS, 3, "texts",
       .help = "show generated texts with references, or the chart of the metric" },
     { REQ_TASKS, 'b', false, KEYS_RUNS, 3, "by task",

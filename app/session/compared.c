@@ -97,10 +97,44 @@ static int compared_metric_of(struct compared_page *p, struct store *s, const st
     return rc;
 }
 
+/* Returns the mean of the curves over the steps that all of them have. */
+static struct plot_data mean_of(const struct plot_data *const *curve, int n) {
+    size_t room = curve[0]->count, count = 0;
+    double *step = xmalloc((room + 1) * sizeof *step), *value = xmalloc((room + 1) * sizeof *value);
+    size_t *at = xcalloc((size_t)n, sizeof *at);
+    for (size_t i = 0; i < room; i++) {
+        double sum = 0, here = curve[0]->step[i];
+        int found = 0;
+        for (int k = 0; k < n; k++) {
+            while (at[k] < curve[k]->count && curve[k]->step[at[k]] < here) at[k]++;
+            if (at[k] == curve[k]->count || curve[k]->step[at[k]] > here) break;
+            sum += curve[k]->value[at[k]];
+            found++;
+        }
+        if (found == n) step[count] = here, value[count++] = sum / n;
+    }
+    free(at);
+    return (struct plot_data){ step, value, count };
+}
+
+/* Adds the mean curves of a group: of its counted runs, or of all if none counts. */
+static void fill_mean(struct compared_page *p, int group, const bool *counts) {
+    const struct plot_data *loss[COMPARE_CURVES], *metric[COMPARE_CURVES];
+    int n = 0, counted = 0;
+    for (int i = 0; i < p->data.curves; i++) counted += p->curve[i].group == group && counts[i];
+    for (int i = 0; i < p->data.curves; i++) {
+        if (p->curve[i].group != group || (counted && !counts[i])) continue;
+        loss[n] = &p->curve[i].loss, metric[n++] = &p->curve[i].metric;
+    }
+    if (!n) return;
+    p->mean[p->data.means++] = (struct compare_curve){ group, n, mean_of(loss, n), mean_of(metric, n) };
+}
+
 /* Takes the first runs of each group in turn, so that each group has a curve before one has two; repeats
  * have none. */
 static int fill_curves(struct compared_page *p, struct store *s, struct err *e) {
     const struct side_by_side *c = &p->groups.of;
+    bool counts[COMPARE_CURVES];
     int rc = 0, done = 0, n = 0;
     for (int seed = 0; done < p->groups.runs && !rc; seed++) {
         for (int i = 0; i < c->groups && !rc; i++) {
@@ -114,12 +148,15 @@ static int fill_curves(struct compared_page *p, struct store *s, struct err *e) 
             rc = series_read(r, s, &run, e);
             if (!rc) rc = compared_metric_of(p, s, &run, c->group[i].kind, r, e);
             const struct series *v = &r->view;
-            p->curve[n++] = (struct compare_curve){ i, run.seed, { v->step, v->loss, v->count },
+            p->curve[n++] = (struct compare_curve){ i, 1, { v->step, v->loss, v->count },
                                                     { v->eval_step, v->eval_value, v->evals } };
+            counts[n - 1] = comparison_counts(c, &c->group[i].run[seed]);
             store_run_release(&run);
         }
     }
     p->data.curves = n;
+    p->mean = xcalloc((size_t)c->groups + 1, sizeof *p->mean);
+    for (int i = 0; i < c->groups && !rc; i++) fill_mean(p, i, counts);
     return rc;
 }
 
@@ -143,7 +180,7 @@ static void compared_fill(struct compared_page *p) {
     d->kind = p->kind;
     d->group = p->group, d->groups = c->groups;
     d->difference = p->difference;
-    d->curve = p->curve;
+    d->curve = p->curve, d->mean = p->mean;
     d->metric = p->metric;
     d->runs = p->groups.runs;
     d->curves_left = d->runs - p->repeated - d->curves;
@@ -175,8 +212,13 @@ void compared_page_free(struct compared_page *p) {
     for (int i = 0; i < p->groups.of.groups && p->run; i++) free(p->run[i]);
     for (int i = 0; i < p->data.differences; i++) free(p->differs[i].value);
     for (int i = 0; i < COMPARE_CURVES; i++) series_free(p->series[i]);
+    for (int i = 0; i < p->data.means; i++) {
+        const struct plot_data *of[] = { &p->mean[i].loss, &p->mean[i].metric };
+        for (int k = 0; k < 2; k++) free((double *)of[k]->step), free((double *)of[k]->value);
+    }
     for (int i = 0; i < p->texts; i++) free(p->text[i]);
-    free(p->run), free(p->differs), free(p->difference), free(p->series), free(p->curve), free(p->text),
+    free(p->run), free(p->differs), free(p->difference), free(p->series), free(p->curve), free(p->mean),
+        free(p->text),
         free(p->metric);
     free(p->kind), free(p->group);
     comparison_evidence_release(p->evidence, p->groups.of.groups);

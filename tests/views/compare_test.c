@@ -168,6 +168,28 @@ static void spikes_do_not_flatten_the_curves(void **state) {
     ui_release(&ui);
 }
 
+/* Groups have curves of their means; w shows those of each run, which are on the same marks. */
+static void curves_are_means_of_seeds(void **state) {
+    (void)state;
+    static const int size[][2] = {{80, 24}, {200, 60}};
+    for (int s = 0; s < 2; s++) {
+        struct ui ui;
+        begin(&ui, size[s][0], size[s][1]);
+        ui_show(&ui, SCREEN_COMPARE);
+        assert_true(scene_shows(&ui, "mean of 1 to 2 seeds \u00B7"));
+        assert_false(scene_shows(&ui, "each run \u00B7"));
+        scene_press(&ui, 'w');
+        assert_true(scene_shows(&ui, "each run; + several"));
+        assert_false(scene_shows(&ui, "mean of"));
+        scene_press(&ui, 'w');
+        scene_press(&ui, 'o');
+        assert_true(scene_shows(&ui, "mean of 1 to 2 seeds \u00B7 smooth 0.9"));
+        ui.compare.data.means = 1; /* all of two seeds */
+        assert_true(scene_shows(&ui, "mean of 2 seeds"));
+        ui_release(&ui);
+    }
+}
+
 /* Runs that do not count are told in the title and of their group. */
 static void repeated_runs_are_told(void **state) {
     (void)state;
@@ -311,8 +333,8 @@ static void the_best_cell_stands_out(void **state) {
         ui_show(&ui, SCREEN_SWEEP);
         ui_changed(&ui);
         assert_true(scene_shows(&ui, "\u25B2 best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12"));
-        assert_true(scene_shows(&ui, "\u25B282.9"));
-        assert_true(scene_shows(&ui, "\u25CB81.1"));
+        assert_true(scene_shows(&ui, "\u25B2 82.9"));
+        assert_true(scene_shows(&ui, "\u25CB 81.1"));
         assert_true(scene_shows(&ui, "\u25B2 best  \u25CB Pareto front"));
         assert_true(scene_shows(&ui, "cell: lora(r=2) lr=0.001"));
         assert_true(scene_shows(&ui, "paired difference from lora(r=8) lr=0.001: -1.79 percentage points"));
@@ -324,10 +346,10 @@ static void the_best_cell_stands_out(void **state) {
         scene_press(&ui, 'l');
         assert_true(scene_shows(&ui, "cell: lora(r=8) lr=0.01"));
         assert_true(scene_shows(&ui, "about 0:54 left"));
-        scene_click(&ui, "\u25B282.9");
+        scene_click(&ui, "\u25B2 82.9");
         assert_int_equal(sweep_at_cursor(&ui.sweep), 2);
         assert_true(scene_shows(&ui, "the best, on the front"));
-        scene_click(&ui, "\u25B282.9"); /* where the cursor is: its runs */
+        scene_click(&ui, "\u25B2 82.9"); /* where the cursor is: its runs */
         assert_only(&ui, "id=3,9,15");
         ui_show(&ui, SCREEN_SWEEP);
         scene_press(&ui, PRESS_TAB);
@@ -537,7 +559,7 @@ int main(void) {
                                        cmocka_unit_test(the_first_tab_has_something_to_compare),
                                        cmocka_unit_test(settings_of_all_groups_differ), cmocka_unit_test(the_evidence_is_in_words),
                                        cmocka_unit_test(spikes_do_not_flatten_the_curves), cmocka_unit_test(more_is_asked_for),
-                                       cmocka_unit_test(repeated_runs_are_told),
+                                       cmocka_unit_test(repeated_runs_are_told), cmocka_unit_test(curves_are_means_of_seeds),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
                                        cmocka_unit_test(a_front_is_by_each_cost), cmocka_unit_test(the_best_cell_stands_out),

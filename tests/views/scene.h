@@ -263,13 +263,21 @@ static inline void scene_compare(struct ui *ui) {
     static const char *const metrics[] = {"loss", "accuracy"};
     static double second[SCENE_POINTS];
     for (int i = 0; i < SCENE_POINTS; i++) second[i] = scene_loss[i] - 0.05;
+    static double third[SCENE_POINTS], eval[6];
+    for (int i = 0; i < SCENE_POINTS; i++) third[i] = scene_loss[i] + 0.04;
+    for (int i = 0; i < 6; i++) eval[i] = scene_eval[i] - 0.01;
     static const struct compare_curve curves[] = {
         {0, 1, {scene_step, scene_loss, 240}, {scene_eval_step, scene_eval, 6}},
+        {0, 1, {scene_step, third, 240}, {scene_eval_step, eval, 6}},
+        {1, 1, {scene_step, second, 160}, {scene_eval_step, scene_eval + 1, 4}},
+    };
+    static const struct compare_curve means[] = {
+        {0, 2, {scene_step, scene_loss, 240}, {scene_eval_step, scene_eval, 6}},
         {1, 1, {scene_step, second, 160}, {scene_eval_step, scene_eval + 1, 4}},
     };
     ui->compare.data = (struct compare_data){
         .kind = kinds, .group = groups, .difference = differences, .curve = curves, .kinds = 3, .groups = 4, .differences = 4,
-        .curves = 2, .runs = 7, .curves_left = 5, .metric = metrics, .metrics = 2};
+        .curves = 3, .mean = means, .means = 2, .runs = 7, .curves_left = 4, .metric = metrics, .metrics = 2};
 }
 
 /* Sweep: methods by rates, some cells without a value, one that is no run. */

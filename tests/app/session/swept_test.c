@@ -86,8 +86,40 @@ static void groups_have_the_tab_of_their_task(void **state) {
     close_it(s);
 }
 
+/* A group's curve is the mean over its seeds at the steps that all have. */
+static void a_group_has_mean_curves(void **state) {
+    (void)state;
+    struct store *s = open_at(stage.db, STORE_READ);
+    struct compared_page *p;
+    struct err e = ERR_INIT;
+    static const int64_t run[] = { 1, 2, 3, 4 };
+    test_ok(compared_page_read(s, run, 4, "", false, &p, &e), &e);
+    const struct compare_data *d = &p->data;
+    assert_true(d->curves == 4 && d->means == 3);
+    for (int i = 0; i < d->means; i++) {
+        const struct compare_curve *mean = &d->mean[i], *of[2];
+        int n = 0;
+        for (int k = 0; k < d->curves; k++)
+            if (d->curve[k].group == mean->group) of[n++] = &d->curve[k];
+        assert_int_equal(mean->n, n);
+        assert_int_equal(mean->loss.count, 4);
+        assert_int_equal(mean->metric.count, 2);
+        for (size_t k = 0; k < 4; k++) {
+            double sum = of[0]->loss.value[k] + (n == 2 ? of[1]->loss.value[k] : 0);
+            assert_true(fabs(mean->loss.value[k] - sum / n) < 1e-12 && mean->loss.step[k] == of[0]->loss.step[k]);
+        }
+        for (size_t k = 0; k < 2; k++) {
+            double sum = of[0]->metric.value[k] + (n == 2 ? of[1]->metric.value[k] : 0);
+            assert_true(fabs(mean->metric.value[k] - sum / n) < 1e-12);
+        }
+    }
+    compared_page_free(p);
+    close_it(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_page_has_the_best_cell_and_what_is_left),
-                                        cmocka_unit_test(groups_have_the_tab_of_their_task) };
+                                        cmocka_unit_test(groups_have_the_tab_of_their_task),
+                                        cmocka_unit_test(a_group_has_mean_curves) };
     return cmocka_run_group_tests(tests, make, stage_drop);
 }
