@@ -206,7 +206,8 @@ static void episode(struct sheet *p, const struct detail_view *v) {
     p->rows += rows;
 }
 
-static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
+/* *scores (may be NULL): the row where the predictions begin. */
+static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r, int *scores) {
     const struct detail_view *v = &ui->detail;
     struct sheet p = { c, r, v->top, .glyphs = ui->glyphs, .apart = r.h >= SHEET_ROOM };
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
@@ -223,6 +224,8 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     if (v->run.task_results) tasks(&p, v);
     if (v->tests) tests(&p, v);
     if (v->evals) evaluations(&p, v);
+    if (scores) *scores = p.rows;
+    if (v->run.state > RUN_PAUSED) detail_put_scores(&p, v);
     if (v->lines_read) sheet_rule(&p, "examples", "as read");
     for (int i = 0; i < v->lines_read; i++)
         sheet_text(&p, PANE_EDGE, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT,
@@ -244,14 +247,39 @@ static void detail_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         return;
     }
     canvas_push_clip(c, r);
-    detail_lay(ui, c, r);
+    detail_lay(ui, c, r, NULL);
     canvas_pop_clip(c);
+}
+
+void detail_scored(struct ui *ui) {
+    struct detail_view *v = &ui->detail;
+    int at = 0, rows = detail_lay(ui, NULL, ui_body(ui), &at), last = rows - ui_body(ui).h;
+    v->scoring = false;
+    if (v->scores && v->scores->run == v->run.id) v->top = ui_into(at, last > 0 ? last : 0);
+}
+
+/* The best checkpoint on the validation set: of several tasks the first, then the next ones. */
+static void ask_scores(struct ui *ui, struct effect *out) {
+    struct detail_view *v = &ui->detail;
+    if (v->scoring || v->run.state <= RUN_PAUSED || v->few.lines) {
+        ui_say(ui, SAY_INFO,
+               v->scoring       ? "still evaluating"
+               : v->few.lines ? "a few-shot run has no checkpoint: open one of its draws"
+                              : "the run has no final checkpoint yet");
+        return;
+    }
+    int next = 0;
+    for (int i = 0; v->scores && v->scores->run == v->run.id && i < v->run.task_results; i++)
+        if (!strcmp(v->run.task_result[i].name, v->scores->task)) next = (i + 1) % v->run.task_results;
+    v->scoring = true;
+    out->kind = EFFECT_SCORES;
+    out->by = next;
 }
 
 static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     struct detail_view *v = &ui->detail;
     const struct run_row *run = &v->run;
-    if (run->id && ui_scroll(ui, r, detail_lay(ui, NULL, ui_body(ui)), &v->top)) return true;
+    if (run->id && ui_scroll(ui, r, detail_lay(ui, NULL, ui_body(ui), NULL), &v->top)) return true;
     out->run = &run->id;
     out->runs = 1;
     switch (r) {
@@ -262,6 +290,7 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     }
     if (!run->id) return false;
     switch (r) {
+    case REQ_DESCRIBE: ask_scores(ui, out); return true;
     case REQ_RUN: runs_again(ui, run, out); return true;
     case REQ_TRASH: out->kind = ui->runs.trash ? EFFECT_RESTORE : EFFECT_TRASH; return true;
     default: return ui_run_request(ui, r, run->state, run->method, out);
@@ -334,6 +363,7 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
     const struct run_row *r = &ui->detail.run;
     switch (k->request) {
     case REQ_STOP: return r->state <= RUN_PAUSED ? k->hint : NULL;
+    case REQ_DESCRIBE: return r->state <= RUN_PAUSED ? NULL : "evaluate";
     case REQ_SWITCH: return ui->detail.whole ? "hide defaults" : "all settings";
     case REQ_DOWN: return NULL;
     case REQ_RUN: return runs_again_hint(ui, r, k->hint);
@@ -345,13 +375,13 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
 static const enum request detail_keys[] = {
     REQ_STOP, REQ_DOWN,  REQ_UP,  REQ_FIRST, REQ_LAST,  REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO,
     REQ_REDO, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_COPY,      REQ_SHELL,   REQ_SWITCH,
-    REQ_NONE
+    REQ_DESCRIBE, REQ_NONE
 };
 
 const struct screen screen_detail = {
     .needs_run = true,
     .name = "detail",
-    .about = "The page of a run: its result, its configuration and its files.",
+    .about = "The page of a run: its result, settings, curve, evaluations, predictions and files.",
     .keys = detail_keys,
     .under = &screen_runs,
     .taught = detail_taught,

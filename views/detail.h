@@ -1,4 +1,6 @@
-/* State of the page of a run.  Strings and arrays belong to the app. */
+/* State of the page of a run.  Strings and arrays belong to the app.
+ *
+ * In detail.c; predictions in detail_scores.c. */
 #ifndef VIEWS_DETAIL_H
 #define VIEWS_DETAIL_H
 
@@ -28,6 +30,30 @@ struct detail_test {
     double value, loss, majority; /* NaN: undefined, none */
     const char *undefined;    /* the reason; NULL */
 };
+/* Predictions of the best checkpoint on the validation set, filled by the app on EFFECT_SCORES. */
+enum { DETAIL_ERRORS = 20 };
+struct detail_class {
+    const char *name;
+    int64_t examples, predicted;
+    double precision, recall, f1; /* NaN: undefined */
+};
+struct detail_error {
+    int64_t line;             /* in its file, from 1 */
+    const char *text, *label, *predicted;
+    double label_share, predicted_share; /* their probabilities; NaN: scores, which have none */
+};
+struct detail_scores {
+    int64_t run, step;        /* step: of the checkpoint */
+    const char *task, *split;
+    int64_t examples, labeled, wrong; /* wrong: 0 for scores */
+    const char *metric;
+    double score;             /* NaN: undefined */
+    const struct detail_class *class;
+    int classes;              /* 0: scores */
+    const size_t *confusion;  /* classes × classes: label, predicted */
+    const struct detail_error *error; /* the worst ones, worst first */
+    int errors;
+};
 /* One run, filled by the app on EFFECT_OPEN_RUN. */
 struct detail_view {
     struct run_row run;       /* id 0: nothing loaded yet */
@@ -50,9 +76,15 @@ struct detail_view {
     struct series series;
     struct few_view few;         /* of a few-shot run, with the runs of the same request */
     struct episode_view episode; /* of a meta-learning run */
+    const struct detail_scores *scores; /* NULL: not computed; of another run: not shown */
     /* the view's own */
+    bool scoring;             /* requested */
     int top;                  /* first line shown */
     bool whole;               /* all settings are shown, with their defaults */
 };
+
+struct ui;
+/* Ends a request for scores, and shows those that were computed for the run on the page. */
+void detail_scored(struct ui *ui);
 
 #endif

@@ -33,6 +33,7 @@ enum effect_kind {
     EFFECT_FOCUS, /* fill ui->train's series for run[0] */
     EFFECT_BESIDE, /* overlay run[0…] on Train, the first in focus; none: a single run */
     EFFECT_OPEN_RUN, /* fill ui->detail for run[0] */
+    EFFECT_SCORES, /* evaluate run[0] on its validation set, on its task `by`; answered with detail_scored */
     EFFECT_CLONE, /* put run[0]'s method and options into ui->compose */
     EFFECT_TRASH_VIEW, /* ui->runs.trash has changed: reload the rows */
     EFFECT_FILTER, /* ui->runs.filter has changed: reload the rows */

@@ -158,7 +158,7 @@ static const struct key_entry keys[] = {
       .help = "choose a published method to start from; in Runs, saved filters" },
     { REQ_DESCRIBE, 'D', false, KEYS_COMPOSE, 6, "describe",
       .help = "describe this choice, and measure the change of the model at step 0; in Map and Heatmap, show "
-              "the text under the cursor in full" },
+              "the text under the cursor in full; on the page of a run, evaluate it" },
     { REQ_SWEEP, 'A', false, KEYS_COMPOSE, 7, "sweep",
       .help = "sweep over the marked choices; the command line is edited first" },
     { REQ_SWITCH, 'O', false, KEYS_COMPOSE, 9, "off",

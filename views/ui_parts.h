@@ -239,6 +239,9 @@ const char *runs_tasks_hint(
     const struct runs_view *v); /* the hint of the key; NULL: only single-task runs are shown */
 /* Appends "mrpc accuracy 0.744 @ 240, majority 0.684, 408 examples". */
 void runs_task_words(const struct task_row *t, struct buf *out);
+struct sheet;
+/* detail_scores.c: puts the predictions of the run on its page, or how to request them. */
+void detail_put_scores(struct sheet *p, const struct detail_view *v);
 /* Draws a summary of a run for the pane next to the table; returns the rows used. */
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
 /* Writes a diagnostic of a run in one sentence, or "". */

@@ -29,6 +29,7 @@ struct workroom {
     struct result_cache tasks;
     struct run_keys keys;
     struct row_extras extras;
+    _Atomic bool leaving; /* the program ends: long work gives up */
 };
 void workroom_release(struct workroom *room);
 

@@ -10,6 +10,7 @@
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
 #include "app/session/overlay.h"
+#include "app/session/page_scores.h"
 #include "app/session/child.h"
 #include "app/session/compared.h"
 #include "app/session/history_pages.h"
@@ -59,6 +60,7 @@ struct session_train {
 struct session_runs {
     struct history_rows *rows;
     struct run_page *page;
+    struct page_scores *scores;
 };
 
 /* session_moves.c: trash, restore and names, with undo. */

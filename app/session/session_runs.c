@@ -89,12 +89,14 @@ static void take_page(struct session *s, struct background_work *w) {
     struct run_page *p = w->made;
     if (!p) return;
     int top = v->run.id == p->view.run.id ? v->top : 0;
-    bool whole = v->whole;
+    bool whole = v->whole, scoring = v->scoring;
     w->made = s->runs.page;
     s->runs.page = p;
     *v = p->view;
     v->top = top;
     v->whole = whole;
+    v->scoring = scoring;
+    v->scores = s->runs.scores ? &s->runs.scores->view : NULL;
 }
 
 static void drop_page(struct background_work *w) { run_page_free(w->made); }
@@ -102,6 +104,44 @@ static void drop_page(struct background_work *w) { run_page_free(w->made); }
 static const struct work_kind page_work = {
     LANE_SCREENS, read_page, take_page, .drop = drop_page, .once = true, .fills = true
 };
+
+static bool still_here(void *self, size_t examples) {
+    const struct background_work *w = self;
+    (void)examples;
+    return !w->room->leaving;
+}
+
+static int compute_scores(struct background_work *w) {
+    const struct embed_how how = { .crew = jobs_crew(w->room->jobs), .watch = still_here, .self = w };
+    struct page_scores *p = NULL;
+    int rc = page_scores_compute(w->store, w->run[0], (int)w->number, &how, &p, &w->e);
+    w->made = p;
+    return rc;
+}
+
+static void take_scores(struct session *s, struct background_work *w) {
+    struct page_scores *p = w->made;
+    if (p) {
+        w->made = s->runs.scores;
+        s->runs.scores = p;
+        s->ui.detail.scores = &p->view;
+    }
+    detail_scored(&s->ui);
+}
+
+static void drop_scores(struct background_work *w) { page_scores_free(w->made); }
+
+static void do_scores(struct session *s, const struct effect *x) {
+    static const struct work_kind kind = { LANE_FILES, compute_scores, take_scores, .drop = drop_scores };
+    struct background_work *w = work_new(&kind, x->run, x->runs, NULL);
+    w->number = x->by;
+    background_do(s->background, w);
+}
+
+static void line_scores(const struct session *s, struct buf *b, const struct effect *x) {
+    const struct run_row *r = &s->ui.detail.run;
+    if (x->by < r->task_results) text_shell_option(b, "task", r->task_result[x->by].name);
+}
 
 /* ---- saved columns and filters ---- */
 
@@ -459,6 +499,7 @@ const struct action runs_actions[] = {
     { EFFECT_SAVED, .work = &saved_work },
     { EFFECT_SAVE, do_save, .changes = true },
     { EFFECT_OPEN_RUN, .work = &page_work, .verb = "show" },
+    { EFFECT_SCORES, do_scores, .verb = "eval", .line = line_scores },
     { EFFECT_RESUME, .changes = true, .work = &resume_work, .verb = "resume" },
     { EFFECT_AGAIN, .changes = true, .work = &again_work, .line = line_again },
     { EFFECT_RESEED, .changes = true,
@@ -476,4 +517,5 @@ const struct action runs_actions[] = {
 void session__runs_release(struct session *s) {
     history_rows_free(s->runs.rows);
     run_page_free(s->runs.page);
+    page_scores_free(s->runs.scores);
 }

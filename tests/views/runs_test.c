@@ -342,6 +342,46 @@ static void settings_of_a_run_are_shown(void **state) {
     ui_release(&ui);
 }
 
+/* D evaluates; the answer is shown at once: next to the matrix, or above it, or with the most frequent confusions. */
+static void a_run_is_evaluated(void **state) {
+    (void)state;
+    static const struct {
+        int w, h, classes;
+        const char *shows[3];
+    } at[] = {{80, 24, 8, {"confusion matrix", " 3 class-2  40  \u00B7 20", "worst errors"}},
+              {200, 60, 8, {"   F1", "  1  2  3  4  5  6  7  8 predicted", "worst errors"}},
+              {80, 60, 30, {"most frequent: class-2 \u2192 class-0 40, class-0 \u2192 class-1 7", "30 class-29", "line 17: label"}}};
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        struct ui ui;
+        open(&ui);
+        ui_resize(&ui, at[i].w, at[i].h);
+        scene_press(&ui, PRESS_ENTER);
+        struct effect x = scene_press(&ui, 'D');
+        assert_int_equal(x.kind, EFFECT_SCORES);
+        assert_int_equal(x.run[0], 3);
+        assert_int_equal(scene_press(&ui, 'D').kind, EFFECT_NONE);
+        assert_true(scene_shows(&ui, "still evaluating"));
+        scene_scores(&ui, at[i].classes);
+        detail_scored(&ui);
+        assert_true(scene_shows(&ui, "accuracy 0.709 on 2,538 labeled examples, 738 wrong"));
+        for (int k = 0; k < 3; k++) {
+            for (int j = 0; j < 60 && !scene_shows(&ui, at[i].shows[k]); j++) scene_press(&ui, 'j');
+            if (!scene_shows(&ui, at[i].shows[k])) fail_msg("%dx%d: no \"%s\"", at[i].w, at[i].h, at[i].shows[k]);
+        }
+        ui.detail.run.id = 5; /* another run's */
+        type(&ui, "g");
+        assert_false(scene_shows(&ui, "738 wrong"));
+        ui_release(&ui);
+    }
+    struct ui ui;
+    open(&ui);
+    scene_press(&ui, PRESS_ENTER);
+    ui.detail.run.state = RUN_RUNNING;
+    assert_int_equal(scene_press(&ui, 'D').kind, EFFECT_NONE);
+    assert_true(scene_shows(&ui, "no final checkpoint"));
+    ui_release(&ui);
+}
+
 static void what_is_copied_is_chosen(void **state) {
     (void)state;
     struct ui ui;
@@ -656,6 +696,7 @@ int main(void) {
         cmocka_unit_test(runs_of_a_cell_have_a_name),
         cmocka_unit_test(few_shot_runs_go_on_in_a_shell),
         cmocka_unit_test(settings_of_a_run_are_shown),
+        cmocka_unit_test(a_run_is_evaluated),
         cmocka_unit_test(what_is_copied_is_chosen),
         cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),

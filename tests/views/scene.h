@@ -372,6 +372,31 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     ui_resize(ui, w, h);
 }
 
+/* The run on the page was evaluated. */
+static inline void scene_scores(struct ui *ui, int classes) {
+    enum { MOST = 30 };
+    static char name[MOST][12];
+    static struct detail_class class[MOST];
+    static size_t confusion[MOST * MOST];
+    static const struct detail_error error[] = {
+        {17, "a film that \xe2\x90\x9b[2J is more than the sum of its parts, although none of them is new to those who have seen it before",
+         "class-2", "class-0", 0.012, 0.871},
+        {4, "short", "class-0", "class-1", 0.104, 0.523}};
+    static struct detail_scores s;
+    memset(confusion, 0, sizeof confusion);
+    for (int i = 0; i < classes; i++) {
+        snprintf(name[i], sizeof name[i], "class-%d", i);
+        class[i] = (struct detail_class){name[i], 60, i == 3 ? 0 : 50 + i, i == 3 ? NAN : 0.7, 0.9, 0.8};
+        confusion[i * classes + i] = 18 + (size_t)i;
+    }
+    confusion[2 * classes] = 40;
+    confusion[1] = 7;
+    s = (struct detail_scores){.run = 3, .step = 240, .task = "reviews", .split = "dev", .examples = 2538, .labeled = 2538,
+                               .wrong = 738, .metric = "accuracy", .score = 0.709, .class = class, .classes = classes,
+                               .confusion = confusion, .error = error, .errors = COUNT_OF(error)};
+    ui->detail.scores = &s;
+}
+
 /* The focused run has three tasks: one without an evaluation that counts, one not evaluated yet. */
 static inline void scene_tasks(struct ui *ui) {
     static double loss[3][SCENE_POINTS];

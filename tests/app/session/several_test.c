@@ -8,6 +8,7 @@
 #include "app/insight/insight.h"
 #include "app/jobs/jobs_private.h"
 #include "app/session/history_pages.h"
+#include "app/session/page_scores.h"
 #include "app/session/session_private.h"
 #include "app/session/session.h"
 #include "app/session/start_effect.h"
@@ -126,6 +127,34 @@ static void the_page_has_settings(const struct detail_view *v) {
     assert_true(leads > 5 && v->settings > 20);
 }
 
+/* Evaluated again, each task has the accuracy that training recorded at the checkpoint; the errors are those off the
+ * diagonal, the least probable label first. */
+static void the_page_evaluates(const struct run_row *r) {
+    struct err e = ERR_INIT;
+    struct page_scores *x = NULL;
+    for (int task = 0; task < 4; task++) {
+        test_ok(page_scores_compute(store, r->id, task, &(struct embed_how){ 0 }, &x, &e), &e);
+        const struct detail_scores *s = &x->view;
+        size_t all = 0, right = 0;
+        assert_string_equal(s->task, r->task_result[task % 3].name);
+        assert_string_equal(s->metric, "accuracy");
+        assert_true(s->score == r->task_result[task % 3].value && s->step == r->task_result[task % 3].step);
+        assert_int_equal(s->labeled, r->task_result[task % 3].rows);
+        for (int i = 0; i < s->classes * s->classes; i++) {
+            all += s->confusion[i];
+            right += i / s->classes == i % s->classes ? s->confusion[i] : 0;
+        }
+        assert_int_equal(all, s->labeled);
+        assert_int_equal(all - right, s->wrong);
+        for (int i = 0; i < s->errors; i++) {
+            assert_string_not_equal(s->error[i].label, s->error[i].predicted);
+            assert_true(s->error[i].label_share <= s->error[i].predicted_share && *s->error[i].text);
+            if (i) assert_true(s->error[i].label_share >= s->error[i - 1].label_share);
+        }
+        page_scores_free(x);
+    }
+}
+
 /* The history's list and page have each task's result at the kept checkpoint; asked again, only a run that went
  * on is read anew. */
 static void the_history_tells_each_task(void **state) {
@@ -160,6 +189,7 @@ static void the_history_tells_each_task(void **state) {
         }
         assert_true(folder);
         the_page_has_settings(&page->view);
+        if (!again) the_page_evaluates(r);
         run_page_free(page);
         history_rows_free(runs);
     }
