@@ -9,40 +9,25 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-enum { HELP_WHERE = 200 }; /* holds the names of all screens */
-
-/* Where a key works, short: nothing where it works everywhere. */
-static void help_where(const struct key_entry *k, char out[HELP_WHERE]) {
-    size_t n = 0;
-    *out = 0;
-    if (k->everywhere) return;
-    for (int i = 0; i < SCREEN_COUNT; i++)
-        if (keys_works((enum screen_id)i, k))
-            n = text_more(out, HELP_WHERE, n, "%s%s", n ? " " : "", screen_at((enum screen_id)i)->name);
-}
-
-static bool help_fits(const struct ui *ui, const struct key_entry *k) {
-    char text[600], name[16], screens[HELP_WHERE];
-    if (!*ui->help.search) return keys_works(ui->help.helped, k);
+/* Returns whether the key is listed: as one of the helped screen, or as found on `screen` by the search. */
+static bool help_fits(const struct ui *ui, enum screen_id screen, const struct key_entry *k) {
+    char text[600], name[16];
+    if (!keys_works(screen, k)) return false;
+    if (!*ui->help.search) return true;
     press_name(k->key, name);
-    help_where(k, screens);
-    snprintf(text, sizeof text, "%s %s %s %s %s", name, k->help, k->hint ? k->hint : "", screens,
-             key_group_name(k->group));
+    snprintf(text, sizeof text, "%s %s %s %s %s", name, keys_help(screen, k), k->hint ? k->hint : "",
+             k->everywhere ? "" : screen_at(screen)->name, key_group_name(k->group));
     return strcasestr(text, ui->help.search) != NULL;
 }
 
-/* Draws a key and its help, and with `places` the screens it works on, wrapped side by side; returns the rows
- * (c may be NULL). */
+/* Draws a key and its sentence, wrapped; returns the rows (c may be NULL). */
 static int entry(struct canvas *c, const struct canvas *measure, struct rect r, int y,
-                 const struct key_entry *k, bool places) {
-    char name[16], screens[HELP_WHERE];
-    int x = r.x + PANE_EDGE, says = x + 11, end = r.x + r.w - 1,
-        where = places && r.w >= 76 ? r.w * 3 / 10 : 0;
-    help_where(k, screens);
-    struct rect text = { says, y, end - says - where, r.h }, beside = { end - where + 2, y, where - 2, r.h };
-    int rows = canvas_wrap_rows(measure, text.w, k->help);
-    int more = where ? canvas_wrap_rows(measure, beside.w, screens) : 0;
-    if (!c) return rows > more ? rows : more;
+                 const struct key_entry *k, const char *help) {
+    char name[16];
+    int x = r.x + PANE_EDGE, says = x + 11;
+    struct rect text = { says, y, r.x + r.w - 1 - says, r.h };
+    int rows = canvas_wrap_rows(measure, text.w, help);
+    if (!c) return rows;
     press_name(k->key, name);
     x += canvas_text(c, x, y, INK_KEY, name);
     for (int i = 0; i < 2; i++) {
@@ -51,9 +36,8 @@ static int entry(struct canvas *c, const struct canvas *measure, struct rect r, 
         if (x + 1 + (int)strlen(name) >= says) continue;
         x += 1 + canvas_text(c, x + 1, y, INK_DIM, name);
     }
-    canvas_wrap(c, text, INK_TEXT, k->help);
-    if (where) canvas_wrap(c, beside, INK_DIM, screens);
-    return rows > more ? rows : more;
+    canvas_wrap(c, text, INK_TEXT, help);
+    return rows;
 }
 
 const char method_about[] =
@@ -62,23 +46,31 @@ const char method_about[] =
     "computation, and the source of its weights. In Compose, h and l move between axes, j and k "
     "between choices; Enter trains the method shown.";
 
-/* Lines from `top` on are drawn into r; returns how many there are. */
+/* Draws the keys of a screen below a rule: of one group, or (KEYS_GROUPS) all but those that work everywhere. */
+static void help_part(const struct ui *ui, struct sheet *s, enum screen_id screen, enum key_group group) {
+    const struct canvas measure = { .glyphs = s->glyphs };
+    bool all = group == KEYS_GROUPS, title = false;
+    for (int i = 0; i < keys_count(); i++) {
+        const struct key_entry *k = keys_at(i);
+        if (all ? k->group == KEYS_EVERYWHERE : k->group != group) continue;
+        if (!help_fits(ui, screen, k)) continue;
+        if (!title) sheet_rule(s, all ? screen_at(screen)->name : key_group_name(group), NULL);
+        title = true;
+        s->rows += entry(s->c, &measure, s->r, sheet_y(s), k, keys_help(screen, k));
+    }
+}
+
+/* Draws the lines from `top` on into r; returns their number.  The search finds keys by screen, those of the
+ * helped screen first. */
 static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     struct sheet s = { c, r, top, .glyphs = ui->glyphs, .apart = r.h >= SHEET_ROOM };
-    struct canvas measure = { .glyphs = ui->glyphs };
-    bool search = *ui->help.search != 0;
+    int here = ui->help.helped, search = *ui->help.search != 0;
     const char *intro = screen_at(ui->help.helped)->about;
     if (!search && intro) sheet_text(&s, PANE_EDGE, INK_TEXT, intro);
-    for (int g = 0; g < KEYS_GROUPS; g++) {
-        bool title = false;
-        for (int i = 0; i < keys_count(); i++) {
-            const struct key_entry *k = keys_at(i);
-            if ((int)k->group != g || !help_fits(ui, k)) continue;
-            if (!title) sheet_rule(&s, key_group_name((enum key_group)g), NULL);
-            title = true;
-            s.rows += entry(c, &measure, r, sheet_y(&s), k, search);
-        }
-    }
+    for (int i = 0; search && i < SCREEN_COUNT; i++)
+        help_part(ui, &s, (enum screen_id)((here + i) % SCREEN_COUNT), KEYS_GROUPS);
+    for (int g = search ? KEYS_EVERYWHERE : 0; g < KEYS_GROUPS; g++)
+        help_part(ui, &s, ui->help.helped, (enum key_group)g);
     return s.rows;
 }
 
@@ -102,7 +94,7 @@ static bool help_request(struct ui *ui, enum request r, struct effect *out) {
 static void help_readout(const struct ui *ui, struct buf *out) {
     struct rect body = ui_body(ui);
     if (*ui->help.search) buf_printf(out, "keys matching \"%s\"   ", ui->help.search);
-    else buf_printf(out, "keys of %s; / searches all keys   ", screen_at(ui->help.helped)->name);
+    else buf_printf(out, "keys of %s; / searches all screens   ", screen_at(ui->help.helped)->name);
     ui_lines_seen(ui->help.top, body.h, help_lay(ui, NULL, body, 0), ", j and ^d scroll", out);
 }
 

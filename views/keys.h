@@ -157,8 +157,9 @@ enum request {
     REQ_COUNT
 };
 
-enum key_group { KEYS_EVERYWHERE, KEYS_LISTS, KEYS_RUNS, KEYS_CHARTS, KEYS_JOBS, KEYS_MAP, KEYS_COMPOSE,
-                 KEYS_GROUPS };
+/* In the order of Help: what a screen does comes before what all of them do. */
+enum key_group { KEYS_COMPOSE, KEYS_LISTS, KEYS_RUNS, KEYS_JOBS, KEYS_CHARTS, KEYS_MAP, KEYS_CURSOR,
+                 KEYS_EVERYWHERE, KEYS_GROUPS };
 const char *key_group_name(enum key_group g);
 
 struct key_entry {
@@ -168,14 +169,18 @@ struct key_entry {
     enum key_group group;
     int rank;             /* hint line: lower comes first, 0 is not shown there */
     const char *hint;     /* two words for the hint line, or NULL */
-    const char *help;     /* one line for the help screen */
+    const char *help;     /* one sentence of at most KEYS_HELP columns, for screens without another */
     uint32_t pair;        /* shown with it in the hint line ("h/l"), 0: none */
     uint32_t alias[2];    /* alternative keys, 0: none */
+    const char *on[SCREEN_COUNT]; /* its sentences on these screens; NULL: help */
 };
+enum { KEYS_HELP = 65 };  /* fits Help and the list of actions on 80 columns */
 
 int keys_count(void);
 const struct key_entry *keys_at(int i);
 bool keys_works(enum screen_id screen, const struct key_entry *k);
+/* Returns the sentence of a key on a screen. */
+const char *keys_help(enum screen_id screen, const struct key_entry *k);
 /* Returns the request of a press on a screen, or REQ_NONE. */
 enum request keys_request(enum screen_id screen, const struct press *p);
 /* Writes the name of a key as shown in help and hints: "Enter", "^z", "j". */

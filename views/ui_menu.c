@@ -20,12 +20,9 @@ static bool menu_has(const struct ui *ui, const struct key_entry *k) {
 
 static void menu_add(struct ui *ui, int i) {
     const struct key_entry *k = keys_at(i);
-    const char *hint = ui_hint(ui, k);
-    char name[16], note[160];
+    char name[16];
     press_name(k->key, name);
-    if (hint && text_starts(k->help, hint)) hint = NULL; /* said once */
-    snprintf(note, sizeof note, "%.30s%s%.120s", hint ? hint : "", hint ? ": " : "", k->help);
-    picker_add(&ui->picker, name, note, false)->tag = i;
+    picker_add(&ui->picker, name, keys_help(ui->screen, k), false)->tag = i;
 }
 
 /* As the hint line has them, then those of this screen, then those of all. */

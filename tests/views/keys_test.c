@@ -16,13 +16,62 @@ static void every_request_has_a_key_and_help(void **state) {
             const struct key_entry *k = keys_at(i);
             if ((int)k->request != r) continue;
             found++;
-            assert_true(k->help && strlen(k->help) > 5);
             bool works = false;
             for (int s = 0; s < SCREEN_COUNT; s++) works = works || keys_works((enum screen_id)s, k);
+            assert_true(k->help && strlen(k->help) > 3);
             assert_true(works);
             assert_true(!k->rank == !k->hint);
         }
         if (found != 1) fail_msg("request %d is in the table %d times", r, found);
+    }
+}
+
+/* A sentence is about the screen on which it is shown, alone, and is not cut on 80 columns. */
+static void a_key_has_a_sentence_per_screen(void **state) {
+    (void)state;
+    for (int s = 0; s < SCREEN_COUNT; s++)
+        for (int i = 0; i < keys_count(); i++) {
+            const struct key_entry *k = keys_at(i);
+            const char *help = keys_help((enum screen_id)s, k);
+            const char *here = screen_at((enum screen_id)s)->name;
+            if (k->on[s] && !keys_works((enum screen_id)s, k)) fail_msg("%s has no key for \"%s\"", here, k->on[s]);
+            if (!keys_works((enum screen_id)s, k)) continue;
+            if (text_width(help) > KEYS_HELP) fail_msg("\"%s\" has %d columns", help, text_width(help));
+            for (int other = 0; other < SCREEN_COUNT; other++) {
+                char in[40], on[40];
+                const char *tab = screen_at((enum screen_id)other)->tab;
+                if (!tab) continue;
+                snprintf(in, sizeof in, "in %s,", tab + 2);
+                snprintf(on, sizeof on, "on %s,", tab + 2);
+                if (strstr(help, in) || strstr(help, on)) fail_msg("\"%s\" on %s is about %s", help, here, tab);
+            }
+        }
+}
+
+/* Whether the sentences of all keys of a screen that the list or Help has are drawn. */
+static void has_sentences(const struct ui *ui, enum screen_id s, bool help) {
+    struct buf b = BUF_INIT;
+    render_ui(ui, RENDER_TEXT, &b);
+    for (int i = 0; i < (help ? keys_count() : ui->picker.count); i++) {
+        const struct key_entry *k = keys_at(help ? i : ui->picker.item[i].tag);
+        if (keys_works(s, k) && !strstr(b.data, keys_help(s, k))) fail_msg("%s: \"%s\" is not shown", screen_at(s)->name, keys_help(s, k));
+    }
+    buf_release(&b);
+}
+
+static void sentences_are_shown_whole(void **state) {
+    (void)state;
+    for (int s = 0; s < SCREEN_HELP; s++) {
+        struct ui ui;
+        scene_init(&ui, 80, 120, GLYPHS_BRAILLE, COLOURS_NONE);
+        if (s != SCREEN_FIRST) ui_show(&ui, (enum screen_id)s);
+        scene_press(&ui, ',');
+        assert_true(ui.picker.count > 10);
+        has_sentences(&ui, (enum screen_id)s, false);
+        scene_press(&ui, PRESS_ESC);
+        scene_press(&ui, '?');
+        has_sentences(&ui, (enum screen_id)s, true);
+        ui_release(&ui);
     }
 }
 
@@ -172,13 +221,13 @@ static void help_searches(void **state) {
     for (const char *p = "?/smooth"; *p; p++) scene_press(&ui, (unsigned char)*p);
     scene_press(&ui, PRESS_ENTER);
     render_ui(&ui, RENDER_TEXT, &b);
-    assert_non_null(strstr(b.data, "smooth the curve more"));
-    assert_null(strstr(b.data, "move to the trash"));
+    assert_non_null(strstr(b.data, "smooth the curves more"));
+    assert_null(strstr(b.data, "move the run to the trash"));
     buf_clear(&b);
-    snprintf(ui.help.search, sizeof ui.help.search, "sweep"); /* each key with the screens it works on, however many */
+    snprintf(ui.help.search, sizeof ui.help.search, "stop"); /* by screen, each with its own sentence */
     ui_resize(&ui, 200, 100);
     render_ui(&ui, RENDER_TEXT, &b);
-    assert_non_null(strstr(b.data, " sweep"));
+    assert_true(scene_shows(&ui, "stop the sweep (asks first)") && scene_shows(&ui, "stop the command") && scene_shows(&ui, "train "));
     buf_release(&b);
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.screen, SCREEN_HELP);
@@ -224,8 +273,8 @@ static void help_is_of_the_screen(void **state) {
     scene_press(&ui, '?');
     assert_true(scene_shows(&ui, "The page of a run"));
     assert_false(scene_shows(&ui, "A method is a set"));
-    assert_false(scene_shows(&ui, "smooth the curve more"));
-    assert_true(scene_shows(&ui, "move to the trash"));
+    assert_false(scene_shows(&ui, "smooth the curves more"));
+    assert_true(scene_shows(&ui, "move the run to the trash"));
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.screen, SCREEN_DETAIL);
     scene_press(&ui, '1');
@@ -432,7 +481,7 @@ static void a_list_of_what_works(void **state) {
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, ',');
     assert_true(ui.picker.open);
-    assert_true(scene_shows(&ui, "available actions") && scene_shows(&ui, "mark the run under the cursor"));
+    assert_true(scene_shows(&ui, "available actions") && scene_shows(&ui, "mark the run: 4 compares"));
     for (int i = 0; i < ui.picker.count; i++) assert_true(keys_works(SCREEN_RUNS, keys_at(ui.picker.item[i].tag)));
     while (strcmp(ui.picker.item[ui.picker.cursor].name, "d")) scene_press(&ui, 'j');
     struct effect x = scene_press(&ui, PRESS_ENTER);
@@ -681,6 +730,8 @@ static void curves_and_cells_are_clicked(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_has_a_key_and_help),
+        cmocka_unit_test(a_key_has_a_sentence_per_screen),
+        cmocka_unit_test(sentences_are_shown_whole),
         cmocka_unit_test(a_letter_has_one_meaning),
         cmocka_unit_test(no_key_twice_on_a_screen),
         cmocka_unit_test(control_letters_are_harmless),

@@ -98,19 +98,26 @@ static void search_options(struct help_query *s) {
         if (search_matches_option(s, o)) search_add(s, "option", o->name, o->help, "all verbs");
 }
 
+/* Adds the sentence of a key on a screen, with all screens that share it; the first of them adds it. */
+static void search_key(struct help_query *s, const struct key_entry *k, int screen) {
+    const char *help = keys_help((enum screen_id)screen, k);
+    struct buf where = BUF_INIT;
+    char name[16];
+    int first = SCREEN_COUNT;
+    for (int at = SCREEN_COUNT - 1; at >= 0; at--)
+        if (keys_works((enum screen_id)at, k) && !strcmp(keys_help((enum screen_id)at, k), help)) first = at;
+    if (first != screen || !(search_matches(s, help) || (k->hint && search_matches(s, k->hint)))) return;
+    for (int at = first; at < SCREEN_COUNT && !k->everywhere; at++)
+        if (keys_works((enum screen_id)at, k) && !strcmp(keys_help((enum screen_id)at, k), help))
+            buf_printf(&where, "%s%s", where.size ? ", " : "", screen_at((enum screen_id)at)->name);
+    press_name(k->key, name);
+    search_add(s, "key", name, help, k->everywhere ? "all screens" : buf_text(&where));
+    buf_release(&where);
+}
+
 static void search_keys(struct help_query *s) {
-    for (int i = 0; i < keys_count(); i++) {
-        const struct key_entry *k = keys_at(i);
-        struct buf where = BUF_INIT;
-        char name[16];
-        if (!search_matches(s, k->help) && !(k->hint && search_matches(s, k->hint))) continue;
-        for (int at = 0; at < SCREEN_COUNT && !k->everywhere; at++)
-            if (keys_works((enum screen_id)at, k))
-                buf_printf(&where, "%s%s", where.size ? ", " : "", screen_at((enum screen_id)at)->name);
-        press_name(k->key, name);
-        search_add(s, "key", name, k->help, k->everywhere ? "all screens" : buf_text(&where));
-        buf_release(&where);
-    }
+    for (int i = 0; i < keys_count(); i++)
+        for (int screen = 0; screen < SCREEN_COUNT; screen++) search_key(s, keys_at(i), screen);
 }
 
 int help_search(const char *word, bool json, struct buf *out) {
