@@ -91,6 +91,7 @@ run: petri ## start petri
 $(OUT)/petri: $(call obj,app/main.c) $(OUT)/libpetri.a
 	$(SAY) LINK $@
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	@echo '$(LIBS)' >$(OUT)/libs
 
 # Everything but main, archived by reference, so that each program links only what it uses.
 $(OUT)/libpetri.a: $(call obj,$(LIB))

@@ -127,7 +127,7 @@ static void choices(void **state) {
     test_ok(open_file(&t, "a.tsv", both, (struct task_source){0}, &e), &e);
     assert_int_equal(t.kind, DATA_CLASSES);
     assert_string_equal(t.train.example[0].a, "c");
-    says(&t, "use --source and --target to read \"source\" and \"target\" as source and target texts");
+    says(&t, "for text-to-text use --source source --target target");
     task_release(&t);
     const struct {
         struct task_source s;

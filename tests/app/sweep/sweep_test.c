@@ -155,7 +155,7 @@ static void memory_is_a_cost(void **state) {
     assert_true(strstr(page, "Pareto front: memory") && strstr(page, " MB ") && strstr(page, "on the front"));
     free(page);
     page = stage_out(0, "render --screen detail --run 1 --size 200x60 --db '%s'", stage.db);
-    assert_true(strstr(page, "peak memory") && strstr(page, "took") && strstr(page, "(estimated 0."));
+    assert_true(strstr(page, "peak memory") && strstr(page, "time") && strstr(page, "(estimated 0."));
     free(page);
     char *more = stage_out(0, "sweep extend 1 --seeds 2 --db '%s' --workers 2 --cost memory", stage.db);
     char *beside = ask("SELECT max(peak) FROM run WHERE seed = 2 AND canonical NOT LIKE '%full%'");
