@@ -15,7 +15,7 @@ static uint32_t draw(uint32_t n) {
 }
 
 static uint32_t any_key(void) {
-    static const char letters[] = "hjklhjklhjklgG/:nNquy?123673*.z()ceKKyysSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.bb";
+    static const char letters[] = "hjklhjklhjklgG/:nNquyyyy?123673*.z()ceKKyysSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.bb";
     if (draw(6) == 0) return keys_at((int)draw((uint32_t)keys_count()))->key; /* whichever there is */
     if (draw(4) == 0) return PRESS_ENTER + draw(PRESS_OTHER - PRESS_ENTER + 1);
     if (draw(30) == 0) return draw(0x3000) + 1;
