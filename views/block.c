@@ -85,6 +85,17 @@ static int draw_stack(struct wire *d, const struct method *m, const struct wire_
     return y + k->counts;
 }
 
+/* Replaces the label of a line at this place by the line, so that none runs through a word. */
+static void close_line(struct canvas *c, int x, int y) {
+    const struct cell *at;
+    int from = x, to = x;
+    while ((at = canvas_at(c, from, y)) && at->cp < 0x2500) from--;
+    while ((at = canvas_at(c, to, y)) && at->cp < 0x2500) to++;
+    bool line = canvas_at(c, from, y) && canvas_at(c, from, y)->cp == 0x2500;
+    for (int i = from + 1; line && at && at->cp == 0x2500 && i < to; i++)
+        canvas_put(c, i, y, canvas_style(c, INK_DIM), 0x2500);
+}
+
 /* From the encoder's end to the keys and values of cross-attention. */
 static void draw_link(const struct wire *from, const struct wire *to, int y) {
     struct canvas *c = from->c;
@@ -96,6 +107,7 @@ static void draw_link(const struct wire *from, const struct wire *to, int y) {
     canvas_text(c, x0 + 3, y, INK_DIM, " E, the encoder's output ");
     canvas_put(c, x0, y, dim, 0x256D);
     for (int i = y + 1; i < to->y; i++) {
+        close_line(c, x0, i);
         const struct cell *at = canvas_at(c, x0, i);
         canvas_put(c, x0, i, dim, at && at->cp == 0x2500 ? 0x253C : 0x2502);
     }

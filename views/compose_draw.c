@@ -12,123 +12,6 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-/* The table's columns, and which axes each shows. */
-enum { TABLE_COLUMNS = 6 };
-static const struct {
-    const char *title;
-    int w;
-} table[TABLE_COLUMNS] = { { "function", 14 }, { "position", 14 }, { "insertion", 12 },
-                          { "composition", 13 }, { "sizes", 14 }, { "layers", 8 } };
-
-static int column_of(enum axis a) {
-    switch (a) {
-    case AXIS_FUNCTION: return 0;
-    case AXIS_POSITION:
-    case AXIS_SITE:
-    case AXIS_HEADS: return 1;
-    case AXIS_INSERTION: return 2;
-    case AXIS_COMPOSITION:
-    case AXIS_SCALE: return 3;
-    case AXIS_STACK:
-    case AXIS_LAYERS: return 5;
-    default: return 4;
-    }
-}
-
-/* The first axis of a column. */
-static int first_axis(int column) {
-    int a = 0;
-    while (a + 1 < axis_count() && column_of((enum axis)a) != column) a++;
-    return a;
-}
-
-static struct phrase sizes_text(const struct module *m) {
-    struct phrase out = axis_applies(m, NULL, AXIS_SIZE) ? axis_value(m, AXIS_SIZE) : phrase("\u2013");
-    if (source_is_prompt(m->source)) phrase_add(&out, " b %d", m->mid);
-    else if (m->source == SOURCE_MLP) phrase_add(&out, " mlp %d", m->mid);
-    else if (axis_applies(m, NULL, AXIS_ACTIVATION)) phrase_add(&out, " %s", method_act_name(m->act));
-    if (m->source == SOURCE_SHARED) phrase_add(&out, " shared");
-    return out;
-}
-
-static void module_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
-    const struct module *m = &v->config.method.module[i];
-    bool here = v->part == i;
-    struct phrase cell[TABLE_COLUMNS] = { axis_value(m, AXIS_FUNCTION),    axis_value(m, AXIS_POSITION),
-                                          axis_value(m, AXIS_INSERTION),   axis_value(m, AXIS_COMPOSITION),
-                                          sizes_text(m),                   axis_value(m, AXIS_LAYERS) };
-    if (axis_applies(m, NULL, AXIS_HEADS) && m->heads == HEADS_FREE) phrase_add(&cell[1], " free");
-    if (axis_applies(m, NULL, AXIS_SCALE) && m->comp == COMP_LEARNED) cell[3] = phrase("learned");
-    if (axis_applies(m, NULL, AXIS_SCALE)) phrase_add(&cell[3], " %g", m->scale);
-    canvas_cursor(c, r.x + 1, y, here);
-    canvas_printf(c, r.x + 3, y, module_ink(i), "%d", i + 1);
-    int x = r.x + 6;
-    for (int k = 0; k < TABLE_COLUMNS; k++) {
-        bool changes = k == column_of(v->axis) && compose_reaches(v, i); /* with the one under the cursor */
-        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : changes ? INK_ACCENT : INK_TEXT, cell[k].text);
-        zone_pick(c, x, y, table[k].w, PICK_CELL + i * PICK_AXES + first_axis(k));
-        if (here && k == column_of(v->axis)) canvas_paint(c, x, y, table[k].w - 1, INK_CURSOR);
-        x += table[k].w;
-    }
-}
-
-/* A module that is switched off: no part of the method, in case it is wanted again. */
-static void off_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
-    static const enum axis shown[] = { AXIS_FUNCTION, AXIS_POSITION, AXIS_INSERTION, AXIS_COMPOSITION };
-    bool here = compose_on_off(v) == i;
-    int x = r.x + 6;
-    zone_pick(c, r.x, y, r.w, PICK_PART + v->config.method.count + compose_networks(v) + 1 + i);
-    canvas_cursor(c, r.x + 1, y, here);
-    canvas_text(c, r.x + 3, y, INK_DIM, "\u2013");
-    for (size_t k = 0; k < COUNT_OF(shown); k++) {
-        canvas_fit(c, x, y, table[k].w - 1, INK_DIM, axis_value(&v->off.module[i], shown[k]).text);
-        x += table[k].w;
-    }
-    canvas_text(c, x, y, here ? INK_KEY : INK_DIM, here ? "off: O on, - delete" : "off");
-}
-
-static void draw_method(const struct compose_view *v, struct canvas *c, struct rect r) {
-    const struct compose_facts *f = &v->facts;
-    char right[240] = "";
-    if (f->preset) {
-        /* the authors and the year; the whole reference has the list of presets */
-        size_t n = strcspn(f->preset->paper, ",:");
-        snprintf(right, sizeof right, "%s \u00B7 %s, %.*s", f->preset->name, f->preset->title, (int)n,
-                 f->preset->paper);
-    }
-    /* a sum of named methods says it best itself */
-    if (!f->preset && f->text && strchr(f->text, '+') && !strpbrk(f->text, "=("))
-        snprintf(right, sizeof right, "%.220s", f->text);
-    else if (!f->preset && f->nearest) snprintf(right, sizeof right, "like %.220s", f->nearest);
-    canvas_title(c, r, "Method", right);
-    if (r.h < 2) return;
-    int x = r.x + 6, rows = r.h - 2;
-    canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "#");
-    for (int k = 0; k < TABLE_COLUMNS; k++) {
-        bool here = v->part < v->config.method.count && k == column_of(v->axis);
-        canvas_fit(c, x, r.y + 1, table[k].w - 1, here ? INK_ACCENT : INK_DIM, table[k].title);
-        x += table[k].w;
-    }
-    int part = compose_on_off(v) >= 0 ? v->config.method.count + compose_on_off(v) + 1
-                                      : v->part; /* its row */
-    int top = part >= rows ? part - rows + 1 : 0;
-    if (compose_on_off(v) < 0 && top > v->config.method.count - rows + 1)
-        top = v->config.method.count - rows + 1;
-    if (top < 0) top = 0;
-    for (int i = 0; i < rows && top + i < v->config.method.count; i++)
-        module_row(v, c, r, r.y + 2 + i, top + i);
-    int y = r.y + 2 + v->config.method.count - top;
-    for (int i = 0; i < v->off.count && y + 1 + i < r.y + r.h; i++) off_row(v, c, r, y + 1 + i, i);
-    if (y >= r.y + 2 && y < r.y + r.h) {
-        zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .key = '+' });
-        int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
-        canvas_text(c, r.x + 5 + used, y, INK_DIM,
-                    v->config.method.count        ? "add a module"
-                    : compose_outputs(v) ? "add a module (without modules, only the head is trained)"
-                                         : "add a module (without modules, nothing is trained)");
-    }
-}
-
 /* The choices side by side, wrapped; returns the rows. */
 static int choices(const struct compose_view *v, struct canvas *c, struct rect r, bool draw) {
     int x = r.x + 3, row = 0;
@@ -208,7 +91,7 @@ static bool add_ahead(char list[120], int room, const char *name) {
     return true;
 }
 
-enum { COMPOSE_TALL = 12 }; /* rows of the axis pane that have room for all axes */
+enum { COMPOSE_ALL_AXES = 50 }; /* rows of a body that has room for all axes */
 
 static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
     bool run = compose_on_run(v);
@@ -244,21 +127,20 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
                     not ? not : option_says(v, v->option).text);
         return;
     }
+    int all = net ? 0 : compose_all_axes(v, r.w);
+    if (in.h > all + 3 && all) { /* the other axes, below this one */
+        in.h -= all;
+        compose_draw_all_axes(v, c, (struct rect){ in.x, in.y + in.h, in.w, all });
+    }
     if (compose_on_number(v)) {
         draw_number(v, c, in);
         const struct key *k = net ? compose_network_key(v)
                                   : axis_key(&v->config.method.module[v->part], v->axis);
-        int y = net ? 2 : 3; /* of a module behind what it trains */
-        canvas_wrap(c, rect_in(r, 3, y), INK_DIM, k->description);
+        int y = net ? 2 : 3; /* of a module below its parameters */
+        canvas_wrap(c, rect_in((struct rect){ r.x, r.y, r.w, in.h + 1 }, 3, y), INK_DIM, k->description);
         return;
     }
     int rows = choices(v, c, in, true);
-    if (in.h >= COMPOSE_TALL && !net) {
-        int says = v->describe ? 5 : 2;
-        compose_draw_all_axes(v, c,
-                              (struct rect){ in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1 });
-        in.h = rows + says;
-    }
     if (v->choice >= v->choice_count || rows >= in.h) return;
     const struct choice *k = &v->choices[v->choice];
     struct rect says = { r.x + 3, in.y + rows, r.w - 5, in.h - rows };
@@ -332,14 +214,22 @@ static int compose_column(const struct canvas *c, const struct formula *f, int c
     return x;
 }
 
-/* With room for it, the tensors and the arithmetic of the first of them stand below. */
+static bool formulas_fit(const struct canvas *c, const struct formula *f, int count, int x1, int w) {
+    for (int i = 0; i < count; i++)
+        if (x1 + canvas_width(c, f[i].compose) > w) return false;
+    return true;
+}
+
+/* With room for it, the tensors and the arithmetic of the first of them are below. In a narrow pane the composition
+ * is below the function. */
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct formula f[METHOD_MODULES];
     int count = gather_formulas(&v->config.method, v->arch, f), shown = count < r.h ? count : r.h, y = r.y,
         last = r.y + r.h - 1;
     if (shown < count) sort_formulas(v, f, count);
     int x1 = compose_column(c, f, shown, r.w);
-    bool tall = r.h >= 3 * count + 1 && r.w >= 70;
+    bool below = r.h >= 2 * count && !formulas_fit(c, f, count, x1, r.w);
+    bool tall = r.h >= (3 + below) * count + 1 && (below || r.w >= 70);
     for (int i = 0; i < count && y <= last; i++, y++) {
         int w = r.w - x1;
         if (y == last && i + 1 < count) {
@@ -352,7 +242,8 @@ static void draw_formulas(const struct compose_view *v, struct canvas *c, struct
             w -= used + 1;
         }
         canvas_text(c, r.x + 3, y, module_ink(f[i].first), f[i].delta);
-        canvas_fit(c, r.x + x1, y, w, INK_TEXT, f[i].compose);
+        if (below) canvas_fit(c, r.x + 5, ++y, r.w - 6, INK_TEXT, f[i].compose);
+        else canvas_fit(c, r.x + x1, y, w, INK_TEXT, f[i].compose);
         if (!tall) continue;
         const char *tensors = v->facts.tensors[f[i].first], *sum = v->facts.arithmetic[f[i].first];
         if (tensors) canvas_fit(c, r.x + 5, ++y, r.w - 6, INK_DIM, tensors);
@@ -390,6 +281,15 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
     struct rect in = rect_down(r, 1);
     struct formula f[METHOD_MODULES];
     int formulas = gather_formulas(&v->config.method, v->arch, f), networks = compose_networks(v);
+    int diagram = v->arch && v->arch->decoder_layers ? 14 : 7; /* rows that show all of it */
+    if (r.w >= 124 && in.h < diagram + networks + formulas) {  /* beside it */
+        int w = r.w >= 150 ? 60 : 48;
+        struct rect left = { in.x, in.y, in.w - w, in.h - networks };
+        int y = in.y + block_draw(c, left, &v->config.method, v->arch, v->part, &v->facts.places);
+        compose_draw_networks(v, c, (struct rect){ in.x, y, left.w, networks });
+        draw_formulas(v, c, (struct rect){ in.x + left.w, in.y, w, in.h });
+        return;
+    }
     in.h -= networks;
     if (in.h < 3) in.h = 3;
     int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;
@@ -434,7 +334,7 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
 }
 
 /* Returns the row behind. */
-static int draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
+static int draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y, int rows_left) {
     char rows[160] = "", train[32], dev[32];
     int x = r.x + 3;
     char several[16];
@@ -455,7 +355,6 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
     bool here = compose_on_run(v) &&
                 (r.w < LAYOUT_PAGE_W || r.h > 7); /* where the list of options has no pane of its own */
-    int rows_left = v->config.tasks ? 1 : 0; /* while the cursor is elsewhere */
     for (int o = 0; o < compose_option_count(v); o++) {
         bool on = here && v->option == o;
         if (!on && !compose_option_shown(v, o)) continue;
@@ -490,39 +389,10 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     int y = r.y + 1;
     compose_draw_counts(v, c, r, y++);
     char *command = compose_command(v);
-    y = draw_run(v, c, r, y);
+    y = draw_run(v, c, r, y, r.h - 3 - canvas_wrap_rows(c, r.w - 5, command)); /* which keeps its rows */
     if (y < r.y + r.h)
         canvas_wrap(c, rect_in(r, 3, y - r.y), INK_DIM, command);
     free(command);
-}
-
-static void draw_presets(const struct compose_view *v, struct canvas *c, struct rect r) {
-    canvas_title(c, r, "Presets", "P");
-    int y = r.y + 1, last = r.y + r.h;
-    for (int i = 0; i < v->owns && y < last; i++, y++) { /* the user's own first */
-        int used = canvas_fit(c, r.x + PANE_EDGE, y, r.w - PANE_EDGE, v->own[i].why ? INK_DIM : INK_KEY,
-                              v->own[i].name);
-        canvas_fit(c, r.x + 5 + used, y, r.w - 6 - used, INK_DIM, v->own[i].text);
-    }
-    for (int i = 0; i < preset_count() && y < last; i++) {
-        const struct preset *p = preset_at(i);
-        zone_pick(c, r.x, y, r.w, PICK_PRESET_AT + i);
-        bool here = p == v->facts.preset, bad = i < COMPOSE_PRESETS && v->bad[i];
-        canvas_cursor(c, r.x + 1, y, here);
-        int used = canvas_fit(c, r.x + PANE_EDGE, y, r.w - PANE_EDGE,
-                              here  ? INK_ACCENT
-                              : bad ? INK_DIM
-                                    : INK_TEXT,
-                              p->name);
-        canvas_fit(c, r.x + 5 + used, y, r.w - 6 - used, INK_DIM, p->sizes);
-        y++;
-    }
-    if (!v->facts.preset || y + 3 > last) return;
-    y++;
-    y += canvas_wrap(c, rect_in(r, PANE_EDGE, y - r.y), INK_TEXT, v->facts.preset->title);
-    y += canvas_wrap(c, rect_in(r, PANE_EDGE, y - r.y), INK_DIM, v->facts.preset->paper);
-    if (y + 1 < last)
-        canvas_wrap(c, rect_in(r, PANE_EDGE, y + 1 - r.y), INK_TEXT, v->facts.preset->note);
 }
 
 static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct rect body) {
@@ -530,8 +400,8 @@ static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct re
     (void)body;
     struct panes p = ui_panes(ui, SCREEN_COMPOSE);
     static void (*const drawers[])(const struct compose_view *, struct canvas *, struct rect) = {
-        [PANE_METHOD] = draw_method, [PANE_AXIS] = draw_axis, [PANE_BLOCK] = draw_block,
-        [PANE_FACTS] = draw_facts, [PANE_PRESETS] = draw_presets };
+        [PANE_METHOD] = compose_draw_method, [PANE_AXIS] = draw_axis, [PANE_BLOCK] = draw_block,
+        [PANE_FACTS] = draw_facts, [PANE_PRESETS] = compose_draw_presets };
     for (int i = PANE_METHOD; i <= PANE_PRESETS; i++) {
         if (rect_empty(p.at[i])) continue;
         canvas_push_clip(c, p.at[i]);
@@ -563,15 +433,14 @@ static void compose_taught(struct ui *ui, const int64_t *run, int runs, struct e
 
 static void compose_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct compose_view *v = &ui->compose;
-    int aside = f->size != LAYOUT_WIDE ? 0 : f->body.w >= 180 ? 46 : 34;
-    bool broad = f->body.w - aside >= 100;
-    int tall = f->size == LAYOUT_WIDE && f->body.h >= 50 && v->part < v->config.method.count
-                   ? (f->body.h - 28)
-                   : 0;
+    int aside = f->size != LAYOUT_WIDE ? 0 : layout_presets(f->body), w = f->body.w - aside;
+    bool broad = w >= 100, module = v->part < v->config.method.count;
+    bool all = f->size == LAYOUT_WIDE && f->body.h >= COMPOSE_ALL_AXES && module;
+    int list = f->body.h >= LAYOUT_ROOM ? 5 : 3; /* the choices and what they are */
     int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
     *out = (struct layout_need){ .modules = v->config.method.count + v->off.count,
-                                 .axis = (v->describe ? 7 : 3) + tall,
-                                 .facts = (broad ? 4 : 5) + more,
+                                 .axis = list + (v->describe ? 4 : 0) + (all ? compose_all_axes(v, w) : 0),
+                                 .facts = (broad ? 4 : 5) + more + (f->body.h >= COMPOSE_ALL_AXES),
                                  .options = compose_on_run(v) };
 }
 

@@ -4,7 +4,8 @@
  * In compose_edit.c, compose_undo.c, compose_fits.c, compose_modules.c, compose_choose.c (axes),
  * compose_reach.c, compose_find.c (lists to choose from), compose_network.c (generator, retriever),
  * compose_option.c and compose_draw_options.c (the run's options), compose_sweep.c (marks for a sweep),
- * compose_draw.c, compose_draw_wide.c and formula.c. */
+ * compose_draw.c, compose_draw_method.c,
+ * compose_draw_wide.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 
@@ -32,8 +33,16 @@ bool compose_seeds(struct compose_view *v, const char *text, char why[200]);
 /* Draw all options by group in r; the learning rate schedule in r. */
 void compose_draw_options(const struct compose_view *v, struct canvas *c, struct rect r);
 void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r);
-/* Draws on a large window: the other axes of the module, the notes, the nearest methods. */
+/* Draw the table of modules, and the list of methods at the side. */
+void compose_draw_method(const struct compose_view *v, struct canvas *c, struct rect r);
+void compose_draw_presets(const struct compose_view *v, struct canvas *c, struct rect r);
+/* On a large window: return the rows of, and draw, the other axes of the module, notes and the nearest
+ * methods. */
+int compose_all_axes(const struct compose_view *v, int w);
 void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struct rect r);
+/* compose_find.c: writes the indices of the presets in the order of their families; returns their number. */
+int compose_by_family(int order[COMPOSE_PRESETS]);
+enum { SIDE_COLUMNS = 70 }; /* width from which the list of methods has two columns */
 /* Returns whether the cursor is on an option of the schedule. */
 bool compose_on_schedule(const struct compose_view *v);
 /* compose_fits.c: returns the planned steps of a run; 0: the data set is unknown, or the run has stages. */

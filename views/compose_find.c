@@ -21,10 +21,16 @@ static void add_preset(struct ui *ui, int i) {
     if (p == ui->compose.facts.preset) ui->picker.cursor = ui->picker.count - 1;
 }
 
-static bool family_before(int i) {
-    for (int k = 0; k < i; k++)
-        if (!strcmp(preset_at(k)->family, preset_at(i)->family)) return true;
-    return false;
+int compose_by_family(int order[COMPOSE_PRESETS]) {
+    int n = 0, count = preset_count() < COMPOSE_PRESETS ? preset_count() : COMPOSE_PRESETS;
+    bool taken[COMPOSE_PRESETS] = { false };
+    for (int i = 0; i < count; i++)
+        for (int k = i; k < count && !(k == i && taken[i]); k++) {
+            if (taken[k] || strcmp(preset_at(k)->family, preset_at(i)->family) != 0) continue;
+            taken[k] = true;
+            order[n++] = k;
+        }
+    return n;
 }
 
 void compose_presets(struct ui *ui) {
@@ -37,9 +43,8 @@ void compose_presets(struct ui *ui) {
         item->tag = i + 1;
         item->group = "Saved";
     }
-    for (int i = 0; i < preset_count(); i++)
-        for (int k = i; k < preset_count() && !family_before(i); k++)
-            if (!strcmp(preset_at(k)->family, preset_at(i)->family)) add_preset(ui, k);
+    int order[COMPOSE_PRESETS], n = compose_by_family(order);
+    for (int i = 0; i < n; i++) add_preset(ui, order[i]);
 }
 
 /* ---- axes and options ---- */

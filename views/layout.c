@@ -78,6 +78,8 @@ static struct rect inside(struct rect r) {
     return (struct rect){ r.x + PANE_EDGE, r.y, r.w - PANE_EDGE - 1, r.h };
 }
 
+int layout_presets(struct rect body) { return body.w < 180 ? 34 : body.h < 40 ? 46 : 78; }
+
 void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need,
                     struct panes *out) {
     if (size == LAYOUT_PANE) {
@@ -86,7 +88,7 @@ void layout_compose(enum layout_size size, struct rect body, const struct layout
         if (body.h > 0) out->at[need->options ? PANE_FACTS : PANE_AXIS] = body;
         return;
     }
-    if (size == LAYOUT_WIDE) out->at[PANE_PRESETS] = part_right(&body, body.w >= 180 ? 46 : 34);
+    if (size == LAYOUT_WIDE) out->at[PANE_PRESETS] = part_right(&body, layout_presets(body));
     /* The facts and the table keep their rows; the block takes what is left, and gives way
      * where it is too low to be read. */
     int blank = between(body), table = need->modules + 3, axis = need->axis + 1, block = 5;

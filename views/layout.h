@@ -53,6 +53,8 @@ struct panes {
     enum layout_size size;      /* of `body` */
     struct rect body;
 };
+/* Returns the columns of the list of methods at the side of Compose, in a wide body. */
+int layout_presets(struct rect body);
 /* Divides a nonempty body into the panes of a screen; NULL: all of it is PANE_TEXT. */
 typedef void (*layout_panes_of)(enum layout_size size, struct rect body, const struct layout_need *need,
                                 struct panes *out);

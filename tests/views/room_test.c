@@ -43,8 +43,6 @@ static const struct scene more[] = {
 
 /* Scenes in which texts are still cut off, by screen; one that is mended leaves the list. */
 static const char *const unmended[] = {
-    /* Compose */ "compose-lora", "compose-mam", "compose-houlsby", "compose-pfeiffer", "compose-ia3", "compose-bitfit",
-    "compose-hyperformer", "compose-options", "compose-tasks",
     /* Runs */ "runs", "runs-groups", "runs-tasks", "over-palette",
     /* Heatmap */ "heatmap", "heatmap-prototypes",
     /* Map */ "map", "map-retriever",
