@@ -363,7 +363,7 @@ int store_check_name(const char *name, struct err *e) {
     free(shown);
     if (!plain) return err_set(e, ERR_USAGE, "a run's name must be one line of plain text");
     if (*name == ' ' || (*name && name[strlen(name) - 1] == ' '))
-        return err_set(e, ERR_USAGE, "\"%s\": a run's name must not start or end with a blank", name);
+        return err_set(e, ERR_USAGE, "\"%s\": a run's name must not start or end with a space", name);
     if (*name && (strchr("#-", *name) || text_to_double(name, &number) ||
                   !name[strspn(name, "0123456789,.| ")] || !strcmp(name, "last")))
         return err_set(

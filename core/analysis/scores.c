@@ -41,7 +41,7 @@ static int labelled_init(struct labelled *l, const real *x, int n, int d, const 
     l->unit = mem_try((size_t)n * (size_t)d, sizeof *l->unit);
     l->label = xcalloc((size_t)n + 1, sizeof *l->label);
     l->count = xcalloc((size_t)classes + 1, sizeof *l->count);
-    int rc = l->unit ? 0 : err_set(e, ERR_SYSTEM, "out of memory for %d points of %d values", n, d);
+    int rc = l->unit ? 0 : err_set(e, ERR_SYSTEM, "out of memory for %d points of %d dimensions", n, d);
     for (int i = 0; i < n && !rc; i++) {
         BUG_IF(label[i] >= classes);
         if (label[i] < 0) continue;

@@ -77,7 +77,7 @@ static real *moderate(const real *x, int n, int d, struct err *e) {
     size_t w = (size_t)d, all = (size_t)n * w;
     real *out = mem_try(all, sizeof *out);
     if (!out) {
-        err_set(e, ERR_SYSTEM, "out of memory for %d points of %d values", n, d);
+        err_set(e, ERR_SYSTEM, "out of memory for %d points of %d dimensions", n, d);
         return NULL;
     }
     double *mean = xcalloc(w, sizeof *mean), most = 0;

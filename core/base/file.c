@@ -146,7 +146,7 @@ static int give_name(const struct file_atomic *f, struct err *e) {
         unlink(f->temporary);
         return 0;
     }
-    if (errno == EEXIST) return err_set(e, ERR_USAGE, "%s: exists", f->path);
+    if (errno == EEXIST) return err_set(e, ERR_USAGE, "%s: already exists", f->path);
     return file_system_error(e, "cannot be renamed to", f->path);
 }
 

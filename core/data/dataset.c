@@ -170,7 +170,7 @@ static int find_format(struct import *m, struct err *e) {
     if (format < 0 && o->delimiter) format = DATA_CSV;
     if (format < 0)
         return err_set(e, ERR_USAGE,
-                       "%s: unknown format; supported are .tsv, .csv and .jsonl, and any table with "
+                       "%s: unknown format; supported: .tsv, .csv and .jsonl, and any table with "
                        "--delimiter",
                        d->path);
     d->format = (enum data_format)format;

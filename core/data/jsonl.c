@@ -31,7 +31,7 @@ const char *json_kind(const json_t *v) {
     case JSON_OBJECT: return "an object";
     case JSON_ARRAY: return "a list";
     case JSON_NULL: return "null";
-    case JSON_STRING: return "a text";
+    case JSON_STRING: return "a string";
     case JSON_TRUE:
     case JSON_FALSE: return "a boolean";
     default: return "a number";
@@ -123,7 +123,7 @@ static bool fields_of(struct import *m, size_t line, const json_t *o, const stru
 static void one_object(struct import *m, const struct columns *c, size_t line, const json_t *o) {
     struct dataset *d = m->d;
     struct fields f = { 0 };
-    if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", json_kind(o));
+    if (!json_is_object(o)) report_skip(&d->report, line, "expected an object, found %s", json_kind(o));
     else if (m->o->shape == DATA_MULTIRC) multirc_examples(m, line, o, c->label);
     else if (m->o->shape == DATA_WSC) {
         if (wsc_fields(m, line, o, c->label, &f)) import_example(m, line, &f);
@@ -173,7 +173,7 @@ static void jsonl_name_columns(struct dataset *d, const char *s, size_t n) {
 static void say_lists(const struct import *m) {
     struct buf *notes = &m->d->report.notes;
     if (m->lists)
-        text_line(notes, "%zu sources are lists of texts, joined with blanks", m->lists);
+        text_line(notes, "%zu sources are lists of texts, joined with spaces", m->lists);
     if (m->more_targets)
         text_line(notes, "warning: %zu examples have several target texts; the first of each is used",
                   m->more_targets);
@@ -222,7 +222,7 @@ int json_list_read(struct import *m, struct err *e) {
     if (!all) return e->code;
     int rc = json_is_array(all)
                  ? 0
-                 : err_set(e, ERR_INPUT, "%s: %s, expected a list of objects", d->path, json_kind(all));
+                 : err_set(e, ERR_INPUT, "%s: expected a list of objects, found %s", d->path, json_kind(all));
     for (i = 0; i < NAMING_OBJECTS && i < n && d->columns < NAMING_KEYS; i++)
         add_columns(d, json_array_get(all, i));
     if (!rc && n && columns_choose(m->o, d, &c, e)) rc = ERR_USAGE;

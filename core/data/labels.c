@@ -274,7 +274,7 @@ static int decide(const struct import *m, const struct distinct *x, enum data_ki
         *kind = DATA_REGRESSION;
         text_line(&r->notes,
                   "scores, because every label is a number and some are not integers; --kind classes "
-                  "reads them as names");
+                  "reads them as class names");
         return 0;
     }
     text_line(&r->notes, !k.odd && numbers
@@ -448,7 +448,7 @@ static void labels_say_match(const struct dataset_options *o, enum label_match h
         text_line(notes, "the labels are numbers and are used as the class indices of %s:", from);
         for (int i = 0; i < o->name_count; i++) text_line(notes, "  %d is \"%s\"", i, o->names[i]);
     } else if (how == LABELS_BY_FOLDED) {
-        text_line(notes, "the labels match %s, ignoring case, whitespace, invisible characters or Unicode "
+        text_line(notes, "the labels match %s, ignoring case, whitespace, invisible characters and Unicode "
                          "form",
                   from);
     } else if (how == LABELS_BY_ORDER) {

@@ -269,7 +269,7 @@ static int peek_open(struct peek *p, const char *path, const struct peek_how *ho
     int format = format_by_name(path);
     if (format < 0 && how->delimiter) format = DATA_CSV;
     if (format < 0)
-        return err_set(e, ERR_USAGE, "%s: unknown format; supported are .tsv, .csv and .jsonl",
+        return err_set(e, ERR_USAGE, "%s: unknown format; supported: .tsv, .csv and .jsonl",
                        path);
     if (file_read_start(path, LOOKED_BYTES, file, &p->whole, e) ||
         encoding_check(path, buf_text(file), file->size, e))

@@ -65,7 +65,7 @@ static void lines_text(const struct import_report *r, struct buf *out) {
     if (r->continued)
         buf_printf(out, "%zu line%s within quoted fields\n", r->continued, plural(r->continued));
     if (r->spread)
-        buf_printf(out, "%zu example%s beyond the first of a line with several\n", r->spread,
+        buf_printf(out, "%zu additional example%s from lines with several\n", r->spread,
                    plural(r->spread));
     if (r->skipped) buf_printf(out, "%zu line%s skipped:\n", r->skipped, plural(r->skipped));
     for (int i = 0; i < r->first_count; i++)
@@ -89,14 +89,14 @@ static void part_text(const struct dataset *d, struct buf *out) {
 
 static void repeats_text(const struct import_report *r, bool texts, struct buf *out) {
     if (r->same || r->near) {
-        buf_printf(out, "%zu example%s repeat an earlier one, %zu more differ only in case or whitespace",
+        buf_printf(out, "%zu duplicate example%s, %zu more differ only in case or whitespace",
                    r->same, plural(r->same), r->near);
         report_lines_text(&r->repeat_at, out);
         buf_putc(out, '\n');
     }
     if (r->same_other_label) {
-        buf_printf(out, "warning: %zu of the repeats have another %s than the first",
-                   r->same_other_label, texts ? "target" : "label");
+        buf_printf(out, "warning: %zu duplicate%s with a different %s", r->same_other_label,
+                   plural(r->same_other_label), texts ? "target" : "label");
         report_lines_text(&r->other_label_at, out);
         buf_putc(out, '\n');
     }
@@ -132,7 +132,7 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     else if (r->cut_examples) buf_printf(out, ": %zu tokens", r->cut_tokens_a);
     buf_puts(out, "\n");
     if (r->vanished)
-        buf_printf(out, "warning: in %zu example%s a whole text was truncated\n", r->vanished,
+        buf_printf(out, "warning: in %zu example%s truncation removed a whole text\n", r->vanished,
                    plural(r->vanished));
     if (!r->special.examples) return;
     buf_printf(out, "%zu example%s contain%s the text of a special token", r->special.examples,

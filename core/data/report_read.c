@@ -52,6 +52,7 @@ static void read_signs(const char *line, struct report_facts *f) {
 static char *in_older_words(const char *line) {
     static const char *const words[][2] = {
         { " differ only in case or whitespace", " but for case and blanks" },
+        { " truncation removed a whole text", " a whole text was cut" },
         { " truncated", " cut" },
         { " cannot encode (", " cannot write (" },
         { "random sample", "fixed draw" },
@@ -91,10 +92,13 @@ static void report_read_line(const char *line, const char *original, struct repo
     } else if (text_starts(line, "class ")) {
         read_class(original, f);
     } else if (sscanf(line, "%zu row%*[s] repeat an earlier one, %zu more", &a, &b) == 2 ||
-               sscanf(line, "%zu row repeat an earlier one, %zu more", &a, &b) == 2) {
+               sscanf(line, "%zu row repeat an earlier one, %zu more", &a, &b) == 2 ||
+               sscanf(line, "%zu duplicate row%*[s], %zu more", &a, &b) == 2 ||
+               sscanf(line, "%zu duplicate row, %zu more", &a, &b) == 2) {
         f->same = a;
         f->near = b;
-    } else if (strstr(line, " of the repeats have another ") && sscanf(line, "warning: %zu of", &a) == 1) {
+    } else if ((strstr(line, " of the repeats have another ") || strstr(line, " with a different ")) &&
+               sscanf(line, "warning: %zu ", &a) == 1) {
         f->same_other_label = a;
     } else if (strstr(line, " also in ")) {
         read_across(line, f);

@@ -54,8 +54,8 @@ static int table_column(const struct import *m, const struct records *r, size_t 
         if (strcmp(d->column[i], name)) continue;
         if (found >= 0) {
             err_set(e, ERR_USAGE,
-                    "%s: two columns are named \"%s\"; choose one by position: \"#%d\" or \"#%d\" (with "
-                    "--header if all are chosen so)",
+                    "%s: two columns are named \"%s\"; choose one by position: \"#%d\" or \"#%d\" (add "
+                    "--header if all columns are chosen by position)",
                     d->path, name, found + 1, i + 1);
             return -1;
         }
@@ -93,8 +93,8 @@ static bool has_header(struct import *m, const struct records *r) {
         m->header = all_by_position(o, r) ? DATA_HEADER_NO : DATA_HEADER_YES;
         if (m->header == DATA_HEADER_NO)
             text_line(&m->d->report.notes,
-                      "no header, because all columns are chosen by number: line %zu is read as an "
-                      "example (--header reads it as names)",
+                      "no header, because all columns are chosen by position: line %zu is read as an "
+                      "example (--header reads it as column names)",
                       r->first);
     }
     return m->header != DATA_HEADER_NO;
@@ -132,7 +132,7 @@ static int table_choose(const struct import *m, const struct records *r, struct 
         *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
             if (*to[k] == *to[i])
-                return err_set(e, ERR_USAGE, "%s: one column is chosen twice", d->path);
+                return err_set(e, ERR_USAGE, "%s: the same column is chosen twice", d->path);
     }
     columns_keep(d, &name);
     return 0;

@@ -113,7 +113,7 @@ static int task_settle(struct task *t, const struct task_files *p, const struct 
               t->pair ? "pairs of texts" : "single texts", task_kind_name(t->kind),
               metric_name(t->metric));
     if (t->layout && strcmp(t->layout->name, t->name))
-        text_line(&t->report, "its examples have the keys of %s and are read accordingly", t->layout->name);
+        text_line(&t->report, "the keys of the examples match %s, whose layout is used", t->layout->name);
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
     if (t->has_train && !t->devs)
         text_line(&t->report,

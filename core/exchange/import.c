@@ -12,7 +12,7 @@ void notes_add(struct notes *n, const char *format, ...) {
     va_list args;
     char *line;
     va_start(args, format);
-    if (vasprintf(&line, format, args) < 0) BUG("no memory");
+    if (vasprintf(&line, format, args) < 0) BUG("out of memory");
     va_end(args);
     GROW(n->line, n->room, n->count + 1);
     n->line[n->count++] = line;

@@ -18,7 +18,7 @@ int pattern_matches(const char *pattern, enum pattern_way way, const char *name,
     if (!code) return err_set(e, ERR_INPUT, "\"%.100s\" is not a valid regular expression", pattern);
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
     pcre2_match_data *found = pcre2_match_data_create(1, NULL);
-    if (!limits || !found) BUG("no memory");
+    if (!limits || !found) BUG("out of memory");
     pcre2_set_match_limit(limits, STEPS_MOST);
     pcre2_set_depth_limit(limits, DEPTH_MOST);
     int hit = pcre2_match(code, (PCRE2_SPTR)name, PCRE2_ZERO_TERMINATED, 0, 0, found, limits);

@@ -161,8 +161,8 @@ static const char *prefix_why_not(const struct method *method, const struct arch
         return "PEFT's prefix is in the joint softmax of the attention, without input-dependent gates";
     if (m->first != 1 || (m->last && m->last != a->encoder_layers)) return "PEFT's prefix is in all layers";
     return m->shift ? NULL
-                    : "PEFT's prefix shifts the positions of the text (shift=yes); --to hub supports the "
-                      "other";
+                    : "PEFT's prefix shifts the positions of the text (shift=yes); --to hub supports "
+                      "shift=no";
 }
 
 const char *peft_prompt_why_not(const struct method *method, const struct arch *a) {

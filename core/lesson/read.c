@@ -100,7 +100,7 @@ static int lesson_take_name(struct lesson_reader *r, const char **at, struct les
         fine = islower((unsigned char)s->name[i]) || isdigit((unsigned char)s->name[i]) || s->name[i] == '_';
     if (!fine)
         return lesson_refuse(
-            r, "\"%.60s\": invalid name; use fewer than %d lower-case letters, digits and _, a letter first",
+            r, "\"%.60s\": invalid name; use fewer than %d lower-case letters, digits and _, starting with a letter",
             s->name, LESSON_NAME);
     if (s->kind == LESSON_ANSWER) return 0;
     bool ask = s->kind == LESSON_ASK;

@@ -57,7 +57,7 @@ const char *attempt_fault(const struct method *m, int *module) {
         return "attempt: missing prompts of other runs: use attempt(runs=3|5), or add prompts with "
                "source=fusion,init=run(N)";
     if (sources && !m->attempt.on)
-        return "source=fusion needs a module that joins the prompts: add + attempt";
+        return "source=fusion needs a module that combines the prompts: add + attempt";
     if (sources && !own)
         return "attempt: missing trainable target prompt: add prompt(l=…)";
     if (sources >= MIX_MOST) return "attempt: too many prompts: at most 31";

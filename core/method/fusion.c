@@ -94,7 +94,7 @@ static const char *place_fault(const struct method *m, const struct arch *a, int
         count++;
     }
     if (count < 2) return "a fusion needs at least two adapters at each place: some place has one";
-    if (count > MIX_MOST) return "a fusion joins at most 32 adapters";
+    if (count > MIX_MOST) return "a fusion combines at most 32 adapters";
     for (int i = first; i < last; i++)
         if (m->module[i].write == x->write && m->module[i].source != SOURCE_FUSION &&
             module_covers(&m->module[i], a, stack, site, layer))
@@ -111,7 +111,7 @@ const char *fusion_fault(const struct method *m, const struct arch *a, int *modu
         some = true;
         const char *fault = module_fault(x);
         if (fault) return fault;
-        if (!m->fusion.on) return "source=fusion needs a module that joins the adapters: add + fusion";
+        if (!m->fusion.on) return "source=fusion needs a module that combines the adapters: add + fusion";
         int n = module_spans(x, a, span);
         for (int k = 0; k < n && !fault; k++)
             for (int layer = span[k].first; layer < span[k].end && !fault; layer++)

@@ -236,7 +236,7 @@ static int retarget(struct method *m, const char *value, struct err *e) {
     for (const char *p = value;;) {
         const char *plus = strchr(p, '+');
         char word[128];
-        if (!copy_part(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was cut to fit");
+        if (!copy_part(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was truncated");
         int i = parse_place_at(f, word, e);
         if (i < 0) return ERR_USAGE;
         struct module x = first;

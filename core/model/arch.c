@@ -153,7 +153,7 @@ static enum act get_act(struct arch_reading *r, const char *key, const char *fal
         if (!strcmp(name, act_names[i].name)) return act_names[i].act;
     struct buf known = BUF_INIT;
     for (size_t i = 0; i < COUNT_OF(act_names); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "supported are ", act_names[i].name);
+        buf_printf(&known, "%s%s", i ? ", " : "supported: ", act_names[i].name);
     char *found = xprintf("\"%s\"", name);
     arch_refuse(r, key, found, buf_text(&known));
     free(found);
@@ -277,7 +277,7 @@ static void read_t5(struct arch_reading *r, struct arch *a) {
         a->gated = true;
     } else {
         char *found = xprintf("\"%s\"", kind);
-        arch_refuse(r, "feed_forward_proj", found, "supported are relu and gated-gelu");
+        arch_refuse(r, "feed_forward_proj", found, "supported: relu and gated-gelu");
         free(found);
     }
     if (!r->failed && (size_t)a->heads * (size_t)a->head_width > WIDTH_MAX)
@@ -397,10 +397,10 @@ static void arch_read_family(struct arch_reading *r, struct arch *a) {
         if (!strcmp(other_names[k].name, type)) i = (int)other_names[k].family;
     if (!type) {
         r->failed = true;
-        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is missing; supported are %s", r->file, known);
+        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is missing; supported: %s", r->file, known);
     } else if (i == FAMILY_COUNT) {
         r->failed = true;
-        err_set(r->e, ERR_INPUT, "%s: \"model_type\": \"%s\" is not supported; supported are %s", r->file,
+        err_set(r->e, ERR_INPUT, "%s: \"model_type\": \"%s\" is not supported; supported: %s", r->file,
                 type, known);
     } else {
         a->family = (enum family)i;

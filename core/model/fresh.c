@@ -122,7 +122,7 @@ void fresh_remove(const char *folder) {
 int fresh_write(const struct fresh *f, const char *vocab, size_t n, const char *folder, struct err *e) {
     int rc = fresh_check(f, e);
     if (rc) return rc;
-    if (file_exists(folder)) return err_set(e, ERR_USAGE, "%s: exists; name a new folder", folder);
+    if (file_exists(folder)) return err_set(e, ERR_USAGE, "%s: already exists; use a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
     rc = file_make_folder(aside, e);
     if (!rc) rc = fresh_fill(f, vocab, n, aside, e);

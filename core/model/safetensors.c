@@ -193,7 +193,7 @@ static int read_type(const struct st_file *f, const json_t *entry, struct st_ten
         }
     char *shown = text_visible(type, strlen(type));
     err_set(e, ERR_INPUT,
-            "%s: tensor \"%s\": unknown type \"%.40s\"; supported are F32, F16, BF16 and F64",
+            "%s: tensor \"%s\": unknown type \"%.40s\"; supported: F32, F16, BF16 and F64",
             f->name, t->name, shown);
     free(shown);
     return e->code;

@@ -215,7 +215,7 @@ static int no_weights(const char *folder, struct err *e) {
                  ? err_set(e, ERR_NOT_FOUND,
                            "%s: weights are missing: expected " SINGLE " or " INDEX " or " PICKLED, folder)
                  : err_set(e, ERR_INPUT,
-                           "%s: unsupported weights %s; supported are " SINGLE " and " PICKLED "%s", folder,
+                           "%s: unsupported weights %s; supported: " SINGLE " and " PICKLED "%s", folder,
                            found,
                            text_starts(found, "model.") && text_ends(found, others[0]) ? "; rename it" : "");
     free(found);

@@ -304,7 +304,7 @@ static int decoder_read_step(struct decoder *d, const char *path, const json_t *
         decoder_add(d, DECODER_REPLACE, text)->pattern = p;
     } else {
         return err_set(e, ERR_INPUT,
-                       "%s: unsupported decoder: %s; supported are WordPiece, ByteLevel, Metaspace, "
+                       "%s: unsupported decoder: %s; supported: WordPiece, ByteLevel, Metaspace, "
                        "BPEDecoder, Replace, Strip, Fuse, ByteFallback and Sequence",
                        path, type);
     }

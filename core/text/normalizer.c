@@ -175,7 +175,7 @@ static int normalizer_read_step(struct normalizer_step *s, const char *path, con
         return charsmap_read(&s->map, path, json_object_get(part, "precompiled_charsmap"), e);
     }
     return err_set(e, ERR_INPUT,
-                   "%s: unsupported normalizer: %s; supported are BertNormalizer, NFC, NFD, NFKC, NFKD, "
+                   "%s: unsupported normalizer: %s; supported: BertNormalizer, NFC, NFD, NFKC, NFKD, "
                    "Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled and Sequence", path, type);
 }
 

@@ -12,7 +12,7 @@ enum { PATTERN_SIZE = 512, PATTERN_LEAST = 1000 };
 static int pattern_refuse(const char *path, const char *what, const char *found, struct err *e) {
     char *shown = text_visible(found, strlen(found) > 80 ? 80 : strlen(found));
     err_set(e, ERR_INPUT,
-            "%s: %s: unsupported regular expression \"%s\"; supported are plain text and one character "
+            "%s: %s: unsupported regular expression \"%s\"; supported: plain text and one character "
             "(or \\s) followed by + or {n,}", path, what, shown);
     free(shown);
     return e->code;

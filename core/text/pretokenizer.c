@@ -216,7 +216,7 @@ int pretokenizer_read(struct pretokenizer *c, const char *path, const json_t *pa
     bool bert = !strcmp(type, "BertPreTokenizer");
     if (!bert && strcmp(type, "WhitespaceSplit"))
         return err_set(e, ERR_INPUT,
-                       "%s: unsupported pre_tokenizer: %s; supported are BertPreTokenizer, "
+                       "%s: unsupported pre_tokenizer: %s; supported: BertPreTokenizer, "
                        "WhitespaceSplit, ByteLevel, Metaspace and Sequence", path, type);
     *step = (struct cut){ .kind = bert ? CUT_BERT : CUT_BLANKS };
     return 0;

@@ -15,7 +15,7 @@ static int read_merges_read_line(struct tokenizer *t, const char *path, size_t l
     size_t left = blank ? (size_t)(blank - s) : n;
     if (!left || left + 1 >= n || memchr(blank + 1, ' ', n - left - 1)) {
         char *shown = text_visible(s, n > 80 ? 80 : n);
-        err_set(e, ERR_INPUT, "%s: line %zu: \"%s\": expected two tokens separated by a blank", path, line,
+        err_set(e, ERR_INPUT, "%s: line %zu: \"%s\": expected two tokens separated by a space", path, line,
                 shown);
         free(shown);
         return e->code;

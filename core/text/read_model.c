@@ -214,6 +214,6 @@ int tokenizer_read_model(struct tokenizer *t, const char *path, const json_t *ro
     if (name && !strcmp(name, "BPE")) return read_bpe(t, path, model, report, e);
     if (name && !strcmp(name, "Unigram")) return read_unigram(t, path, model, e);
     return err_set(e, ERR_INPUT,
-                   "%s: unsupported tokenizer model: %s; supported are WordPiece, BPE and Unigram", path,
+                   "%s: unsupported tokenizer model: %s; supported: WordPiece, BPE and Unigram", path,
                    name ? name : "nameless");
 }

@@ -145,7 +145,7 @@ static int template_read_step(struct tokenizer *t, const char *path, const json_
         return template_read_family(t, path, type, part, e);
     if (strcmp(type, "TemplateProcessing"))
         return err_set(e, ERR_INPUT,
-                       "%s: unsupported post_processor: %s; supported are TemplateProcessing, "
+                       "%s: unsupported post_processor: %s; supported: TemplateProcessing, "
                        "BertProcessing, RobertaProcessing, ByteLevel and Sequence",
                        path, type);
     if (template_read_form(t, &t->single, path, part, "single", e)) return e->code;

@@ -183,9 +183,9 @@ static void json_list(void **state) {
     adds_up(&d);
     assert_int_equal(d.report.skipped, 2);
     assert_int_equal(d.report.first[0].line, 1);
-    assert_string_equal(d.report.first[1].why, "not an object but null");
+    assert_string_equal(d.report.first[1].why, "expected an object, found null");
     dataset_release(&d);
-    test_refused(READ(&d, "l.json", "[1]", .format = DATA_LIST), ERR_INPUT, &e, "line 1: not an object but a number");
+    test_refused(READ(&d, "l.json", "[1]", .format = DATA_LIST), ERR_INPUT, &e, "line 1: expected an object, found a number");
     e = (struct err)ERR_INIT;
     test_refused(READ(&d, "l.json", "[]", .format = DATA_LIST), ERR_INPUT, &e, "no examples");
     e = (struct err)ERR_INIT;
@@ -286,8 +286,8 @@ static void repeats(void **state) {
     assert_int_equal(other.report.across_near, 1);
     says(&other, "warning: 1 example also in");
     says(&other, "more differ only in case or whitespace (lines 2, 3)\n"); /* in their own file */
-    says(&d, "1 example repeat an earlier one, 1 more differ only in case or whitespace (lines 3, 4)\n");
-    says(&d, "have another label than the first (line 3)\n");
+    says(&d, "1 duplicate example, 1 more differ only in case or whitespace (lines 3, 4)\n");
+    says(&d, "warning: 1 duplicate with a different label (line 3)\n");
     dataset_release(&other);
     dataset_release(&d);
 }
@@ -451,7 +451,7 @@ static void broken_files(void **state) {
          "column \"label\" not found: the keys of the first lines are \"text\", \"LABEL\"; did you mean --label LABEL?"},
         {"q.csv", BYTES("\"text,label\n"), ERR_INPUT, "line 1: unclosed quote"},
         {"q.csv", BYTES("text,label\na,\"b"), ERR_INPUT, "line 2: unclosed quote"},
-        {"j.jsonl", BYTES("[1]\n"), ERR_INPUT, "not an object but a list"},
+        {"j.jsonl", BYTES("[1]\n"), ERR_INPUT, "expected an object, found a list"},
         {"j.json", BYTES("null\n"), ERR_INPUT, "not valid JSON"},
         {"j.jsonl", BYTES("{\"text\":\"a\"}\n"), ERR_USAGE, "are \"text\"; choose one with --label"},
         {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":\"\"}\n"), ERR_INPUT, "unlabeled"},

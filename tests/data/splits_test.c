@@ -199,8 +199,8 @@ static void an_older_report_tells_a_split_by_its_classes(void **state) {
     report_read("a.tsv (sha256 0123)\n200 examples from 201 lines\nclass 0: no, 21 examples\nclass 1: 3 examples, 19 examples\n"
                 "a random sample (seed 0) of 40 of the 200 examples\n1 example without a label\n7 examples truncated to 12 tokens\n"
                 "warning: 2 examples also in train examples, 3 more differ only in case or whitespace (lines 1, 2)\n"
-                "4 examples repeat an earlier one, 5 more differ only in case or whitespace\n"
-                "warning: in 6 examples a whole text was truncated\nwarning: 8 targets truncated to 9 tokens: 10 tokens\n"
+                "4 duplicate examples, 5 more differ only in case or whitespace\n"
+                "warning: in 6 examples truncation removed a whole text\nwarning: 8 targets truncated to 9 tokens: 10 tokens\n"
                 "90 tokens, 2.50% unknown\n", &f);
     assert_true(f.examples == 40 && f.split_examples == 200 && f.unlabeled == 1 && f.cut_examples == 7 && f.max_len == 12);
     assert_true(f.across_same == 2 && f.across_near == 3 && f.same == 4 && f.near == 5 && f.vanished == 6);

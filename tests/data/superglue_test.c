@@ -125,7 +125,7 @@ static void without_labels(void **state) {
         assert_false(t.dev[0].example[0].labeled);
         assert_int_equal(t.dev[0].report.unlabeled, 1);
         says(&t, "1 example without a label");
-        says(&t, "its examples have the keys of ");
+        says(&t, "the keys of the examples match ");
         test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
         assert_non_null(strstr(t.dev[0].example[0].a, want[i].name));
         assert_null(t.dev[0].example[0].target_text);
@@ -186,14 +186,14 @@ static void broken_rows(void **state) {
                     NULL});
     assert_int_equal(t.train.examples, 4);
     skipped(&t.train, 0, 2, "\"passage\" is missing");
-    skipped(&t.train, 1, 3, "\"passage\" is a text");
+    skipped(&t.train, 1, 3, "\"passage\" is a string");
     skipped(&t.train, 2, 4, "\"questions\" is missing");
     skipped(&t.train, 3, 5, "\"questions\" is an empty list");
     skipped(&t.train, 4, 6, "\"question\" is missing");
     skipped(&t.train, 5, 6, "\"answers\" is missing");
     skipped(&t.train, 6, 6, "unlabeled");
     assert_int_equal(t.train.report.spread, 5);
-    says(&t, "5 examples beyond the first of a line with several");
+    says(&t, "5 additional examples from lines with several");
     adds_up(&t.train);
     task_release(&t);
 

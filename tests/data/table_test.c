@@ -14,7 +14,7 @@ static void columns_by_number(void **state) {
     assert_int_equal(d.examples, 3);
     has_text(&d, 0, "good film");
     says(&d, "3 examples from 3 lines\n");
-    says(&d, "no header, because all columns are chosen by number: line 1 is read as an example");
+    says(&d, "no header, because all columns are chosen by position: line 1 is read as an example");
     dataset_release(&d);
     test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1"), &e);
     assert_int_equal(d.examples, 3);

@@ -104,7 +104,7 @@ static void broken_rows(void **state) {
     assert_int_equal(t.dev[0].examples, 5);
     assert_int_equal(t.dev[0].report.unlabeled, 2);
     assert_null(t.dev[0].example[1].target_text);
-    says(&t, "1 sources are lists of texts, joined with blanks");
+    says(&t, "1 sources are lists of texts, joined with spaces");
     says(&t, "warning: 1 examples have several target texts; the first of each is used");
     task_release(&t);
     test_ok(open_file(&t, "a.tsv", "source\ttarget\na\t\nb\nc\td\n", (struct task_source){0}, &e),
@@ -137,7 +137,7 @@ static void choices(void **state) {
         {{.target = "document"}, two, "give both --source and --target"},
         {{.source = "document", .target = "text", .label = "summary"}, two, "replace"},
         {{.source = "document", .target = "sumary"}, two, "column \"sumary\" not found"},
-        {{.source = "text", .target = "text"}, two, "one column is chosen twice"},
+        {{.source = "text", .target = "text"}, two, "the same column is chosen twice"},
         {{.source = "a", .target = "b"}, "a\tb\tb\n1\t2\t3\n", "two columns are named \"b\""},
         {{.source = "document", .target = "text", .metric = "accuracy"}, two,
          "accuracy: not a metric for target texts"},

@@ -173,9 +173,9 @@ static void test_broken(void **state) {
         const char *from, *to, *part;
     } cases[] = {
         {"_heads\":12", "_heads\":5", "\"num_attention_heads\": 5; must divide the hidden size 768"},
-        {"\"bert\"", "\"gpt2\"", "\"gpt2\" is not supported; supported are bert, roberta, bart, mbart, t5"},
+        {"\"bert\"", "\"gpt2\"", "\"gpt2\" is not supported; supported: bert, roberta, bart, mbart, t5"},
         {"\"model_type\":\"bert\",", "", "\"model_type\" is missing"},
-        {"\"gelu\"", "\"swishish\"", "\"hidden_act\": \"swishish\"; supported are gelu"},
+        {"\"gelu\"", "\"swishish\"", "\"hidden_act\": \"swishish\"; supported: gelu"},
         {"\"gelu\"", "3", "\"hidden_act\" must be a string"},
         {"_id\":0}", "_id\":0,}", "line 1"},
         {"_layers\":12", "_layers\":257", "\"num_hidden_layers\": 257 is not between 1 and 256"},

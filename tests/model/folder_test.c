@@ -38,7 +38,7 @@ static void test_broken_downloads(void **state) {
     unlink_in(folder, "pytorch_model.bin");
     test_put(folder, "model.fp16.safetensors", "x");
     load_refused(folder, ERR_INPUT,
-                 "unsupported weights model.fp16.safetensors; supported are model.safetensors and pytorch_model.bin; rename it");
+                 "unsupported weights model.fp16.safetensors; supported: model.safetensors and pytorch_model.bin; rename it");
     unlink_in(folder, "model.fp16.safetensors");
     test_put(folder, "model.gguf", "x");
     load_refused(folder, ERR_INPUT, "unsupported weights model.gguf");

@@ -99,8 +99,8 @@ static void of_every_kind(void **state) {
 static void broken_decoders(void **state) {
     (void)state;
     static const char *const bad[][2] = {
-        {"{}", ": nameless; supported are WordPiece"},
-        {"{\"type\":\"CTC\"}", ": CTC; supported are WordPiece"},
+        {"{}", ": nameless; supported: WordPiece"},
+        {"{\"type\":\"CTC\"}", ": CTC; supported: WordPiece"},
         {"{\"type\":\"WordPiece\",\"prefix\":3}", "\"prefix\" must be"},
         {"{\"type\":\"WordPiece\",\"cleanup\":3}", "\"cleanup\" must be"},
         {"{\"type\"", "not valid JSON"},
@@ -113,7 +113,7 @@ static void broken_decoders(void **state) {
         {"{\"type\":\"Replace\",\"content\":\" \"}", "\"pattern\" must be"},
         {"{\"type\":\"Replace\",\"content\":\" \",\"pattern\":{\"String\":\"\"}}", "of 1 to 512"},
         {"{\"type\":\"Replace\",\"content\":\" \",\"pattern\":{\"Regex\":\"a|b\"}}",
-         "expression \"a|b\"; supported are"},
+         "expression \"a|b\"; supported:"},
         {"{\"type\":\"Replace\",\"content\":\" \",\"pattern\":{\"Regex\":\" {2}\"}}", "{2}"},
         {"{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"}}", "\"content\" must be"},
         {"{\"type\":\"Sequence\"}", "\"decoders\" is missing"},

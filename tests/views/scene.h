@@ -511,7 +511,7 @@ static inline void scene_own(struct ui *ui) {
                                         "train: /home/ada/data/mine.csv (sha256 01234567\u2026)",
                                         "38 rows from 41 lines, 1 of them the header", "2 rows skipped:", "  line 12: 2 fields, not 3",
                                         "  line 30: no label", "class 0: down, 20 rows", "class 1: up, 18 rows",
-                                        "warning: 1 of the repeats has another label than the first (line 9)",
+                                        "warning: 1 duplicate with a different label (line 9)",
                                         "412 tokens, 0.24 % unknown", "3 rows cut to 128 tokens: 61 tokens"};
     static struct peek peek;
     static char *names[] = {"n", "remark\x1b[2J", "mood"}, *cells[] = {"0", "a good film", "up", "1",

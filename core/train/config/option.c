@@ -69,8 +69,8 @@ static const struct option option_options[] = {
       HELP("P%|none", "hold out this share of the training set for validation, stratified by class") },
     { MEMBER(split_validation), .name = "split-validation", .group = GROUP_DATA, .kind = OPTION_FLAG,
       .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .word = switches,
-      .help = "also hold out a test set: half of the validation set; for large tasks all "
-              "of it, and 1000 training examples become the validation set" },
+      .help = "also hold out a test set: half of the validation set, or all of it for large tasks "
+              "(docs/data.md)" },
     { MEMBER(split_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "split-seed",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES,
       HELP("N", "seed of the split") },
@@ -161,7 +161,7 @@ static const struct option option_options[] = {
       ALIASES("batch-size", "per-device-train-batch-size") },
     { INTEGER(accumulate, 1, 65536), .name = "gradient-accumulation-steps",
       .group = GROUP_OPTIMIZATION, DECIDES, .scope = OPTION_OF_ROWS,
-      HELP("N ≥ 1", "micro-batches into which each batch is divided"),
+      HELP("N ≥ 1", "gradient accumulation: divide each batch into N micro-batches"),
       ALIASES("accumulate", "grad-accumulation-steps") },
     { REAL(epochs, 0, 1e6), .above = true, .name = "epochs", .group = GROUP_SCHEDULE, DECIDES,
       .has_unset = true, HELP("X > 0", "number of training epochs"),
@@ -253,12 +253,12 @@ static const struct option option_options[] = {
     { MEMBER(share_frozen), .name = "share-frozen", .group = GROUP_PERFORMANCE, .kind = OPTION_SWITCH,
       .word = switches, .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_ROWS,
       HELP("on|off",
-           "compute frozen layers below the method once per example, without dropout, for all runs "
+           "cache the outputs of the frozen layers below the method for all runs; disables their dropout "
            "(docs/sharing.md)") },
     { WORD(precision, precisions), .name = "precision", .group = GROUP_PERFORMANCE,
       .is = OPTION_DECIDES | OPTION_LATE,
-      HELP("f32|bf16|auto", "number format of products with frozen weights; auto: bf16 where the processor "
-                            "multiplies it") },
+      HELP("f32|bf16|auto", "precision of matrix products with frozen weights; auto: bf16 where the "
+                            "processor supports it") },
     { INTEGER(cache_limit, 0, 1 << 30), .name = "cache-limit", .group = GROUP_PERFORMANCE,
       .scope = OPTION_OF_SHARED,
       HELP("N ≥ 0", "disk limit in MB for --share-frozen, over all runs; 0 disables the cache") },

@@ -104,7 +104,7 @@ static void add_metrics(struct event *e, const struct task *t, const struct metr
 
 const struct objective objective_text = {
     .loss_op = "vocabulary_loss",
-    .other_examples = " or a row generated together with it",
+    .other_examples = " or an example generated together with it",
     .take = take,
     .weigh = weigh,
     .pack = pack,

@@ -410,7 +410,7 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
         rc = err_prefix(e, "%s", work->path ? work->path : "text");
     }
     if (!rc && bad < work->units)
-        rc = err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite logits",
+        rc = err_set(e, ERR_FAILED, "%s: example %llu: NaN or infinite logits",
                      work->path ? work->path : "text", (unsigned long long)j.bad_row[bad] + 1);
     free(j.seat);
     free(j.bad_row);
@@ -497,7 +497,7 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew
 static int bad_vector(const struct scoring *s, size_t row, int layer, struct err *e) {
     char where[32] = "of the retriever";
     if (layer >= 0) snprintf(where, sizeof where, "at layer %d", layer);
-    return err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite vector %s",
+    return err_set(e, ERR_FAILED, "%s: example %llu: NaN or infinite vector %s",
                    s->data->path ? s->data->path : "text", (unsigned long long)s->data->example[row].id + 1,
                    where);
 }

@@ -57,7 +57,7 @@ static double cosine_of(const double *a, const double *b, int n) {
 }
 
 static int not_finite(const struct dataset *d, size_t row, struct err *e) {
-    return err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite vector", d->path,
+    return err_set(e, ERR_FAILED, "%s: example %llu: NaN or infinite vector", d->path,
                    (unsigned long long)d->example[row].id + 1);
 }
 
@@ -110,7 +110,7 @@ static int text_loss(struct retrieving *x, const struct task *t, int task, doubl
     *loss = tokens ? sum / (double)tokens : 0;
     text_scoring_release(&s);
     return finite ? 0
-                  : err_set(e, ERR_FAILED, "%s: row %llu: NaN or infinite logits", d->path,
+                  : err_set(e, ERR_FAILED, "%s: example %llu: NaN or infinite logits", d->path,
                             (unsigned long long)bad + 1);
 }
 

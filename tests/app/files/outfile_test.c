@@ -87,7 +87,7 @@ static void a_newcomer_is_left_alone(void **state) {
     test_ok(file_atomic_add(&f, "mine", 4, &e), &e);
     FILE *newcomer = fopen(path, "wx");
     assert_true(newcomer && fputs("theirs", newcomer) >= 0 && !fclose(newcomer));
-    test_refused(file_atomic_commit(&f, &e), ERR_USAGE, &e, "out: exists");
+    test_refused(file_atomic_commit(&f, &e), ERR_USAGE, &e, "out: already exists");
     struct buf bytes;
     test_ok(file_read(path, 100, &bytes, &e), &e);
     assert_string_equal(buf_text(&bytes), "theirs");
