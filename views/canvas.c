@@ -201,7 +201,20 @@ int canvas_printf(struct canvas *c, int x, int y, enum ink ink, const char *form
     return used;
 }
 
-int canvas_fit(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s) {
+/* Marks a visible cell as the end of a text that is cut off. */
+static void mark_cut(struct canvas *c, int x, int y, const char *whole) {
+    if (rect_empty(rect_cut((struct rect){ x, y, 1, 1 }, c->clip[c->clips - 1]))) return;
+    c->cell[y * c->w + x].cut = true;
+    if (!c->cut) return;
+    struct buf line = BUF_INIT;
+    buf_printf(&line, "\u00B7 %s\n", whole);
+    if (!strstr(buf_text(c->cut), buf_text(&line))) buf_add(c->cut, line.data, line.size);
+    buf_release(&line);
+}
+
+/* whole: the text that s is a part of. */
+static int fit_part(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s,
+                    const char *whole) {
     if (columns <= 0) return 0;
     bool all;
     struct style style = canvas_style(c, ink);
@@ -209,9 +222,12 @@ int canvas_fit(struct canvas *c, int x, int y, int columns, enum ink ink, const 
     if (all) return canvas_lay(c, true, x, y, columns, style, s, &all);
     int used = canvas_lay(c, true, x, y, columns - 1, style, s, &all);
     canvas_put(c, x + used, y, style, c->glyphs == GLYPHS_ASCII ? '~' : 0x2026);
-    if (!rect_empty(rect_cut((struct rect){ x + used, y, 1, 1 }, c->clip[c->clips - 1])))
-        c->cell[y * c->w + x + used].cut = true;
+    mark_cut(c, x + used, y, whole);
     return used + 1;
+}
+
+int canvas_fit(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s) {
+    return fit_part(c, x, y, columns, ink, s, s);
 }
 
 int canvas_right(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s) {
@@ -242,21 +258,23 @@ static size_t wrap_at(const struct canvas *c, const char *s, int columns) {
 }
 
 /* Draws a row of a wrapped text: n bytes of s, or as much as fits of all that is left of it. */
-static void wrapped_row(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s, size_t n) {
+static void wrapped_row(struct canvas *c, int x, int y, int columns, enum ink ink, const char *s, size_t n,
+                        const char *whole) {
     char *line = xstrndup(s, n);
     for (char *p = line; *p; p++)
         if (*p == '\n') *p = ' ';
-    canvas_fit(c, x, y, columns, ink, line);
+    fit_part(c, x, y, columns, ink, line, whole);
     free(line);
 }
 
 static int views_canvas_wrap(struct canvas *c, bool draw, struct rect r, enum ink ink, const char *s) {
+    const char *whole = s;
     int row = 0;
     if (r.w <= 0) return 0;
     while (*s) {
         size_t n = wrap_at(c, s, r.w), skip = s[n] == '\n' ? 1 : strspn(s + n, " ");
         bool last = row + 1 == r.h;
-        if (draw && row < r.h) wrapped_row(c, r.x, r.y + row, r.w, ink, s, last ? strlen(s) : n);
+        if (draw && row < r.h) wrapped_row(c, r.x, r.y + row, r.w, ink, s, last ? strlen(s) : n, whole);
         row++;
         s += n + skip;
     }

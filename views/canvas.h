@@ -87,6 +87,7 @@ struct canvas {
     struct rect clip[CANVAS_CLIPS];
     int clips;
     struct rect focus;   /* the pane that keys act on: its title is highlighted; empty: none */
+    struct buf *cut;     /* collects the texts that are cut off, each once; NULL: none */
     struct zones *zones; /* records clickable zones (views/zone.h); NULL: none */
 };
 

@@ -157,6 +157,7 @@ static const struct key_entry keys[] = {
     { REQ_COMMAND, ':', true, KEYS_EVERYWHERE, 9, "command", .help = "command line; Tab completes" },
     { REQ_MENU, ',', true, KEYS_EVERYWHERE, .help = "list the actions available here; Enter runs one" },
     { REQ_LINE, 'Y', true, KEYS_EVERYWHERE, .help = "copy the last action as a command line and show it" },
+    { REQ_WHOLE, 'I', true, KEYS_EVERYWHERE, .help = "show the texts that are cut off (\u2026) in full" },
     { REQ_MOUSE, '&', true, KEYS_EVERYWHERE,
       .help = "turn the mouse on or off (when off, the terminal selects text)" },
     { REQ_BACK, PRESS_ESC, true, KEYS_EVERYWHERE, .help = "cancel, or go back" },

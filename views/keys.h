@@ -79,6 +79,7 @@ enum request {
     REQ_COMMAND,
     REQ_MENU,
     REQ_LINE,
+    REQ_WHOLE,
     REQ_MOUSE,
     REQ_HELP,
     REQ_BACK,

@@ -451,6 +451,7 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
         else ui_say(ui, SAY_INFO, "no action with a command line yet");
         snprintf(out->text, sizeof out->text, "%s", ui->line);
         return true;
+    case REQ_WHOLE: ui_show_whole(ui); return true;
     case REQ_MOUSE:
         ui->mouse = !ui->mouse;
         out->kind = EFFECT_MOUSE;

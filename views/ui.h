@@ -75,7 +75,7 @@ struct ui {
     const struct ui_words *words; /* the app's; NULL: only the commands of the screens */
     struct picker picker;
     struct ask ask;
-    char message[900];     /* holds a whole error */
+    char message[4000];    /* holds a whole error, and the texts of a screen that are cut off */
     char line[1200];       /* the last action as a command line, set by the app; "": none */
     bool line_new;         /* it belongs to the last press */
     bool offers_undo;      /* the message offers to undo or redo the last change of runs */

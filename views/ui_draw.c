@@ -308,3 +308,15 @@ void ui_draw(const struct ui *ui, struct canvas *c) {
     draw_readout(ui, c, f.readout);
     if (!rect_empty(f.hints)) draw_hints(ui, c, f.hints);
 }
+
+void ui_show_whole(struct ui *ui) {
+    struct buf cut = BUF_INIT;
+    struct canvas c;
+    canvas_init(&c, ui->window_w, ui->window_h, ui->glyphs, ui->colours);
+    c.cut = &cut;
+    ui_draw(ui, &c);
+    if (cut.size) cut.data[cut.size - 1] = 0; /* its last newline */
+    ui_say(ui, SAY_INFO, "%s", cut.size ? cut.data : "no text is cut off on this screen");
+    canvas_release(&c);
+    buf_release(&cut);
+}

@@ -24,6 +24,8 @@ bool ui_walk(enum request r, int page, int last, int *at);
 bool ui_row(struct canvas *c, struct rect r, int y, int down);
 /* Does the same in a part of the screen, `part` Tabs from the current one; `key` as in struct zone. */
 bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key);
+/* Shows the texts of the screen that are cut off, until the next press. */
+void ui_show_whole(struct ui *ui);
 /* Wraps the lines (NULL: none) below the title of a pane, number `strong` set off, in as many rows as it has; c
  * NULL draws nothing.  Returns their rows. */
 int ui_lines(struct canvas *c, struct rect r, const char *const *line, int lines, int strong);

@@ -136,9 +136,42 @@ static void titles_begin_at_the_left_edge(void **state) {
     }
 }
 
+/* One key shows all that is cut off, whole, on every screen; the next key takes it away. */
+static void one_key_shows_texts_whole(void **state) {
+    (void)state;
+    static const int size[][2] = {{80, 24}, {200, 60}};
+    int cut_somewhere = 0;
+    for (size_t i = 0; i < 2 * COUNT_OF(scenes); i++) {
+        struct ui ui;
+        struct canvas c;
+        int w = size[i % 2][0], h = size[i % 2][1], cuts = 0, blanks, here;
+        scene_open(&ui, &scenes[i / 2], w, h, GLYPHS_BRAILLE, COLOURS_256);
+        canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_256);
+        ui_draw(&ui, &c);
+        for (int y = 0; y < h; y++) {
+            count_row(&c, y, &blanks, &here);
+            cuts += here;
+        }
+        bool typed = ui.picker.open || ui.prompt.open || ui.ask.kind;
+        if (!typed) {
+            scene_press(&ui, 'I');
+            assert_int_equal(!strcmp(ui.message, "no text is cut off on this screen"), cuts == 0);
+            cut_somewhere += cuts > 0;
+            if (!strcmp(scenes[i / 2].name, "train") && w == 80)
+                assert_true(scene_shows(&ui, "\u00B7 failed: loss is not finite at step 118 (op cross_entropy)"));
+            scene_press(&ui, 'j');
+            assert_false(!strncmp(ui.message, "\u00B7", 2));
+        }
+        canvas_release(&c);
+        ui_release(&ui);
+    }
+    assert_true(cut_somewhere > 10);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_text_is_cut_off_next_to_blank_columns),
+        cmocka_unit_test(one_key_shows_texts_whole),
         cmocka_unit_test(titles_begin_at_the_left_edge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
