@@ -263,6 +263,8 @@ static void draw_signs(struct canvas *c, struct rect r, const struct heat_data *
             int y = r.y + 1 + i * p->tall + (p->tall - 1) / 2;
             uint32_t sign = d->sign[heat_stored(d->row_order, k->top + i) * d->columns +
                                     heat_stored(d->column_order, k->left + j)];
+            if (!isfinite(heat_value(d, k->top + i, k->left + j)))
+                x = r.x + p->label + 1 + j * p->cell + (p->cell - 1) / 2;
             const struct cell *at = canvas_at(c, x, y);
             if (sign && at) canvas_put(c, x, y, at->style, sign);
         }
@@ -324,7 +326,7 @@ int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_d
             if (i < 2) at++;
         }
     }
-    if (undefined) at += canvas_printf(c, at, y, INK_WARN, "  \u00D7 undefined: %d", undefined);
+    if (undefined && !d->sign) at += canvas_printf(c, at, y, INK_WARN, "  \u00D7 undefined: %d", undefined);
     canvas_pop_clip(c);
     return at - x;
 }

@@ -17,7 +17,7 @@ struct heat_data {
     const char *const *row_name, *const *column_name;
     bool diverging;                 /* values around 0: the scale is symmetrical */
     const int *row_order, *column_order; /* the shown order; NULL: as stored */
-    const uint32_t *sign;           /* rows×columns: drawn at the left of a cell with a number; 0: none; NULL */
+    const uint32_t *sign;           /* rows×columns: drawn at the left of a number, or in an undefined cell; 0: none; NULL */
 };
 
 /* Sizes of a cell, from the smallest. */

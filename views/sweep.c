@@ -73,14 +73,20 @@ static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, 
     }
     for (int i = 0; i < rows * columns; i++) {
         int t = g->tile[i];
-        if (t < 0 || tile[t].kind != kind) continue;
-        g->value[i] = tile[t].mean * (v->page.points ? 100 : 1);
-        g->sign[i] = sweep_sign(v, &tile[t]);
+        if (t < 0) continue;
+        bool comparable = tile[t].kind == kind;
+        if (comparable) g->value[i] = tile[t].mean * (v->page.points ? 100 : 1);
+        if (comparable || !tile[t].n) g->sign[i] = sweep_sign(v, &tile[t]);
     }
 }
 
 uint32_t sweep_sign(const struct sweep_view *v, const struct sweep_tile *t) {
-    return t->best ? SWEEP_BEST : t->front[v->cost] ? SWEEP_FRONT : 0;
+    static const char *const waiting[] = { "waiting", "queued", "paused" };
+    if (t->best) return SWEEP_BEST;
+    if (t->front[v->cost]) return SWEEP_FRONT;
+    for (size_t i = 0; i < COUNT_OF(waiting) && !t->n; i++)
+        if (!strcmp(t->state, waiting[i])) return SWEEP_WAITING;
+    return !t->n && !strcmp(t->state, "running") ? SWEEP_RUNNING : 0;
 }
 
 void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {

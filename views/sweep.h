@@ -97,8 +97,9 @@ void sweep_open(struct sweep_view *v, int64_t id);
  * cell which (how many; both have room for all cells). */
 const char *sweep_value_at(const struct sweep_page *p, int tile, int axis);
 int sweep_levels(const struct sweep_page *p, int axis, const char **name, int *level);
-enum { SWEEP_BEST = 0x25B2 /* ▲ */, SWEEP_FRONT = 0x25CB /* ○ */ };
-/* The sign of a cell: SWEEP_BEST, SWEEP_FRONT, or 0. */
+enum { SWEEP_BEST = 0x25B2 /* ▲ */, SWEEP_FRONT = 0x25CB /* ○ */, SWEEP_RUNNING = 0x25B6 /* ▶ */,
+       SWEEP_WAITING = 0x2026 /* … */ };
+/* The sign of a cell; of one without a value that of its state; 0: none. */
 uint32_t sweep_sign(const struct sweep_view *v, const struct sweep_tile *t);
 /* The grid as it is shown.  value: rows × columns, NaN where there is none; tile: of each its cell, -1: none.
  * All owned: sweep_grid_release. */
@@ -108,7 +109,7 @@ struct sweep_grid {
     char *others;         /* "batch=16", "" without further axes */
     struct heat_data data;
     double *value;
-    uint32_t *sign;       /* of each SWEEP_BEST, SWEEP_FRONT or 0 */
+    uint32_t *sign;       /* of each cell */
     const char **row, **column;
     int *tile;
 };

@@ -22,7 +22,8 @@ static void tile_lines(const struct sweep_tile *t, const char *cost, const char 
 static struct phrase tile_cost(const struct sweep_tile *t) {
     struct phrase out = phrase("%s trainable", show_count((int64_t)t->cost[SWEEP_TRAINED]).text);
     if (isfinite(t->cost[SWEEP_SECONDS]))
-        phrase_add(&out, " \u00B7 %s per run", show_short_seconds(t->cost[SWEEP_SECONDS]).text);
+        phrase_add(&out, t->n ? " \u00B7 %s per run" : " \u00B7 %s so far",
+                   show_short_seconds(t->cost[SWEEP_SECONDS]).text);
     if (isfinite(t->cost[SWEEP_MEMORY]))
         phrase_add(&out, " \u00B7 %.0f MB peak", t->cost[SWEEP_MEMORY] / 1048576);
     if (t->seconds_left > 0) phrase_add(&out, " \u00B7 about %s left", show_seconds(t->seconds_left).text);
@@ -109,6 +110,24 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
                    phrase("\u25B2 %.300s", p->leader).text);
 }
 
+/* Explains the signs that the grid has. */
+static struct phrase signs_of(const struct sweep_grid *g) {
+    static const struct {
+        uint32_t sign;
+        const char *says;
+    } signs[] = { { SWEEP_BEST, "\u25B2 best" }, { SWEEP_FRONT, "\u25CB front" },
+                  { SWEEP_RUNNING, "\u25B6 running" }, { SWEEP_WAITING, "\u2026 waiting" },
+                  { 0, "\u00D7 none" } };
+    struct phrase out = phrase("%s", "");
+    for (size_t i = 0; i < COUNT_OF(signs); i++) {
+        bool has = false;
+        for (int k = 0; k < g->data.rows * g->data.columns; k++)
+            has |= g->sign[k] == signs[i].sign && (signs[i].sign || !isfinite(g->value[k]));
+        if (has) phrase_add(&out, "%s%s", *out.text ? "  " : "", signs[i].says);
+    }
+    return out;
+}
+
 static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct sweep_grid g;
@@ -130,10 +149,11 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     double lo, hi;
     int undefined;
-    if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined)) {
+    if (r.h > 4) {
         int x = r.x + PANE_EDGE, y = r.y + r.h - 1;
-        x += heat_legend(c, x, y, r.w - PANE_EDGE - 1, &g.data) + 2;
-        canvas_fit(c, x, y, r.x + r.w - 1 - x, INK_TEXT, "\u25B2 best  \u25CB Pareto front");
+        if (heat_scale(&g.data, &lo, &hi, &undefined))
+            x += heat_legend(c, x, y, r.w - PANE_EDGE - 1, &g.data) + 2;
+        canvas_fit(c, x, y, r.x + r.w - 1 - x, INK_TEXT, signs_of(&g).text);
     }
     sweep_grid_release(&g);
 }
@@ -180,7 +200,9 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     struct panes panes = ui_panes(ui, SCREEN_SWEEP);
     buf_printf(out, "%s: ", t->name);
     if (!t->reason && t->n && !rect_empty(panes.at[PANE_EVIDENCE])) {
-        buf_printf(out, "rank %g of its metric%s%s", t->rank, t->best ? ", the best" : "",
+        int ranked = 0;
+        for (int i = 0; i < p->tiles; i++) ranked += p->tile[i].kind == t->kind && isfinite(p->tile[i].rank);
+        buf_printf(out, "rank %g of %d%s%s", t->rank, ranked, t->best ? ", the best" : "",
                    t->front[v->cost] ? ", on the front" : "");
     } else if (t->reason) buf_printf(out, "%s", t->reason);
     else if (t->n) {

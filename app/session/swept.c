@@ -89,14 +89,19 @@ static void fill_tile(struct swept_page *p, int i) {
         p->tile[i].front[k] = !p->page.no_cost[k] && comparison_on_front(c, i, (enum compared_cost)k);
 }
 
-/* Returns the mean time of the finished runs of cells `from` to `to` - 1; NaN without one. */
+/* Returns the mean time of the finished runs of cells `from` to `to` - 1; without one, that at which unfinished
+ * ones would finish at their pace; NaN if none has done a tenth of its steps. */
 static double mean_seconds(const struct side_by_side *c, int from, int to) {
-    double sum = 0;
-    int finished = 0;
-    for (int i = from; i < to; i++)
-        for (int k = 0; k < c->group[i].runs; k++)
-            if (c->group[i].run[k].state == STORE_FINISHED) sum += c->group[i].run[k].seconds, finished++;
-    return finished ? sum / finished : NAN;
+    double sum = 0, pace = 0;
+    int finished = 0, paced = 0;
+    for (int i = from; i < to; i++) {
+        for (int k = 0; k < c->group[i].runs; k++) {
+            const struct compared_run *r = &c->group[i].run[k];
+            if (r->state == STORE_FINISHED) sum += r->seconds, finished++;
+            else if (r->done >= 0.1) pace += r->seconds / r->done, paced++;
+        }
+    }
+    return finished ? sum / finished : paced ? pace / paced : NAN;
 }
 
 /* Returns how much is left of the runs of a cell, counted in whole runs. */
@@ -112,8 +117,8 @@ static double runs_left(const struct sweep_plan *plan, const struct compared_gro
     return left;
 }
 
-/* Counts requested, ended and active runs.  Estimates the remaining time from the finished runs of each cell,
- * without one from those of all cells. */
+/* Counts requested, ended and active runs.  Estimates the remaining time from the runs of each cell, without
+ * one from those of all cells. */
 static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
     const struct side_by_side *c = &p->cells;
     struct sweep_page *page = &p->page;

@@ -158,7 +158,8 @@ static char *runs_line(const struct side_by_side *c, const struct compared_group
         double v = comparison_value(c, &g->run[i]);
         buf_printf(&b, "%s#%lld", i ? ", " : g->runs == 1 ? "run " : "runs ", (long long)g->run[i].id);
         if (isfinite(v)) buf_printf(&b, " %s", shown_number(c, g->kind, v, false).text);
-        if (g->run[i].state != STORE_FINISHED) buf_printf(&b, " %s", store_state_name(g->run[i].state));
+        if (g->run[i].state != STORE_FINISHED)
+            buf_printf(&b, " %s at %.0f%%", store_state_name(g->run[i].state), 100 * g->run[i].done);
     }
     if (g->runs > LISTED) buf_printf(&b, ", \u2026 %d more", g->runs - LISTED);
     return g->runs ? buf_take(&b) : NULL;

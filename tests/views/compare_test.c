@@ -335,7 +335,7 @@ static void the_best_cell_stands_out(void **state) {
         assert_true(scene_shows(&ui, "\u25B2 best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12"));
         assert_true(scene_shows(&ui, "\u25B2 82.9"));
         assert_true(scene_shows(&ui, "\u25CB 81.1"));
-        assert_true(scene_shows(&ui, "\u25B2 best  \u25CB Pareto front"));
+        assert_true(scene_shows(&ui, "\u25B2 best  \u25CB front"));
         assert_true(scene_shows(&ui, "cell: lora(r=2) lr=0.001"));
         assert_true(scene_shows(&ui, "paired difference from lora(r=8) lr=0.001: -1.79 percentage points"));
         assert_true(scene_shows(&ui, "seeds narrow the interval."));
@@ -346,8 +346,19 @@ static void the_best_cell_stands_out(void **state) {
         scene_press(&ui, 'l');
         assert_true(scene_shows(&ui, "cell: lora(r=8) lr=0.01"));
         assert_true(scene_shows(&ui, "about 0:54 left"));
+        assert_true(scene_shows(&ui, "\u00D7 none")); /* invalid */
+        struct sweep_tile tile[6];
+        memcpy(tile, ui.sweep.page.tile, sizeof tile);
+        tile[3].n = 0, tile[3].mean = NAN, tile[3].state = "running", tile[4].n = 0, tile[4].mean = NAN, tile[4].state = "waiting";
+        tile[3].front[0] = tile[4].front[0] = false, tile[3].kind = tile[4].kind = -1;
+        const struct sweep_tile *all = ui.sweep.page.tile;
+        ui.sweep.page.tile = tile;
+        assert_true(scene_shows(&ui, "\u25B6 running  \u2026 waiting  \u00D7 none"));
+        assert_true(scene_shows(&ui, " \u25B6 ") && scene_shows(&ui, " \u2026 "));
+        ui.sweep.page.tile = all;
         scene_click(&ui, "\u25B2 82.9");
         assert_int_equal(sweep_at_cursor(&ui.sweep), 2);
+        assert_true(scene_shows(&ui, "rank 3 of 5, the best"));
         assert_true(scene_shows(&ui, "the best, on the front"));
         scene_click(&ui, "\u25B2 82.9"); /* where the cursor is: its runs */
         assert_only(&ui, "id=3,9,15");
