@@ -135,6 +135,7 @@ enum request {
     REQ_TEXTS,
     REQ_TASKS,
     REQ_UNSEEN,
+    REQ_REGION,
     REQ_TERMS,
     /* heatmap and map */
     REQ_STEP,

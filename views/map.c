@@ -32,6 +32,10 @@ const char *map_class_name(const struct map_view *v, int class) {
     return v->colour == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
 }
 
+const char *map_name_of(const struct map_data *d, int class) {
+    return class < 0 || class >= d->classes ? "none" : d->class_name[class];
+}
+
 int32_t *map_labels(const struct map_view *v, int panel) {
     const struct map_data *d = &v->data;
     int32_t *out = xcalloc((size_t)d->n + 1, sizeof *out);
@@ -58,8 +62,10 @@ static void map_choose(struct map_view *v) {
     int32_t *labels;
     int at = map_focus(v);
     struct scatter_data points = map_points_of(v, at, &labels);
-    if (!scatter_under(v->glyphs, v->pane[at], &points, &v->look[at], v->chosen))
+    if (v->list) scatter_go(v->glyphs, v->pane[at], &points, &v->look[at], v->chosen);
+    else if (!scatter_under(v->glyphs, v->pane[at], &points, &v->look[at], v->chosen))
         v->chosen = scatter_nearest(v->glyphs, v->pane[at], &points, &v->look[at]);
+    map_region_follow(v, &points);
     free(labels);
     for (int i = 0; i < v->data.panels; i++) {
         if (i == at) continue;
@@ -115,7 +121,7 @@ static void begin_anew(struct map_view *v, enum effect_kind kind, int task, bool
                        struct effect *out) {
     v->asked = v->fresh = true;
     v->hidden = 0;
-    v->alone = false;
+    v->alone = v->list = v->region.on = false;
     for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
     out->kind = kind;
     out->run = v->subject;
@@ -199,6 +205,18 @@ static void map_move(struct map_view *v, int columns, int rows, double factor) {
     free(labels);
 }
 
+/* To an example, whose class is shown. */
+static void map_go(struct map_view *v, int i) {
+    int32_t *labels;
+    int at = map_focus(v);
+    struct scatter_data points = map_points_of(v, at, &labels);
+    if (labels[i] >= 0 && labels[i] < SCATTER_CLASSES) v->hidden &= ~(UINT64_C(1) << labels[i]);
+    scatter_go(v->glyphs, v->pane[at], &points, &v->look[at], i);
+    free(labels);
+    v->chosen = i;
+    map_changed(v);
+}
+
 /* To the next row that is predicted wrong, in the order of the file. */
 static void next_wrong(struct ui *ui, int by) {
     struct map_view *v = &ui->map;
@@ -208,13 +226,7 @@ static void next_wrong(struct ui *ui, int by) {
     for (int k = 1; predicted && k <= d->n; k++) {
         int i = ((from + by * k) % d->n + d->n) % d->n, class = d->label[i];
         if (class < 0 || predicted[i] == class) continue;
-        int32_t *labels;
-        struct scatter_data points = map_points_of(v, at, &labels);
-        if (labels[i] >= 0 && labels[i] < SCATTER_CLASSES) v->hidden &= ~(UINT64_C(1) << labels[i]);
-        scatter_go(v->glyphs, v->pane[at], &points, &v->look[at], i);
-        free(labels);
-        v->chosen = i;
-        map_changed(v);
+        map_go(v, i);
         return;
     }
     ui_say(ui, SAY_INFO,
@@ -234,10 +246,18 @@ static void only_class(struct map_view *v) {
     if (class >= 0 && class < SCATTER_CLASSES) v->hidden = ~(UINT64_C(1) << class);
 }
 
+enum { LIST_PAGE = 10 };
+
 static bool view_request(struct ui *ui, enum request r) {
     struct map_view *v = &ui->map;
     bool legend = v->part >= v->data.panels;
     int down, right;
+    if (v->list || r == REQ_FIRST || r == REQ_LAST) {
+        bool moved = map_list_request(v, r, LIST_PAGE);
+        if (moved && v->chosen >= 0) map_go(v, v->chosen);
+        if (r == REQ_OPEN) v->list = false;
+        if (moved || r == REQ_OPEN) return true;
+    }
     switch (r) {
     case REQ_MORE: map_move(v, 0, 0, 1.5); break;
     case REQ_LESS: map_move(v, 0, 0, 1 / 1.5); break;
@@ -249,17 +269,27 @@ static bool view_request(struct ui *ui, enum request r) {
         else if (v->class < SCATTER_CLASSES) v->hidden ^= UINT64_C(1) << v->class;
         break;
     case REQ_FILTER_CELL: only_class(v); break;
-    case REQ_FILTER_CLEAR: v->hidden = 0; break;
+    case REQ_FILTER_CLEAR:
+        v->hidden = 0;
+        v->region.on = false;
+        break;
     case REQ_COLOUR:
         v->colour = (enum map_colour)((v->colour + 1) % (v->data.tasks > 1 ? MAP_COLOURS : MAP_BY_TASK));
         v->hidden = 0;
+        break;
+    case REQ_REGION: map_region_turn(v); break;
+    case REQ_TEXTS:
+        v->list = !v->list;
+        v->region.extends = false;
         break;
     case REQ_DESCRIBE: v->whole = !v->whole; return true;
     case REQ_NEXT: next_wrong(ui, 1); return true;
     case REQ_PREV: next_wrong(ui, -1); return true;
     case REQ_BACK:
-        if (!v->alone && !v->whole) return false;
+        if (!v->alone && !v->whole && !v->list && !v->region.on) return false;
         if (v->whole) v->whole = false;
+        else if (v->list) v->list = false;
+        else if (v->region.on) v->region.on = false;
         else v->alone = false;
         break;
     default:

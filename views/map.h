@@ -3,13 +3,14 @@
  * The app replaces `data` between two draws (arrays and strings are its own) and calls
  * map_changed().  Requests change the view, or ask for a new layout through effects.
  *
- * In map.c; drawn in map_draw.c. */
+ * In map.c; the region and its list in map_region.c; drawn in map_draw.c. */
 #ifndef VIEWS_MAP_H
 #define VIEWS_MAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "views/keys.h"
 #include "views/scatter.h"
 
 enum { MAP_PANELS = 2, MAP_NEIGHBOURS = 5 };
@@ -73,6 +74,13 @@ struct map_data {
 
 enum map_colour { MAP_BY_LABEL, MAP_BY_PREDICTION, MAP_BY_RIGHT, MAP_BY_TASK, MAP_COLOURS };
 
+/* A rectangle in the layout of a panel: from one cell to another, each left, low, right, high. */
+struct map_region {
+    bool on, extends; /* extends: it follows the cursor */
+    int panel;
+    double from[4], to[4];
+};
+
 struct map_view {
     struct map_data data;
     /* subjects: 0 the model, 1 model and run, 2 two runs; or embedding sets */
@@ -87,6 +95,8 @@ struct map_view {
     int part;                  /* a panel, or `panels`: the legend */
     int class;                 /* under the legend's cursor */
     bool alone;                /* the focused panel is maximized */
+    struct map_region region;
+    bool list;                 /* examples are listed */
     bool whole;                /* the text of the example under the cursor is shown in full */
     enum map_colour colour;
     bool fresh;                /* these examples were not shown yet */
@@ -103,5 +113,20 @@ int map_focus(const struct map_view *v);
 int map_classes(const struct map_view *v);
 const char *map_class_name(const struct map_view *v, int class);
 int32_t *map_labels(const struct map_view *v, int panel);
+const char *map_name_of(const struct map_data *d, int class); /* of a label; "none" */
+
+/* Begins a region at the cursor, or clears it; extends it to the cursor (`points`: of the focused panel). */
+void map_region_turn(struct map_view *v);
+void map_region_follow(struct map_view *v, const struct scatter_data *points);
+/* Returns whether an example is in the region; without one all are. */
+bool map_in_region(const struct map_view *v, int i);
+/* Returns the shown examples of the region, without one those in sight; the caller frees them. */
+int *map_listed(const struct map_view *v, int *count);
+/* Moves to another example of the list; false if r is not a move. */
+bool map_list_request(struct map_view *v, enum request r, int rows);
+void map_list_draw(const struct map_view *v, struct canvas *c, struct rect r);
+void map_region_draw(const struct map_view *v, struct canvas *c, int panel);
+/* Appends the numbers of its examples and of those predicted correctly. */
+void map_region_words(const struct map_view *v, struct buf *b);
 
 #endif

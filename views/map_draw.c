@@ -42,6 +42,14 @@ static void numbers_of(const struct map_panel *p, bool by_task, int w, struct bu
     if (w >= 84 && p->purity_k) buf_printf(b, "   purity and kept of %d neighbors", p->purity_k);
 }
 
+/* Examples outside the region are drawn like unlabeled ones. */
+static void map_outside(const struct map_view *v, int32_t *labels) {
+    for (int i = 0; i < v->data.n; i++) {
+        bool hidden = labels[i] >= 0 && labels[i] < SCATTER_CLASSES && (v->hidden >> labels[i] & 1);
+        if (!hidden && !map_in_region(v, i)) labels[i] = -1;
+    }
+}
+
 /* Title, numbers of the original space, points. */
 static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct rect r) {
     const struct map_view *v = &ui->map;
@@ -61,7 +69,9 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     const char *name[SCATTER_CLASSES];
     struct scatter_data d = { v->data.n, p->xy, labels, map_classes(v), name };
     for (int i = 0; i < SCATTER_CLASSES; i++) name[i] = map_class_name(v, i);
+    map_outside(v, labels);
     scatter_draw(c, v->pane[panel], &d, &v->look[panel], v->chosen, focus);
+    map_region_draw(v, c, panel);
     free(labels);
     int x, y;
     scatter_cell(v->pane[panel], &v->look[panel], &x, &y);
@@ -102,6 +112,7 @@ static int legend_entry(const struct map_view *v, struct canvas *c, int x, int y
 
 static void draw_legend_line(const struct map_view *v, struct canvas *c, struct rect r) {
     int32_t *labels = map_labels(v, map_focus(v));
+    map_outside(v, labels);
     int x = r.x, end = r.x + r.w;
     x += canvas_text(c, x, r.y, INK_DIM, colour_name(v->colour)) + 2;
     int first = v->part >= v->data.panels && v->class > 3 ? v->class - 3 : 0;
@@ -140,6 +151,10 @@ static void settings(const struct map_view *v, struct buf *b) {
     char task[120];
     inspect_task_words(d->run_task, d->run_task_at, d->run_tasks, task);
     if (*task) buf_printf(b, "%s  ", task);
+    if (v->region.on) {
+        map_region_words(v, b);
+        buf_puts(b, "  ");
+    }
     if (d->training) put_moments(&d->panel[map_focus(v)], v->colour == MAP_BY_TASK, v->glyphs, b);
     if (d->perplexity > 0) buf_printf(b, "perplexity %.3g", d->perplexity);
     if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (asked %g)", d->asked);
@@ -155,16 +170,12 @@ static void settings(const struct map_view *v, struct buf *b) {
 
 /* ---- the row under the cursor ---- */
 
-static const char *map_draw_name_of(const struct map_data *d, int class) {
-    return class < 0 || class >= d->classes ? "none" : d->class_name[class];
-}
-
 /* "1 → 0": the label and, where a head exists, what is predicted. */
 static void put_classes(const struct map_view *v, int panel, struct buf *b) {
     const struct map_data *d = &v->data;
     const int32_t *predicted = d->panel[panel].predicted;
-    buf_puts(b, map_draw_name_of(d, d->label[v->chosen]));
-    if (predicted) buf_printf(b, " \u2192 %s", map_draw_name_of(d, predicted[v->chosen]));
+    buf_puts(b, map_name_of(d, d->label[v->chosen]));
+    if (predicted) buf_printf(b, " \u2192 %s", map_name_of(d, predicted[v->chosen]));
 }
 
 static void put_neighbours(const struct map_view *v, int panel, int most, struct buf *b) {
@@ -173,7 +184,7 @@ static void put_neighbours(const struct map_view *v, int panel, int most, struct
     for (int k = 0; near && k < most; k++) {
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
-        buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", map_draw_name_of(d, d->label[i]));
+        buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", map_name_of(d, d->label[i]));
     }
 }
 
@@ -214,7 +225,7 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
         map_draw_wrapped(c, &r, d->label[i] == d->label[v->chosen] ? INK_TEXT : INK_WARN,
-                         phrase("%.60s  %.300s", map_draw_name_of(d, d->label[i]), d->text[i]).text, 2);
+                         phrase("%.60s  %.300s", map_name_of(d, d->label[i]), d->text[i]).text, 2);
     }
 }
 
@@ -243,6 +254,7 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
 
 static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r) {
     int32_t *labels = map_labels(v, map_focus(v));
+    map_outside(v, labels);
     int classes = map_classes(v), rows = r.h / 2 - 2, y = r.y + 1;
     int first = v->class >= rows ? v->class - rows + 1 : 0;
     canvas_title(c, r, "classes", colour_name(v->colour));
@@ -300,10 +312,17 @@ static void write_example(const struct ui *ui, struct sheet *s) {
     for (int k = 0; near && k < MAP_NEIGHBOURS; k++) {
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
-        char *line = xprintf("%s: %s", map_draw_name_of(d, d->label[i]), d->text[i]);
+        char *line = xprintf("%s: %s", map_name_of(d, d->label[i]), d->text[i]);
         sheet_text(s, PANE_EDGE, d->label[i] == d->label[v->chosen] ? INK_TEXT : INK_WARN, line);
         free(line);
     }
+}
+
+/* The rectangle of both panels. */
+static struct rect maps_of(const struct panes *p) {
+    struct rect r = p->at[PANE_MAP], right = p->at[PANE_MAP_2];
+    if (!rect_empty(right)) r.w = right.x + right.w - r.x;
+    return r;
 }
 
 static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect body) {
@@ -320,13 +339,12 @@ static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect b
     if (!rect_empty(p.at[PANE_MAP]))
         draw_panel(ui, c, v->alone || p.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
     if (!rect_empty(p.at[PANE_MAP_2])) draw_panel(ui, c, 1, p.at[PANE_MAP_2]);
-    if (!rect_empty(p.at[PANE_ASIDE])) draw_aside(v, c, p.at[PANE_ASIDE]);
+    if (!rect_empty(p.at[PANE_ASIDE])) (v->list ? map_list_draw : draw_aside)(v, c, p.at[PANE_ASIDE]);
+    if (v->list && rect_empty(p.at[PANE_ASIDE])) map_list_draw(v, c, maps_of(&p));
     if (v->whole && v->chosen >= 0) {
         int x, y;
         scatter_cell(v->pane[map_focus(v)], &v->look[map_focus(v)], &x, &y);
-        struct rect maps = p.at[PANE_MAP], right = p.at[PANE_MAP_2];
-        if (!rect_empty(right)) maps.w = right.x + right.w - maps.x;
-        inspect_card(c, maps, v->pane[map_focus(v)].y + y, write_example, ui);
+        inspect_card(c, maps_of(&p), v->pane[map_focus(v)].y + y, write_example, ui);
     }
     if (!rect_empty(p.at[PANE_FOOT])) draw_foot(v, c, p.at[PANE_FOOT], !rect_empty(p.at[PANE_ASIDE]));
 }
@@ -363,12 +381,14 @@ static const char *map_draw_hint(const struct ui *ui, const struct key_entry *k)
     if (!v->data.panels) return NULL;
     switch (k->request) {
     case REQ_PAUSE: return v->data.playing ? "pause" : "run";
-    case REQ_OPEN: return legend ? "show/hide" : v->data.panels > 1 ? "maximize" : NULL;
+    case REQ_OPEN: return v->list ? "go to" : legend ? "show/hide" : v->data.panels > 1 ? "maximize" : NULL;
     case REQ_LEFT: return legend ? NULL : k->hint;
     case REQ_DOWN: return legend ? "class" : NULL;
     case REQ_NEXT_PART: return "panel";
     case REQ_MORE: return "zoom";
     case REQ_DESCRIBE: return v->whole ? "close" : "text";
+    case REQ_TEXTS: return v->list ? "close list" : "list";
+    case REQ_REGION: return v->region.on ? "no region" : k->hint;
     case REQ_PAN_LEFT: return v->data.training || v->sets ? NULL : k->hint;
     case REQ_FILTER_CELL: return "filter";
     case REQ_NEXT: return "wrong";
@@ -388,8 +408,8 @@ static const enum request map_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT,
     REQ_DOWN, REQ_UP, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR,
     REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS,
-    REQ_UNSEEN, REQ_DESCRIBE, REQ_STEP, REQ_REWIND, REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS,
-    REQ_PERPLEXITY_MORE, REQ_NONE
+    REQ_FIRST, REQ_LAST, REQ_TEXTS, REQ_REGION, REQ_UNSEEN, REQ_DESCRIBE, REQ_STEP, REQ_REWIND, REQ_COLOUR,
+    REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
 };
 
 void inspect_rendered(const struct ui *ui, struct buf *out) {
@@ -409,7 +429,8 @@ static void map_draw_rendered(const struct ui *ui, struct buf *out) {
 
 static enum pane_id map_draw_focus(const struct ui *ui) {
     const struct map_view *v = &ui->map;
-    if (v->part >= v->data.panels) return PANE_ASIDE;
+    if (v->list && rect_empty(ui_panes(ui, SCREEN_MAP).at[PANE_ASIDE])) return PANE_MAP;
+    if (v->list || v->part >= v->data.panels) return PANE_ASIDE;
     return v->part && !v->alone ? PANE_MAP_2 : PANE_MAP;
 }
 

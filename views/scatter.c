@@ -28,7 +28,7 @@ static bool finite_point(const struct scatter_data *d, int i) {
     return isfinite(d->xy[2 * i]) && isfinite(d->xy[2 * i + 1]);
 }
 
-static bool drawn(const struct scatter_data *d, const struct scatter_look *k, int i) {
+bool scatter_drawn(const struct scatter_data *d, const struct scatter_look *k, int i) {
     int class = d->label[i];
     if (class >= 0 && class < SCATTER_CLASSES && (k->hidden >> class & 1)) return false;
     return finite_point(d, i);
@@ -111,7 +111,7 @@ static void raster_fill(struct scatter_dots *t, const struct frame *f, const str
                         const struct scatter_look *k) {
     for (int i = 0; i < d->n; i++) {
         int x, y, class = d->label[i];
-        if (!drawn(d, k, i)) continue;
+        if (!scatter_drawn(d, k, i)) continue;
         pixel(f, d->xy[2 * i], d->xy[2 * i + 1], &x, &y);
         if (x < 0 || y < 0 || x >= t->w * f->px || y >= t->h * f->py) continue;
         int cell = y / f->py * t->w + x / f->px;
@@ -163,7 +163,7 @@ static bool middle_of(const struct frame *f, struct rect r, const struct scatter
     int *count = xcalloc((size_t)(r.w + r.h), sizeof *count), n = 0;
     for (int i = 0; i < d->n; i++) {
         int x, y;
-        if (d->label[i] != class || !drawn(d, k, i)) continue;
+        if (d->label[i] != class || !scatter_drawn(d, k, i)) continue;
         pixel(f, d->xy[2 * i], d->xy[2 * i + 1], &x, &y);
         if (x < 0 || y < 0 || x >= r.w * f->px || y >= r.h * f->py) continue;
         count[x / f->px]++;
@@ -259,9 +259,49 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
 
 /* ---- cursor and window ---- */
 
+bool scatter_in_sight(enum glyphs g, struct rect r, const struct scatter_data *d,
+                      const struct scatter_look *k, int point) {
+    if (rect_empty(r) || !d->xy || !scatter_drawn(d, k, point)) return false;
+    struct frame f = frame_of(g, r, d, k);
+    int x, y;
+    pixel(&f, d->xy[2 * point], d->xy[2 * point + 1], &x, &y);
+    return x >= 0 && y >= 0 && x < r.w * f.px && y < r.h * f.py;
+}
+
+void scatter_span(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                  double out[4]) {
+    struct frame f = frame_of(g, r, d, k);
+    int x, y;
+    scatter_cell(r, k, &x, &y);
+    out[0] = f.at_x + (x * f.px - f.width / 2) / f.scale;
+    out[1] = f.at_y - ((y + 1) * f.py - f.height / 2) * f.tall / f.scale;
+    out[2] = f.at_x + ((x + 1) * f.px - f.width / 2) / f.scale;
+    out[3] = f.at_y - (y * f.py - f.height / 2) * f.tall / f.scale;
+}
+
+void scatter_box(struct canvas *c, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                 const double box[4]) {
+    struct frame f = frame_of(c->glyphs, r, d, k);
+    int x0, y0, x1, y1;
+    pixel(&f, box[0], box[3], &x0, &y0);
+    pixel(&f, box[2], box[1], &x1, &y1);
+    x0 = x0 / f.px - 1, y0 = y0 / f.py - 1, x1 = x1 / f.px + 1, y1 = y1 / f.py + 1; /* around its cells */
+    canvas_push_clip(c, r);
+    for (int y = y0; y <= y1; y++)
+        for (int x = x0; x <= x1; x += y == y0 || y == y1 || x == x1 ? 1 : x1 - x0) {
+            const struct cell *at = canvas_at(c, r.x + x, r.y + y);
+            bool side = x == x0 || x == x1, end = y == y0 || y == y1;
+            uint32_t corner = y == y0 ? (x == x0 ? 0x250C : 0x2510) : x == x0 ? 0x2514 : 0x2518;
+            if (at && at->cp == ' ')
+                canvas_put(c, r.x + x, r.y + y, canvas_style(c, INK_ACCENT),
+                           side && end ? corner : side ? 0x2502 : 0x2500);
+        }
+    canvas_pop_clip(c);
+}
+
 bool scatter_under(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
                    int point) {
-    if (rect_empty(r) || !d->xy || point < 0 || point >= d->n || !drawn(d, k, point)) return false;
+    if (rect_empty(r) || !d->xy || point < 0 || point >= d->n || !scatter_drawn(d, k, point)) return false;
     struct frame f = frame_of(g, r, d, k);
     int x, y, column, row;
     scatter_cell(r, k, &column, &row);
@@ -277,7 +317,7 @@ int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
     scatter_cell(r, k, &cx, &cy);
     double want_x = (cx + 0.5) * f.px, want_y = (cy + 0.5) * f.py, least = INFINITY;
     for (int i = 0; i < d->n; i++) {
-        if (!drawn(d, k, i)) continue;
+        if (!scatter_drawn(d, k, i)) continue;
         double x = f.width / 2 + (d->xy[2 * i] - f.at_x) * f.scale - want_x;
         double y = f.height / 2 - (d->xy[2 * i + 1] - f.at_y) * f.scale / f.tall - want_y;
         double far = x * x + y * y * f.tall * f.tall;

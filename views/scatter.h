@@ -33,6 +33,16 @@ void scatter_look_init(struct scatter_look *k);
  * is shown. */
 void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
                   const struct scatter_look *k, int chosen, bool cursor);
+/* Return whether a point is drawn, and whether within r. */
+bool scatter_drawn(const struct scatter_data *d, const struct scatter_look *k, int point);
+bool scatter_in_sight(enum glyphs g, struct rect r, const struct scatter_data *d,
+                      const struct scatter_look *k, int point);
+/* Writes what the cursor's cell covers of the data: left, low, right, high. */
+void scatter_span(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                  double out[4]);
+/* Draws the outline of such a rectangle, without covering points. */
+void scatter_box(struct canvas *c, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                 const double box[4]);
 /* Returns whether a point is drawn in the cursor's cell. */
 bool scatter_under(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
                    int point);

@@ -384,6 +384,85 @@ static void two_maps_have_one_cursor(void **state) {
     ui_release(&ui);
 }
 
+/* Whether a point is inside by the drawing: between the cells of the anchor and the cursor. */
+static bool between_cells(const struct ui *ui, int panel, int i, int x0, int y0, int x1, int y1) {
+    struct rect r = {0, 0, 1, 1};
+    for (int y = y0; y <= y1; y++)
+        for (int x = x0; x <= x1; x++) {
+            struct scatter_look look = ui->map.look[panel];
+            struct scatter_data d = {SCENE_ROWS, ui->map.data.panel[panel].xy, scene_label, 2, NULL};
+            r = ui->map.pane[panel];
+            look.u = (x + 0.5) / r.w;
+            look.v = (y + 0.5) / r.h;
+            if (scatter_under(GLYPHS_BRAILLE, r, &d, &look, i)) return true;
+        }
+    return false;
+}
+
+/* # and moves of the cursor select the examples between two cells; t lists them, and leads to each. */
+static void a_region_is_listed(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{80, 24}, {200, 60}};
+    for (size_t z = 0; z < COUNT_OF(sizes); z++) {
+        struct ui ui;
+        struct effect out;
+        int x0, y0, x1, y1, count, inside = 0;
+        scene_init(&ui, sizes[z][0], sizes[z][1], GLYPHS_BRAILLE, COLOURS_256);
+        ui_show(&ui, SCREEN_MAP);
+        int panel = map_focus(&ui.map);
+        struct rect r = ui.map.pane[panel];
+        ui_mouse(&ui, &(struct mouse){ MOUSE_CLICK, r.x + r.w / 5, r.y + r.h / 5, 0 }, &out);
+        scatter_cell(r, &ui.map.look[panel], &x0, &y0);
+        scene_press(&ui, '#');
+        scene_press(&ui, 'L');
+        scene_press(&ui, PRESS_PAGE_DOWN);
+        ui_mouse(&ui, &(struct mouse){ MOUSE_CLICK, r.x + r.w * 3 / 4, r.y + r.h * 2 / 3, 0 }, &out); /* by mouse */
+        scatter_cell(r, &ui.map.look[panel], &x1, &y1);
+        assert_true(x1 > x0 && y1 > y0);
+        for (int i = 0; i < SCENE_ROWS; i++) {
+            bool in = between_cells(&ui, panel, i, x0, y0, x1, y1);
+            if (in != map_in_region(&ui.map, i)) fail_msg("example %d is%s in the region", i, in ? " not" : "");
+            inside += in;
+        }
+        assert_true(inside > 5 && inside < SCENE_ROWS - 5);
+        char words[60];
+        snprintf(words, sizeof words, "region: %d examples", inside);
+        assert_shows(&ui, words);
+        scene_press(&ui, 't');
+        assert_shows(&ui, "examples of the region");
+        snprintf(words, sizeof words, "of %d \u2501", inside);
+        assert_shows(&ui, words);
+        int *list = map_listed(&ui.map, &count);
+        assert_int_equal(count, inside);
+        scene_press(&ui, 'g');
+        for (int i = 0; i < count; i++) {
+            assert_int_equal(ui.map.chosen, list[i]);
+            scene_press(&ui, 'j');
+        }
+        assert_int_equal(ui.map.chosen, list[count - 1]);
+        free(list);
+        scene_press(&ui, PRESS_ENTER);
+        assert_true(!ui.map.list && ui.map.region.on && ui.map.chosen >= 0);
+        scene_press(&ui, 'h');
+        list = map_listed(&ui.map, &count); /* once listed it no longer follows the cursor */
+        assert_int_equal(count, inside);
+        free(list);
+        scene_press(&ui, PRESS_ESC);
+        assert_true(!ui.map.region.on && ui.screen == SCREEN_MAP);
+        scene_press(&ui, 't'); /* all in sight */
+        assert_shows(&ui, "examples in sight");
+        list = map_listed(&ui.map, &count);
+        assert_int_equal(count, SCENE_ROWS);
+        free(list);
+        scene_press(&ui, PRESS_ESC);
+        for (int i = 0; i < 5; i++) scene_press(&ui, '+');
+        list = map_listed(&ui.map, &count);
+        assert_true(count > 0 && count < SCENE_ROWS / 2);
+        free(list);
+        ui_release(&ui);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unseen_tasks_are_asked_for),
@@ -401,6 +480,7 @@ int main(void) {
         cmocka_unit_test(names_are_next_to_their_points),
         cmocka_unit_test(a_text_is_shown_in_full),
         cmocka_unit_test(two_maps_have_one_cursor),
+        cmocka_unit_test(a_region_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
