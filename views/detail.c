@@ -213,6 +213,7 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r, int 
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
     detail_head(&p, v);
     warnings(&p, v);
+    if (v->run.task_results) tasks(&p, v);
     if (v->settings) settings(&p, v);
     curve(&p, v);
     few_shots(&p, v);
@@ -221,7 +222,6 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r, int 
         sheet_rule(&p, "counts", NULL);
         pairs(&p, v->count, v->counts, in_row);
     }
-    if (v->run.task_results) tasks(&p, v);
     if (v->tests) tests(&p, v);
     if (v->evals) evaluations(&p, v);
     if (scores) *scores = p.rows;

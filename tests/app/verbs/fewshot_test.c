@@ -288,7 +288,7 @@ static void several_methods(void **state) {
     assert_non_null(strstr(text, " c head  "));
     free(text);
     change("UPDATE sweep SET spec = '{' || spec"); /* a set that cannot be read takes nothing else of the page away */
-    text = stage_out(0, "render --screen detail --run %d --size 100x60 --db '%s'", first + 1, stage.db);
+    text = stage_out(0, "render --screen detail --run %d --size 100x90 --db '%s'", first + 1, stage.db);
     assert_true(!strstr(text, "tasks by gain") && strstr(text, "fixed at step 0"));
     free(text);
     change("UPDATE sweep SET spec = substr(spec, 2)");
