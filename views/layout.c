@@ -141,8 +141,8 @@ void layout_train(enum layout_size size, struct rect body, const struct layout_n
 }
 
 void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
-    (void)need;
-    if (size == LAYOUT_WIDE) out->at[PANE_ASIDE] = part_right(&body, least(body.w / 3, 60));
+    int aside = least(body.w / 3, 60);
+    if (size == LAYOUT_WIDE && body.w - aside >= need->table) out->at[PANE_ASIDE] = part_right(&body, aside);
     out->at[PANE_TABLE] = body;
 }
 

@@ -27,6 +27,7 @@ enum pick_kind {
     PICK_KEYS,
     PICK_SAVED,
     PICK_COPY,
+    PICK_COLUMN,
     PICK_PLACE
 };
 

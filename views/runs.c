@@ -138,15 +138,6 @@ bool runs_cell_value(const struct run_row *r, int column, char out[256]) {
     return k->kind == HOLDS_WHOLE || k->kind == HOLDS_REAL ? !isnan(number) : text != NULL;
 }
 
-/* A column a task takes the place of what the tasks' names and their own read-out tell. */
-static void choose_beside_tasks(struct runs_view *v) {
-    static const int dropped[] = { COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED, COL_NAME };
-    v->visible[COL_TASK] = false;
-    int wanted = RUNS_NAMES + v->tasks * RUNS_TASK_WIDTH;
-    for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < wanted; i++) v->visible[dropped[i]] = false;
-    if (runs_rest(v) < wanted) v->visible[COL_STATE] = false;
-}
-
 /* From the left; below 0: it is not shown. */
 static int place_of(const struct runs_view *v, int column) {
     int at = v->places - 1;
@@ -154,9 +145,9 @@ static int place_of(const struct runs_view *v, int column) {
     return at;
 }
 
-/* Which columns there is a reason for, then room: what tells unlike runs apart stays. */
+/* The columns chosen by the user, else those with a reason: what distinguishes runs of several kinds.  A column per
+ * task replaces those of the task and of few distinct values. */
 static void choose_columns(struct runs_view *v) {
-    static const int dropped[] = { COL_TIME, COL_TRAINED, COL_SEED, COL_LR, COL_NAME };
     int64_t rows = -1;
     bool metrics = false, many = false, names = false;
     v->metric = NULL;
@@ -172,23 +163,20 @@ static void choose_columns(struct runs_view *v) {
     if (metrics) v->metric = NULL;
     for (int i = 0; i < COL_COUNT; i++) v->visible[i] = !v->picks && i < COL_TAGS;
     runs_name_tasks(v);
-    if (v->picks) {
-        runs_place_picked(v);
-    } else {
+    for (int i = 0; i < v->picks; i++) v->visible[v->picked[i]] = true;
+    if (!v->picks) {
         v->visible[COL_METRIC] = metrics;
         v->visible[COL_ROWS] = many;
         v->visible[COL_NAME] = names;
-        if (v->tasks) choose_beside_tasks(v);
-        for (size_t i = 0;
-             i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES + (v->tasks ? RUNS_TASK_WIDTH : 0); i++)
-            v->visible[dropped[i]] = false;
+        v->visible[COL_TASK] = !v->tasks;
     }
     runs_order_columns(v);
     if (v->sort >= COL_COUNT + v->tasks) v->sort = COL_ID;
     if (v->column >= COL_COUNT + v->tasks) v->column = v->tasks ? COL_COUNT : COL_BEST;
-    runs_place_tasks(v);
     while (v->column && place_of(v, v->column) < 0) v->column--;
     if (place_of(v, v->column) < 0) v->column = v->place[0];
+    runs_size_columns(v);
+    runs_show_column(v);
 }
 
 static int by_id(const void *a, const void *b) {
@@ -372,7 +360,8 @@ static void to_best(struct ui *ui) {
 bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (v->grouped && runs_groups_request(ui, r, out)) return true;
-    if (table_request(ui, r, out) || runs_keep_request(ui, r, out)) return true;
+    if (table_request(ui, r, out) || runs_keep_request(ui, r, out) || runs_columns_request(ui, r, out))
+        return true;
     if (r == REQ_BACK) {
         if (!v->trash) return false;
         r = REQ_TRASH_VIEW;

@@ -118,15 +118,17 @@ struct runs_view {
     int64_t cursor_id;        /* the run under the cursor, preserved when rows change */
     int column, sort;         /* under the cursor; sorted by */
     bool reverse;
-    bool visible[COL_COUNT];  /* visible columns */
-    /* The columns chosen by the user (picks 0: automatic), and the visible ones from left to right: place[]
-     * also has those of tasks. */
+    bool visible[COL_COUNT];  /* columns that are shown, also those scrolled out of sight */
+    /* The columns chosen by the user (picks 0: automatic), and all from left to right: place[] also has those
+     * of tasks. */
     int picked[COL_COUNT], place[COL_COUNT + RUNS_TASKS];
     int picks, places;
     const char *metric;       /* the common metric of all shown runs, or NULL */
     bool by_task;             /* one column per task; a change is an EFFECT_BY_TASK */
     const char *task[RUNS_TASKS]; /* their names in order, of all shown runs */
-    int tasks, task_left, task_room; /* task_left: the first visible one, of task_room that fit */
+    int tasks;
+    int left;                 /* columns scrolled past, besides id and method, which stay */
+    int method_width, task_width;
     bool grouped;             /* groups by the column group_by are shown instead of runs */
     int group_by;
     struct runs_group *group; /* owned */

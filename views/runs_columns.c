@@ -9,33 +9,118 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-enum { METHOD_LEAST = 12 }; /* of method and task together */
+/* Widths of method and task: as their longest text, within bounds; where not all columns fit, at least the
+ * lower bound. */
+enum { METHOD_LEAST = 14, METHOD_MOST = 44, TASK_LEAST = 8, TASK_MOST = 24 };
 
-/* The last ones give way. */
-void runs_place_picked(struct runs_view *v) {
-    for (int i = 0; i < v->picks; i++) v->visible[v->picked[i]] = true;
-    for (int i = v->picks - 1; i > 0 && runs_rest(v) < METHOD_LEAST; i--)
-        if (v->picked[i] != COL_METHOD && v->picked[i] != COL_TASK) v->visible[v->picked[i]] = false;
+static bool is_frozen(int column) { return column == COL_ID || column == COL_METHOD; }
+
+static int gap_after(int column) { return is_frozen(column) ? 2 : 1; }
+
+static int widest(const struct runs_view *v, bool method, int least, int most) {
+    int w = (int)strlen("method");
+    for (int i = 0; i < v->shown && w < most; i++) {
+        const struct run_row *r = &v->row[v->order[i]];
+        int of = text_width(method ? r->method : r->task) + (method && r->pinned ? 2 : 0);
+        w = of > w ? of : w;
+    }
+    return w > most ? most : w < least ? least : w;
 }
 
-void runs_order_columns(struct runs_view *v) {
-    v->places = 0;
-    for (int i = 0; i < (v->picks ? v->picks : COL_COUNT); i++) {
-        int at = v->picks ? v->picked[i] : i;
-        if (v->visible[at]) v->place[v->places++] = at;
+static int fixed_width(const struct runs_view *v, int column) {
+    return column == COL_METHOD || column == COL_TASK ? 0 : runs_column_at(v, column).width;
+}
+
+int runs_least_width(const struct runs_view *v) {
+    int w = PANE_EDGE + 1;
+    for (int p = 0; p < v->places; p++) {
+        int i = v->place[p];
+        w += (i == COL_METHOD ? METHOD_LEAST : i == COL_TASK ? TASK_LEAST : fixed_width(v, i)) + gap_after(i);
     }
-    for (int i = 0; i < v->tasks; i++) v->place[v->places++] = COL_COUNT + i;
+    return w;
+}
+
+/* Takes what is too wide from *w, down to `least`. */
+static void shrink(int *w, int least, int *over) {
+    int by = *w - least < *over ? *w - least : *over;
+    if (by <= 0) return;
+    *w -= by;
+    *over -= by;
+}
+
+void runs_size_columns(struct runs_view *v) {
+    int over = runs_least_width(v) - v->width;
+    v->method_width = v->visible[COL_METHOD] ? widest(v, true, METHOD_LEAST, METHOD_MOST) : METHOD_LEAST;
+    v->task_width = v->visible[COL_TASK] ? widest(v, false, TASK_LEAST, TASK_MOST) : TASK_LEAST;
+    over += v->method_width - METHOD_LEAST + v->task_width - TASK_LEAST;
+    shrink(&v->method_width, METHOD_LEAST, &over);
+    shrink(&v->task_width, TASK_LEAST, &over);
+}
+
+/* Places a column unless it is beyond the right edge; one that `must` be in sight is cut off there. */
+static void put(const struct runs_view *v, struct column_places *k, int i, int *x, bool must) {
+    int w = i == COL_METHOD ? v->method_width : i == COL_TASK ? v->task_width : fixed_width(v, i);
+    int room = v->width - 1 - *x;
+    if (w > room && must && room > 0) w = room;
+    if (w > room) {
+        k->more_right = true;
+        *x = v->width;
+        return;
+    }
+    k->x[i] = *x;
+    k->w[i] = w;
+    *x += w + gap_after(i);
+}
+
+void runs_place(const struct runs_view *v, struct column_places *k) {
+    bool narrow = v->width < LAYOUT_PAGE_W; /* then only the id stays */
+    int x = PANE_EDGE - 1, other = 0;
+    *k = (struct column_places){ .more_left = v->left > 0 };
+    for (int p = 0; p < v->places && v->left; p++)
+        if (v->place[p] == COL_ID || (v->place[p] == COL_METHOD && !narrow))
+            put(v, k, v->place[p], &x, true);
+    for (int p = 0; p < v->places; p++) {
+        int i = v->place[p];
+        bool stays = is_frozen(i);
+        if (stays ? !v->left : other++ >= v->left) put(v, k, i, &x, !stays && other == v->left + 1);
+    }
+}
+
+void runs_show_column(struct runs_view *v) {
+    struct column_places k;
+    int at = 0, others = 0;
+    for (int p = 0; p < v->places; p++) {
+        if (v->place[p] == v->column) at = others;
+        others += !is_frozen(v->place[p]);
+    }
+    if (is_frozen(v->column) || runs_least_width(v) <= v->width) v->left = 0;
+    v->left = ui_into(v->left > at && !is_frozen(v->column) ? at : v->left, others - 1);
+    for (runs_place(v, &k); !k.w[v->column] && v->left < others - 1; runs_place(v, &k)) v->left++;
+}
+
+/* In their order from the left: those chosen by the user, else all that are visible, then the tasks. */
+void runs_order_columns(struct runs_view *v) {
+    static const int automatic[] = { COL_ID,   COL_NAME,   COL_STATE, COL_METHOD, COL_TASK, COL_BEST,
+                                     COL_METRIC, COL_ROWS, COL_LR,    COL_TRAINED, COL_SEED, COL_TIME };
+    v->places = 0;
+    for (int i = 0; i < v->picks; i++) v->place[v->places++] = v->picked[i];
+    for (size_t i = 0; i < COUNT_OF(automatic) && !v->picks; i++) {
+        if (automatic[i] == COL_LR)
+            for (int t = 0; t < v->tasks; t++) v->place[v->places++] = COL_COUNT + t;
+        if (v->visible[automatic[i]]) v->place[v->places++] = automatic[i];
+    }
+    for (int i = 0; i < v->tasks && v->picks; i++) v->place[v->places++] = COL_COUNT + i;
 }
 
 void runs_ask_columns(struct ui *ui) {
     const struct runs_view *v = &ui->runs;
     struct buf shown = BUF_INIT, label = BUF_INIT;
-    const int *of = v->picks ? v->picked : v->place;
-    int n = v->picks ? v->picks : v->places - v->tasks;
     bool has[COL_COUNT] = { false }, any = false;
-    for (int i = 0; i < n; i++) {
-        buf_printf(&shown, "%s%s", i ? " " : "", runs_column_name[of[i]]);
-        has[of[i]] = true;
+    for (int p = 0; p < v->places; p++) {
+        int i = v->place[p];
+        if (i >= COL_COUNT) continue;
+        buf_printf(&shown, "%s%s", shown.size ? " " : "", runs_column_name[i]);
+        has[i] = true;
     }
     buf_puts(&label, "columns");
     for (int i = 0; i < COL_COUNT; i++) {
@@ -73,9 +158,86 @@ static int runs_columns_read(const char *text, int picked[COL_COUNT], char **unk
 }
 
 static void runs_columns_take(struct runs_view *v, const int *picked, int n) {
-    memcpy(v->picked, picked, (size_t)n * sizeof *picked);
+    memmove(v->picked, picked, (size_t)n * sizeof *picked);
     v->picks = n;
     runs_changed(v);
+}
+
+/* Requests that the app stores the chosen columns. */
+static void store_columns_chosen(const struct runs_view *v, struct effect *out) {
+    out->kind = EFFECT_COLUMNS;
+    for (int i = 0; i < v->picks; i++) {
+        size_t at = strlen(out->text);
+        snprintf(out->text + at, sizeof out->text - at, "%s%s", i ? " " : "", runs_column_name[v->picked[i]]);
+    }
+}
+
+/* The columns shown become the chosen ones; returns the place of the one under the cursor, -1: a task's. */
+static int choose_shown(struct runs_view *v) {
+    int n = 0, at = -1, picked[COL_COUNT];
+    for (int p = 0; p < v->places; p++) {
+        if (v->place[p] >= COL_COUNT) continue;
+        if (v->place[p] == v->column) at = n;
+        picked[n++] = v->place[p];
+    }
+    memcpy(v->picked, picked, sizeof picked);
+    v->picks = n;
+    return at;
+}
+
+/* Moves the column under the cursor. */
+static void column_moved(struct ui *ui, int by, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    int at = choose_shown(v), to = at + by;
+    if (at < 0 || to < 0 || to >= v->picks) return;
+    v->picked[at] = v->picked[to];
+    v->picked[to] = v->column;
+    runs_columns_take(v, v->picked, v->picks);
+    store_columns_chosen(v, out);
+}
+
+static void column_hidden(struct ui *ui, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    int at = choose_shown(v);
+    if (at < 0 || v->picks < 2) return;
+    ui_say(ui, SAY_INFO, "column %s hidden; + adds columns", runs_column_name[v->picked[at]]);
+    memmove(v->picked + at, v->picked + at + 1, (size_t)(v->picks - at - 1) * sizeof *v->picked);
+    v->picks--;
+    v->column = v->picked[at < v->picks ? at : v->picks - 1];
+    runs_columns_take(v, v->picked, v->picks);
+    store_columns_chosen(v, out);
+}
+
+/* Lists the columns that are not shown. */
+static void column_list(struct ui *ui) {
+    const struct runs_view *v = &ui->runs;
+    picker_open(&ui->picker, PICK_COLUMN, "add a column");
+    for (int i = 0; i < COL_COUNT; i++)
+        if (!v->visible[i]) picker_add(&ui->picker, runs_column_name[i], NULL, false)->tag = i;
+    if (ui->picker.count) return;
+    ui->picker.open = false;
+    ui_say(ui, SAY_INFO, "all columns are shown");
+}
+
+void runs_column_picked(struct ui *ui, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    int column = ui->picker.item[ui->picker.cursor].tag, at = choose_shown(v);
+    if (at < 0) at = v->picks - 1; /* right of the cursor */
+    memmove(v->picked + at + 2, v->picked + at + 1, (size_t)(v->picks - at - 1) * sizeof *v->picked);
+    v->picked[at + 1] = v->column = column;
+    runs_columns_take(v, v->picked, v->picks + 1);
+    store_columns_chosen(v, out);
+}
+
+bool runs_columns_request(struct ui *ui, enum request r, struct effect *out) {
+    switch (r) {
+    case REQ_COLUMNS: runs_ask_columns(ui); return true;
+    case REQ_EARLIER: column_moved(ui, -1, out); return true;
+    case REQ_LATER: column_moved(ui, 1, out); return true;
+    case REQ_LESS: column_hidden(ui, out); return true;
+    case REQ_MORE: column_list(ui); return true;
+    default: return false;
+    }
 }
 
 void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
@@ -91,11 +253,7 @@ void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
     }
     if (!n) ui_say(ui, SAY_INFO, "columns chosen automatically");
     runs_columns_take(&ui->runs, picked, n);
-    out->kind = EFFECT_COLUMNS;
-    for (int i = 0; i < n; i++) {
-        size_t at = strlen(out->text);
-        snprintf(out->text + at, sizeof out->text - at, "%s%s", i ? " " : "", runs_column_name[picked[i]]);
-    }
+    store_columns_chosen(&ui->runs, out);
 }
 
 void runs_columns_kept(struct ui *ui, const char *names) {

@@ -10,34 +10,6 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-struct column_places {
-    int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
-};
-
-int runs_rest(const struct runs_view *v) {
-    int rest = v->width - 3 - 2; /* the marks, and one more blank behind id and method */
-    for (int i = 0; i < COL_COUNT; i++)
-        if (v->visible[i]) rest -= runs_column_at(v, i).width + 1;
-    return rest;
-}
-
-/* Fixed widths but for method and task, which share what is left. */
-static void runs_draw_place(const struct runs_view *v, struct column_places *k) {
-    int rest = runs_rest(v) - v->task_room * RUNS_TASK_WIDTH;
-    int task = rest / 3 > 24 ? 24 : rest / 3;
-    if (task < 6) task = 6;
-    if (!v->visible[COL_TASK]) task = 0;
-    int method = rest - task < 8 ? 8 : rest - task, x = 2;
-    *k = (struct column_places){ 0 };
-    for (int p = 0; p < v->places; p++) {
-        int i = v->place[p], at = i - COL_COUNT - v->task_left;
-        if (i >= COL_COUNT && (at < 0 || at >= v->task_room)) continue;
-        k->x[i] = x;
-        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : runs_column_at(v, i).width;
-        x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
-    }
-}
-
 void run_flag(const struct run_row *r, char out[RUN_FLAG]) {
     struct phrase majority = show_value(r->majority);
     *out = 0;
@@ -147,6 +119,8 @@ static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r
         (column.right ? canvas_right : canvas_fit)(c, x, r.y, k->w[i], ink,
                                                    phrase("%.8s%s", name, mark).text);
     }
+    if (k->more_left) canvas_text(c, r.x + 1, r.y, INK_KEY, "<");
+    if (k->more_right) canvas_text(c, r.x + r.w - 1, r.y, INK_KEY, ">");
     canvas_rule(c, r.x + 3, r.y + 1, r.w - 4, NULL, NULL);
 }
 
@@ -167,7 +141,7 @@ static void draw_runs_screen(const struct ui *ui, struct canvas *c, struct rect 
         runs_draw_groups(v, c, r);
         return;
     }
-    runs_draw_place(v, &k);
+    runs_place(v, &k);
     runs_draw_heads(ui, c, r, &k);
     for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++) {
         bool here = ui_row(c, r, r.y + 2 + i, v->top + i - v->cursor);
@@ -267,6 +241,7 @@ static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k
     case REQ_DOWN: return NULL;
     case REQ_RUN: return runs_again_hint(ui, runs_at_cursor(&ui->runs), k->hint);
     case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
+    case REQ_MORE: return "column";
     case REQ_PRESETS: return *ui->runs.filter ? "saved" : NULL;
     case REQ_TERMS: return ui->runs.marks > 1 ? "overlay" : NULL;
     case REQ_TASKS: return runs_tasks_hint(&ui->runs);
@@ -280,7 +255,7 @@ static const enum request runs_draw_keys[] = {
     REQ_REDO,    REQ_SORT,       REQ_SORT_REVERSE, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_CLONE,  REQ_RUN,
     REQ_TRASH,   REQ_TRASH_VIEW, REQ_COPY,         REQ_TASKS,       REQ_GROUP,        REQ_BEST,   REQ_RESEED,
     REQ_WATCH,   REQ_TERMS,      REQ_PIN,          REQ_TAGS,        REQ_NOTE,         REQ_NAME,   REQ_COLUMNS,
-    REQ_SHELL,   REQ_PRESETS,    REQ_NONE
+    REQ_EARLIER, REQ_LATER,      REQ_MORE,         REQ_LESS,        REQ_SHELL,        REQ_PRESETS, REQ_NONE
 };
 
 /* The filter in words of a shell; restricted runs by their ids. */
@@ -303,6 +278,12 @@ static void runs_draw_rendered(const struct ui *ui, struct buf *out) {
     free(filter);
 }
 
+/* The pane next to the table gives way to the columns that the user chose. */
+static void runs_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
+    (void)f;
+    if (ui->runs.picks && !ui->runs.grouped) need->table = runs_least_width(&ui->runs);
+}
+
 const struct screen screen_runs = {
     .name = "runs",
     .about =
@@ -322,6 +303,7 @@ const struct screen screen_runs = {
     .marked = marked,
     .refresh = runs_draw_refresh,
     .panes = layout_runs,
+    .need = runs_draw_need,
     .draw = draw_runs_screen,
     .readout = runs_draw_readout,
     .hint = runs_draw_hint,

@@ -35,10 +35,6 @@ bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
         out->kind = EFFECT_SAVED;
         return true;
     }
-    if (r == REQ_COLUMNS) {
-        runs_ask_columns(ui);
-        return true;
-    }
     if (r != REQ_PIN && r != REQ_TAGS && r != REQ_NOTE && r != REQ_NAME) return false;
     const struct run_row *row = runs_at_cursor(v);
     if (!row) return true;

@@ -29,19 +29,6 @@ void runs_name_tasks(struct runs_view *v) {
           runs_tasks_by_name); /* the same places when a run comes */
 }
 
-void runs_place_tasks(struct runs_view *v) {
-    int room = (runs_rest(v) - RUNS_NAMES) / RUNS_TASK_WIDTH;
-    v->task_room = room < 1 ? 1 : room > v->tasks ? v->tasks : room;
-    if (!v->tasks) v->task_room = 0;
-    runs_show_column(v);
-}
-
-void runs_show_column(struct runs_view *v) {
-    int at = v->column - COL_COUNT;
-    if (at >= 0) ui_in_sight(&v->task_left, at < v->tasks ? at : v->tasks - 1, v->task_room);
-    v->task_left = ui_into(v->task_left, v->tasks - v->task_room);
-}
-
 const struct task_row *runs_task_at(const struct runs_view *v, const struct run_row *r, int column) {
     const char *task = runs_column_at(v, column).task;
     for (int k = 0; task && k < r->task_results; k++)

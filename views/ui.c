@@ -290,6 +290,10 @@ static void ui_picked(struct ui *ui, struct effect *out) {
         write_picked(ui, out);
         return;
     }
+    if (p->kind == PICK_COLUMN) {
+        runs_column_picked(ui, out);
+        return;
+    }
     if (p->kind == PICK_COPY) {
         copy_picked(ui, out);
         return;

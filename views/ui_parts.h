@@ -174,10 +174,22 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out);
  * values are comparable, 0: they are. */
 bool runs_cell_value(const struct run_row *r, int column, char out[256]);
 int runs_by_kind(const struct run_row *a, const struct run_row *b);
-/* runs_columns.c: find the chosen columns that fit; order the visible ones from left to right; open a line of
- * them for editing, and apply it. */
-void runs_place_picked(struct runs_view *v);
+/* runs_columns.c: order the columns from left to right; compute the widths of method and task; scroll to the
+ * column under the cursor; the places of those in sight; the width of all with method and task at their
+ * least. */
+struct column_places {
+    int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS]; /* w 0: out of sight */
+    bool more_left, more_right;
+};
 void runs_order_columns(struct runs_view *v);
+void runs_size_columns(struct runs_view *v);
+void runs_show_column(struct runs_view *v);
+void runs_place(const struct runs_view *v, struct column_places *out);
+int runs_least_width(const struct runs_view *v);
+/* Handles requests about columns; adds the picked column; opens a line of the columns for editing, and applies
+ * it. */
+bool runs_columns_request(struct ui *ui, enum request r, struct effect *out);
+void runs_column_picked(struct ui *ui, struct effect *out);
 void runs_ask_columns(struct ui *ui);
 void runs_columns_typed(struct ui *ui, const char *text, struct effect *out);
 /* Stores the marked runs if `marked`, else or without any the run under the cursor, in out; returns the
@@ -211,9 +223,6 @@ bool runs_filter_press(struct ui *ui, const struct press *p, struct effect *out)
 void runs_filter_done(struct ui *ui, bool canceled, struct effect *out);
 /* Opens Map or Heatmap, for the run under the cursor if there is one. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
-/* The width that remains for method and task together, and the width that they should have. */
-enum { RUNS_NAMES = 22 };
-int runs_rest(const struct runs_view *v);
 extern const char *const runs_column_name[COL_COUNT]; /* names in filters and sorting */
 /* A column: its width (0: method and task share the rest), and the member of a run, or of its result on a
  * task, that it shows. */
@@ -230,13 +239,10 @@ const char *runs_column_title(const struct runs_view *v, int column);
 struct phrase runs_cell_text(const struct runs_view *v, const struct run_row *r, int column);
 /* Sorts by a column, also of a task; if already sorted by it, reverses the order. */
 void runs_sort(struct runs_view *v, int column);
-/* Columns of tasks: collect their names from the shown runs; place those that fit; return the result of a
- * run in such a column, or NULL. */
+/* Columns of tasks: collect their names from the shown runs; return the result of a run in such a column, or
+ * NULL. */
 void runs_name_tasks(struct runs_view *v);
-void runs_place_tasks(struct runs_view *v);
 const struct task_row *runs_task_at(const struct runs_view *v, const struct run_row *r, int column);
-/* Makes the column under the cursor visible. */
-void runs_show_column(struct runs_view *v);
 const char *runs_tasks_hint(
     const struct runs_view *v); /* the hint of the key; NULL: only single-task runs are shown */
 /* Appends "mrpc accuracy 0.744 @ 240, majority 0.684, 408 examples". */

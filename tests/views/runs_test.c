@@ -505,7 +505,9 @@ static void tasks_have_columns(void **state) {
     for (int w = 20; w < 200; w += 7) { /* the column under the cursor stays in sight */
         ui_resize(&ui, w, 24);
         type(&ui, "llllll");
-        assert_true((int)ui.runs.column - COL_COUNT - ui.runs.task_left < ui.runs.task_room);
+        struct column_places k;
+        runs_place(&ui.runs, &k);
+        assert_true(k.w[ui.runs.column] > 0);
         type(&ui, "hhhhhhhh");
     }
     type(&ui, "llllllllllb");
@@ -613,7 +615,7 @@ static void columns_are_chosen_and_ordered(void **state) {
     ui.runs.row = row;
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, 'c');
-    assert_string_equal(ui.prompt.text, "id state method task best lr trained seed");
+    assert_string_equal(ui.prompt.text, "id state method task best lr trained seed time");
     assert_non_null(strstr(ui.prompt.label, "tags disk curve"));
     prompt_set(&ui.prompt, "seed id curve disk method tags");
     struct effect x = scene_press(&ui, PRESS_ENTER);
@@ -652,6 +654,44 @@ static void columns_are_chosen_and_ordered(void **state) {
     assert_int_equal(ui.runs.picks, 2);
     assert_true(ui.runs.place[0] == COL_SEED && ui.runs.place[1] == COL_ID);
     buf_release(&b);
+    ui_release(&ui);
+}
+
+/* Columns that do not fit are scrolled to, next to id and method; < and > move the column under the cursor, - hides it,
+ * + adds one; the pane next to the table gives way to chosen columns. */
+static void columns_scroll_and_move(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    assert_true(scene_shows(&ui, "accuracy") && !scene_shows(&ui, "time"));
+    while (ui.runs.column != COL_TIME) type(&ui, "l");
+    assert_true(scene_shows(&ui, "method") && scene_shows(&ui, "time") && scene_shows(&ui, "mam(l=16,r=16)"));
+    assert_false(scene_shows(&ui, "finished"));
+    for (int i = 0; i < 20; i++) type(&ui, "h");
+    assert_true(scene_shows(&ui, "finished") && ui.runs.column == COL_ID);
+    while (ui.runs.column != COL_SEED) type(&ui, "l");
+    struct effect x = scene_press(&ui, '<');
+    assert_int_equal(x.kind, EFFECT_COLUMNS);
+    assert_string_equal(x.text, "id state method task best lr seed trained time");
+    x = scene_press(&ui, '>');
+    assert_string_equal(x.text, "id state method task best lr trained seed time");
+    x = scene_press(&ui, '-');
+    assert_string_equal(x.text, "id state method task best lr trained time");
+    assert_int_equal(ui.runs.column, COL_TIME);
+    type(&ui, "+");
+    assert_true(scene_shows(&ui, "add a column") && scene_shows(&ui, "seed") && !scene_shows(&ui, "trained"));
+    x = scene_press(&ui, PRESS_ENTER); /* the first of them */
+    assert_int_equal(x.kind, EFFECT_COLUMNS);
+    assert_string_equal(x.text, "id state method task best lr trained time name");
+    assert_int_equal(ui.runs.column, COL_NAME);
+    ui_resize(&ui, 120, 40); /* the summary of a run leaves no room for these */
+    assert_false(scene_shows(&ui, "last loss"));
+    for (int i = 0; i < 9; i++) scene_press(&ui, 'h');
+    assert_true(scene_shows(&ui, "name") && scene_shows(&ui, "finished") && scene_shows(&ui, "time"));
+    ui_resize(&ui, 200, 60);
+    assert_true(scene_shows(&ui, "last loss") && scene_shows(&ui, "name") && scene_shows(&ui, "time"));
+    for (int i = 0; i < 20; i++) x = scene_press(&ui, '-');
+    assert_int_equal(ui.runs.picks, 1);
     ui_release(&ui);
 }
 
@@ -704,6 +744,7 @@ int main(void) {
         cmocka_unit_test(pins_tags_and_notes),
         cmocka_unit_test(deleting_is_asked_twice),
         cmocka_unit_test(columns_are_chosen_and_ordered),
+        cmocka_unit_test(columns_scroll_and_move),
         cmocka_unit_test(filters_are_saved),
         cmocka_unit_test(ten_thousand),
     };
