@@ -151,7 +151,7 @@ struct one_run {
 /* Both runs' logs record it. */
 static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
     const struct store_merged *x = r->out;
-    char *text = xprintf("from step %lld on, run %lld and run %lld (run %lld of %s) differ: both are kept",
+    char *text = xprintf("from step %lld on, run %lld and run %lld (run %lld of %s) differ: both runs remain",
                          (long long)x->step, (long long)x->apart, (long long)x->into, (long long)x->from,
                          r->m->from->path);
     int rc = event_add(db, x->apart, store_now(), -1, "message", NULL, text, e);

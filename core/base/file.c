@@ -42,7 +42,7 @@ static int file_open_regular(const char *path, int *fd, uint64_t *size, struct e
     int rc = 0;
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0) return file_system_error(e, "cannot be opened", path);
-    if (fstat(*fd, &st)) rc = file_system_error(e, "cannot be examined", path);
+    if (fstat(*fd, &st)) rc = file_system_error(e, "cannot be accessed", path);
     else if (!S_ISREG(st.st_mode)) rc = err_set(e, ERR_INPUT, "%s: not a regular file", path);
     else *size = (uint64_t)st.st_size;
     if (rc) close(*fd);

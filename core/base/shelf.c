@@ -129,7 +129,7 @@ static int shelf_settle(struct shelf *s, struct err *e) {
     if (alone && !shelf_has_head(s) && (ftruncate(s->fd, 0) || pwrite(s->fd, s->head, HEAD, 0) != HEAD))
         return shelf_fault(s->path, "cannot be written", e), -1;
     if (flock(s->fd, LOCK_SH)) return shelf_fault(s->path, "cannot be locked", e), -1;
-    if (fstat(s->fd, &st)) return shelf_fault(s->path, "cannot be examined", e), -1;
+    if (fstat(s->fd, &st)) return shelf_fault(s->path, "cannot be accessed", e), -1;
     if (!S_ISREG(st.st_mode)) return err_set(e, ERR_SYSTEM, "%s: not a regular file", s->path), -1;
     return st.st_nlink && shelf_has_head(s);
 }

@@ -147,7 +147,7 @@ static int no_rows(const struct import *m, struct err *e) {
     const struct buf *file = &d->memory->file;
     size_t bom = d->report.bom ? 3 : 0;
     if (d->format != DATA_JSONL)
-        return err_set(e, ERR_INPUT, "%s: no examples could be read; line %zu: %s", d->path, first->line,
+        return err_set(e, ERR_INPUT, "%s: no examples could be read: line %zu: %s", d->path, first->line,
                        first->why);
     json_t *whole = json_parse("", buf_text(file) + bom, file->size - bom, NULL);
     if (whole && (d->report.lines > 1 || json_is_object(json_array_get(whole, 0))))
@@ -156,7 +156,7 @@ static int no_rows(const struct import *m, struct err *e) {
                 d->path, json_kind(whole),
                 json_is_array(whole) ? json_array_size(whole) : json_object_size(whole));
     else if (!d->columns || !columns_missing(m->o, d, e))
-        err_set(e, ERR_INPUT, "%s: no examples could be read; line %zu: %s", d->path, first->line,
+        err_set(e, ERR_INPUT, "%s: no examples could be read: line %zu: %s", d->path, first->line,
                 first->why);
     json_decref(whole);
     return e->code;

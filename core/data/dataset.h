@@ -121,7 +121,7 @@ struct dataset_options {
      * order. */
     const char *const *names;
     int name_count;
-    /* Origin of `names` for messages ("the train split", "the model's id2label"). */
+    /* Origin of `names` for messages ("the training set", "the model's id2label"). */
     const char *names_from;
     /* names come from a model: labels that do not match are resolved by labels_match, which the report
      * states. */

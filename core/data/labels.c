@@ -18,7 +18,7 @@ struct distinct {
 };
 
 static const char *known_from(const struct dataset_options *o) {
-    return o->names_from ? o->names_from : "the known classes";
+    return o->names_from ? o->names_from : "the task";
 }
 
 static bool labels_whole(const char *s) {
@@ -177,8 +177,8 @@ static int find_none(struct import *m, const struct distinct *x, struct err *e) 
     if (o->unlabeled && vocab_find(&x->vocab, o->unlabeled, strlen(o->unlabeled)) >= 0) {
         m->none = o->unlabeled;
         if (o->names && among_names(o, m->none)) {
-            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it does not mark "
-                                           "unlabeled examples",
+            text_line(&m->d->report.notes, "warning: the label %s is one of the classes of %s, so it "
+                                           "does not mark unlabeled examples",
                       m->none, known_from(o));
             m->none = NULL;
         }
@@ -400,7 +400,7 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
         char *known = names_text((char *const *)o->names, o->name_count, 8);
         struct buf shown = BUF_INIT;
         label_spell(s, &shown);
-        err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among %s: %s", m->d->path,
+        err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among the classes of %s: %s", m->d->path,
                 m->d->example[x->first[i]].line, buf_text(&shown), from, known);
         buf_release(&shown);
         free(known);
@@ -448,8 +448,8 @@ static void labels_say_match(const struct dataset_options *o, enum label_match h
         text_line(notes, "the labels are numbers and are used as the class indices of %s:", from);
         for (int i = 0; i < o->name_count; i++) text_line(notes, "  %d is \"%s\"", i, o->names[i]);
     } else if (how == LABELS_BY_FOLDED) {
-        text_line(notes, "the labels match %s, ignoring case, whitespace, invisible characters and Unicode "
-                         "form",
+        text_line(notes, "the labels match the classes of %s, ignoring case, whitespace, invisible "
+                         "characters and Unicode form",
                   from);
     } else if (how == LABELS_BY_ORDER) {
         text_line(

@@ -21,7 +21,7 @@ static void splits_follow(struct dataset_options *o, const struct dataset *train
     if (train->kind != DATA_CLASSES || o->names) return;
     o->names = (const char *const *)train->class_name;
     o->name_count = train->classes;
-    o->names_from = "the train split";
+    o->names_from = "the training set";
 }
 
 /* Samples the --limit of the training examples, before other splits are compared with them. */

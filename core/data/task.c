@@ -17,7 +17,7 @@ static struct dataset_options task_options(const struct task_files *p, const str
                                 .header = s->header, .delimiter = s->delimiter,
                                 .unlabeled = s->unlabeled,
                                 .names = s->names, .name_count = s->name_count,
-                                .names_from = s->names_from ? s->names_from : "the known classes",
+                                .names_from = s->names_from ? s->names_from : "the task",
                                 .names_or_numbers = s->names != NULL };
     const struct layout *l = p->layout;
     o.guess_texts = !l && !s->text && !s->text_b && !s->label && !s->names &&

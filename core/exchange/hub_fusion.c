@@ -160,7 +160,7 @@ static int take_map(struct hub_fused *x, struct bag_tensor *t, struct err *e) {
     size_t d = (size_t)r->in.m->arch.width;
     free(mark);
     free(path);
-    if (!map) return reading_refuse(&r->in, t, "the model has no such place", e);
+    if (!map) return reading_refuse(&r->in, t, "the model has no such layer", e);
     const struct file_part *p = hub_fusion_parts;
     while (p->name && strcmp(p->name, rest)) p++;
     if (!p->name) return reading_refuse(&r->in, t, "is not part of a fusion", e);

@@ -112,7 +112,7 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     const struct tensor_info *at = hub_map(r->in.m, path);
     struct bag_tensor *found[HUB_MOST_PARTS];
     struct module m;
-    if (!at) return reading_refuse(&r->in, down, "the model has no such place", e);
+    if (!at) return reading_refuse(&r->in, down, "the model has no such layer", e);
     if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
     if (hub_bottleneck(&r->hub, &r->in.m->arch, at->role == ROLE_O_W, &m, e)) return e->code;
     char *place = xstrndup(down->name, strlen(down->name) - strlen(down_name(r)));

@@ -47,7 +47,7 @@ static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor
         double sum = 0;
         for (size_t j = 0; j < cols; j++) sum += (double)w[i * cols + j] * (double)w[i * cols + j];
         if (!(sum > 0))
-            return reading_refuse(&r->in, length, "a row of the decomposed map is zero", e);
+            return reading_refuse(&r->in, length, "a row of the DoRA weight is zero", e);
         for (size_t j = 0; j < cols; j++)
             w[i * cols + j] = (real)((double)w[i * cols + j] * (double)length->values[i] / sqrt(sum));
     }
@@ -61,7 +61,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
                        const struct bag_tensor *b, double s, struct bag_tensor *length, struct err *e) {
     int i = (int)(t - r->in.m->tensor), rank = (int)a->shape[0];
     if (r->in.m->arch.pooler_absent || r->folded)
-        return reading_refuse(&r->in, a, "the model folder has no pooler that it could change", e);
+        return reading_refuse(&r->in, a, "the model folder has no pooler to change", e);
     size_t n = (size_t)t->rows * (size_t)t->cols;
     real *w = r->folded = reading_room(&r->in, n);
     if (!w) return err_set(e, ERR_SYSTEM, "out of memory for the pooler");
@@ -149,7 +149,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
                   "%s: ignored, as in the library: no layer reads this embedding", first->name);
         return 0;
     }
-    if (!t) return reading_refuse(&r->in, first, "the model has no such map", e);
+    if (!t) return reading_refuse(&r->in, first, "the model has no such layer", e);
     if (lookup && v->dora)
         return reading_refuse(&r->in, first, "petri does not support DoRA of an embedding", e);
     if (f->fn == FN_LINEAR && beside(r, module, "lora_magnitude_vector"))
@@ -165,7 +165,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
     bool pruned = f->fn == FN_SVD && !rank && first->rank == 2;
     if (ranked && !pruned &&
         (!rank || rank > (drawn ? 1 << 20 : rows + cols) || (lookup && r->looked_up[stack])))
-        return reading_refuse(&r->in, first, "invalid rank for a map or embedding of this size", e);
+        return reading_refuse(&r->in, first, "invalid rank for a linear layer or embedding of this size", e);
     if (find_parts(r, f, module, size, part, e)) return e->code;
     if (pruned) return 0;
     if (ranked) m.size = (int)rank;
@@ -179,7 +179,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
         m.scale *= sqrt(r->in.m->arch.width); /* the library scales the added rows like the embedding */
     enum tap tap = lookup ? m.write : peft_form_write(f, reading_tap(t));
     if (tap == TAP_NONE)
-        return reading_refuse(&r->in, first, "petri does not support adapting this map", e);
+        return reading_refuse(&r->in, first, "petri does not support adapting this layer", e);
     m.write = tap;
     if (module_takes(&m, TAKES_READ)) m.read = tap_map_input(tap);
     if (module_takes(&m, TAKES_DROPOUT) && v->dropout > 0 && v->dropout < 1) m.dropout = v->dropout;

@@ -40,7 +40,7 @@ static const struct key keys[] = {
     { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
       .description = "Encoder layer whose output gives the example's condition; 0: the last." },
     { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1, .text = KEY_NOT_DEFAULT,
-      .description = "2: run the encoder an extra time first, only for the examples' conditions." },
+      .description = "2: an additional encoder pass first computes the conditions of the examples." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .description = "Inner width of the projection." },
     { "inner", AT(inner), .kind = KEY_WHOLE, .description = "Width of the heads' input; 0: no second map." },
     { "norm", AT(norm), .kind = KEY_FLAG, .description = "Whether a LayerNorm follows the projection." },
@@ -251,12 +251,12 @@ static bool instance_comes_first(const struct method *m, int g, const struct arc
 static const char *instance_fault(const struct method *m, int g, const struct arch *a) {
     const struct hyper *h = &m->hyper[g];
     bool z = h->instance == EXAMPLE_RETRIEVER;
-    if (h->passes > 2) return "pass=: must be 1 or 2: with 2 the encoder runs an extra time for the instance";
+    if (h->passes > 2) return "pass=: must be 1 or 2: with 2 an additional encoder pass computes the instance";
     if (h->instance == EXAMPLE_NONE && h->passes > 1)
         return "pass=2 needs an instance: use instance=pooled, mlp or retriever";
     if (z && !m->retriever.on)
         return "instance=retriever needs a retriever: add + retriever, or use instance=pooled or mlp";
-    if (z && h->tap) return "with instance=retriever the tap belongs to the retriever: use retriever(tap=…)";
+    if (z && h->tap) return "with instance=retriever the tap is a setting of the retriever: use retriever(tap=…)";
     if (tap_of(m, g) > a->encoder_layers) return "tap= is above the last layer of the encoder";
     if (h->passes == 2 && lowest_generated(m, g, a) == a->encoder_layers)
         return "pass=2 needs a generated module in the encoder, and the method has none: omit pass=2";

@@ -348,7 +348,7 @@ static int read_tokenizer(struct model *m, struct err *e) {
         char *name = text_visible(raw, strlen(raw));
         buf_printf(&m->report,
                    "tokenizer: ids up to %d, but the embedding has %d rows: texts with \"%s\" (id %d) or "
-                   "later ids are refused\n",
+                   "higher ids are refused\n",
                    tokens - 1, rows, name, rows);
         free(name);
     } else if (tokens < rows) {

@@ -411,7 +411,7 @@ static void what_is_not_computed_is_refused(void **state) {
         { "hub-channel", "\"scaling\": \"channel\"", "\"scaling\": \"row\"", "\"scaling\" is \"row\"" },
         { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "contradicts use_gating of the config" },
         { "hub-gate", "\"use_gating\": true", "\"use_gating\": false", "contradicts use_gating of the config" },
-        { "hub-ia3", "\"use_gating\": false", "\"use_gating\": true", "petri does not support gated scales" },
+        { "hub-ia3", "\"use_gating\": false", "\"use_gating\": true", "petri does not support gating of IA3 scales" },
         { "hub-houlsby", "\"residual_before_ln\": true", "\"residual_before_ln\": \"post_add\"", "\"residual_before_ln\" is" },
         { "hub-pfeiffer", "\"non_linearity\": \"relu\"", "\"non_linearity\": \"selu\"", "\"non_linearity\" is \"selu\"" },
         { "hub-lora", "\"architecture\": \"lora\"", "\"architecture\": \"reft\"", "\"architecture\" is \"reft\"" },

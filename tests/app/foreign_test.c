@@ -122,7 +122,7 @@ static void a_head_of_several_labels_or_scores_is_not_trained(void **state) {
         command_run(&ran, NULL, "train --model '%s' --train '%s' --dev '%s' --method head --steps 1 --batch 3 --db '%s'", folder, file,
                     file, stage.db);
         command_expect(&ran, 0);
-        const char *made = strstr(buf_text(&ran.err), "head: new: the classification head of the checkpoint ");
+        const char *made = strstr(buf_text(&ran.err), "head: newly initialized: the classification head of the checkpoint ");
         if (!made != (i == 2)) fail_msg("%s: %s", type[i], buf_text(&ran.err));
         command_release(&ran);
         if (i == 1) stage_refused(5, "several scores", "predict --model '%s' --text cat", folder);
@@ -156,7 +156,7 @@ static void training_keeps_the_head_that_evaluation_reads(void **state) {
         free(file);
     }
     char *file = test_file(stage.folder, "two.tsv", "text\tlabel\ngood\tyes\nbad\tno\n", 27);
-    stage_refused(5, "is not among the run", "eval 1 --file '%s' --db '%s'", file, db);
+    stage_refused(5, "is not among the classes of the run", "eval 1 --file '%s' --db '%s'", file, db);
     free(file);
     free(model);
     free(folder);

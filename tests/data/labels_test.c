@@ -215,7 +215,7 @@ static void labels_that_look_alike(void **state) {
     static const char *const names[] = {"caf\xc3\xa9", "spam"};
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcafe\xcc\x81\nb\tspam\xe2\x80\x8b\n", .names = names, .name_count = 2), &e);
     assert_int_equal(d.example[0].label, 0);
-    says(&d, "the labels match the known classes, ignoring case");
+    says(&d, "the labels match the classes of the task, ignoring case");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", "text\tlabel\na\tspam\nb\teggs\xe2\x80\x8b\n", .names = names, .name_count = 2),
                  ERR_INPUT, &e, "\"eggs<U+200B>\" is not among");

@@ -202,7 +202,7 @@ static void broken_rows(void **state) {
         "train.jsonl", CB_ROW "{\"premise\":\"p\",\"hypothesis\":\"h\",\"label\":\"maybe\"}\n",
         "val.jsonl", CB_ROW, NULL});
     test_refused(task_open(&t, &(struct task_source){.where = folder}, &e), ERR_INPUT, &e,
-                 "line 2: the label \"maybe\" is not among CB: \"entailment\", \"contradiction\", "
+                 "line 2: the label \"maybe\" is not among the classes of CB: \"entailment\", \"contradiction\", "
                  "\"neutral\"");
     free(folder);
 }

@@ -192,7 +192,7 @@ static void a_head_without_names(void **state) {
                                 .names_from = "the run", .no_train = true};
         int rc = task_open(&t, &s, &e);
         if (!cases[i].said) {
-            test_refused(rc, ERR_INPUT, &e, "is not among the run: \"LABEL_0\"");
+            test_refused(rc, ERR_INPUT, &e, "is not among the classes of the run: \"LABEL_0\"");
         } else {
             test_ok(rc, &e);
             assert_int_equal(t.dev[0].example[0].label, cases[i].first);

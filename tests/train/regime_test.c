@@ -81,7 +81,7 @@ static void what_is_wrong_is_named(void **state) {
     refused("meta(support=3)", "fewer examples than the 5 inner batches");
     refused("meta(losses=every(9))", "more than the 5 inner steps");
     refused("fewshot(k=4+4)", "increasing");
-    refused("fewshot(k=0)", "increasing integers from 1");
+    refused("fewshot(k=0)", "increasing integers of at least 1");
     refused("multi(sampling=odd)", "must be proportional");
     refused("single(k=3)", "unknown key \"k\"");
 }

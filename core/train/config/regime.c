@@ -34,9 +34,9 @@ static const struct regime_part parts[] = {
     { REGIME_MULTI, PART_FIELD, { .name = "best", WORD(best_of, option_bests), .values =
                                   "average or per-task" } },
     { REGIME_FEWSHOT, PART_INTS,
-      { .name = "k", COUNT(k, 1, 1e6), .values = "increasing integers from 1, joined by +" } },
+      { .name = "k", COUNT(k, 1, 1e6), .values = "increasing integers of at least 1, joined by +" } },
     { REGIME_FEWSHOT, PART_FIELD, { .name = "draws", COUNT(draws, 1, 1e4), .values =
-                                    "an integer from 1" } },
+                                    "an integer of at least 1" } },
     { REGIME_FEWSHOT, PART_FIELD,
       { .name = "from", .kind = OPTION_INT64, AT(from), .low = 1, .high = 9e15, .has_unset = true,
         .unset_word = "none",
@@ -51,8 +51,9 @@ static const struct regime_part parts[] = {
         true,
         .unset_word = "none", .values = "a norm above 0, or none" } },
     { REGIME_META, PART_FIELD, { .name = "support", COUNT(support, 2, 1e5), .values =
-                                 "an integer from 2" } },
-    { REGIME_META, PART_FIELD, { .name = "query", COUNT(query, 1, 1e5), .values = "an integer from 1" } },
+                                 "an integer of at least 2" } },
+    { REGIME_META, PART_FIELD, { .name = "query", COUNT(query, 1, 1e5),
+                                 .values = "an integer of at least 1" } },
     { REGIME_META, PART_FIELD, { .name = "tasks", COUNT(tasks, 1, 1024), .values = "1 \u2026 1024" } },
     { REGIME_META, PART_FIELD,
       { .name = "outer", .kind = OPTION_KEEP, AT(outer), .word = outers, .joined = "+",

@@ -16,7 +16,7 @@ static const char *const stage_parts_names[] = { "all", "modules", "head" };
 static const char *const stage_keys[] = { "carry", "train", "lr", "steps", "epochs" };
 enum stage_key { KEY_CARRY, KEY_TRAIN, KEY_LR, KEY_STEPS, KEY_EPOCHS, STAGE_KEYS };
 static const char *const stage_values[] = { "all, modules or head", "all, modules or head",
-                                            "a learning rate above 0, up to 1000", "an integer from 1",
+                                            "a learning rate above 0, up to 1000", "an integer of at least 1",
                                             "a number above 0" };
 
 const char *stage_parts_name(enum stage_parts p) { return stage_parts_names[p]; }

@@ -282,7 +282,7 @@ int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct
     if (!strcmp(option, "cells") || !strcmp(option, "draw-seed")) {
         bool cells = *option == 'c';
         if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))
-            return err_set(e, ERR_USAGE, "--%s %s: must be an integer from %d", option, text, cells);
+            return err_set(e, ERR_USAGE, "--%s %s: must be an integer of at least %d", option, text, cells);
         if (cells)
             s->cells = (int)v;
         else

@@ -48,11 +48,11 @@ static void say_new(const struct task *t, char *const *label, int labels, struct
     head_add_names(&theirs, label, labels);
     head_add_names(&ours, t->class_name, t->classes);
     if (t->kind == DATA_CLASSES)
-        text_line(report, "head: new: the classification head of the checkpoint has the classes %s; the task "
+        text_line(report, "head: newly initialized: the classification head of the checkpoint has the classes %s; the task "
                           "has %s", buf_text(&theirs),
                   buf_text(&ours));
     else
-        text_line(report, "head: new: the classification head of the checkpoint has %d outputs; regression "
+        text_line(report, "head: newly initialized: the classification head of the checkpoint has %d outputs; regression "
                           "needs 1", labels);
     buf_release(&theirs);
     buf_release(&ours);
@@ -101,7 +101,7 @@ bool head_rows(const struct model *m, const struct task *t, int *row, struct buf
     if (!m->head_w || run_outputs(t) < 1) return false;
     const char *other = head_other(&m->arch, m->head_rows);
     if (other) {
-        text_line(report, "head: new: the classification head of the checkpoint %s", other);
+        text_line(report, "head: newly initialized: the classification head of the checkpoint %s", other);
         return false;
     }
     char **label = head_labels(m);

@@ -184,8 +184,8 @@ static void other_names_mean_a_new_head(void **state) {
     char *c = tiny_bert(stage.folder, "none", &(struct tiny){ .outputs = 2, .head_bias = bias });
     const char *const model[] = { a, b, c };
     static const char *const said[] = {
-        "head: new: the classification head of the checkpoint has the classes \"left\", \"right\"; the task has \"neg\", \"pos\"",
-        "head: new: the classification head of the checkpoint has the classes \"neg\", \"pos\", \"none\"; the task has \"neg\", \"pos\"",
+        "head: newly initialized: the classification head of the checkpoint has the classes \"left\", \"right\"; the task has \"neg\", \"pos\"",
+        "head: newly initialized: the classification head of the checkpoint has the classes \"neg\", \"pos\", \"none\"; the task has \"neg\", \"pos\"",
         "from the checkpoint, which has no class names; matched in the order of the task's classes",
     };
     for (int i = 0; i < 3; i++) {
