@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "views/copy.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -339,6 +340,7 @@ const struct screen screen_compare = {
     .hint = compare_hint,
     .pictured = compare_pictured,
     .table = compare_table,
+    .copies = copy_readout,
     .table_of = TABLE_GROUPS,
     .printed = compare_printed,
     .rendered = compare_rendered,

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/copy.h"
 #include "views/data_parts.h"
 #include "views/zone.h"
 
@@ -220,5 +221,6 @@ const struct screen screen_data = {
     .request = data_request,
     .draw = data_draw,
     .readout = data_readout,
+    .copies = copy_readout,
     .hint = data_hint,
 };

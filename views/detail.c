@@ -293,7 +293,7 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_DESCRIBE: ask_scores(ui, out); return true;
     case REQ_RUN: runs_again(ui, run, out); return true;
     case REQ_TRASH: out->kind = ui->runs.trash ? EFFECT_RESTORE : EFFECT_TRASH; return true;
-    default: return ui_run_request(ui, r, run->state, run->method, out);
+    default: return ui_run_request(ui, r, run->state, out);
     }
 }
 
@@ -374,7 +374,7 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
 
 static const enum request detail_keys[] = {
     REQ_STOP, REQ_DOWN,  REQ_UP,  REQ_FIRST, REQ_LAST,  REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO,
-    REQ_REDO, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_COPY,      REQ_SHELL,   REQ_SWITCH,
+    REQ_REDO, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_SHELL,     REQ_SWITCH,
     REQ_DESCRIBE, REQ_NONE
 };
 

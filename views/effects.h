@@ -81,8 +81,8 @@ enum effect_kind {
     EFFECT_SWEEP_STOP, /* ask all workers of sweep run[0] to stop */
     /* extend sweep run[0] by the seeds or options in text, then train the missing runs */
     EFFECT_SWEEP_EXTEND,
-    EFFECT_PICTURE, /* write the screen to a file; text: "svg", "png", "text", "ansi" */
-    EFFECT_TABLE, /* write its table to a file; text: "csv", "json", "markdown" */
+    EFFECT_PICTURE, /* write the screen to a file (`keep`: copy it); text: "svg", "png", "text", "ansi" */
+    EFFECT_TABLE, /* write its table to a file (`keep`: copy it); text: "csv", "json", "markdown" */
     EFFECT_VERB, /* run the command line in text; output goes to ui->page, training becomes a
                     job */
     EFFECT_VERB_STOP, /* stop the running command */

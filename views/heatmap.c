@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/base/text.h"
+#include "views/copy.h"
 #include "views/sheet.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -159,6 +161,23 @@ static void heatmap_readout(const struct ui *ui, struct buf *out) {
     if (m->row_note && row < m->rows) buf_printf(out, " \u00B7 %s", m->row_note[row]);
 }
 
+/* The value under the cursor and its row, each value after the name of its column. */
+static void heatmap_copies(const struct ui *ui, struct copy_list *to) {
+    const struct heatmap_view *v = &ui->heatmap;
+    if (!heatmap_matrix(v)) return;
+    struct heat_data d = heatmap_shown(v);
+    struct buf row = BUF_INIT;
+    char value[64];
+    text_from_double(heat_value(&d, v->look.row, v->look.column), value);
+    buf_puts(&row, heat_row_name(&d, v->look.row));
+    for (int i = 0; i < d.columns; i++)
+        buf_printf(&row, "\t%s %.6g", heat_column_name(&d, i), heat_value(&d, v->look.row, i));
+    copy_add(to, "value", value);
+    copy_add(to, "row", buf_text(&row));
+    copy_readout(ui, to);
+    buf_release(&row);
+}
+
 /* The cell under the cursor, with the names and texts of its row and column in full. */
 static void write_cell(const struct ui *ui, struct sheet *s) {
     const struct heatmap_view *v = &ui->heatmap;
@@ -275,6 +294,7 @@ const struct screen screen_heatmap = {
     .focus = heatmap_focus,
     .draw = heatmap_draw,
     .readout = heatmap_readout,
+    .copies = heatmap_copies,
     .hint = heatmap_hint,
     .pictured = heatmap_pictured,
     .rendered = inspect_rendered,

@@ -216,8 +216,8 @@ static const struct key_entry keys[] = {
     { REQ_NOTE, 'i', false, KEYS_RUNS,
       .help = "edit the note of the run",
       .on = { [SCREEN_COMPOSE] = "edit the note of the next runs" } },
-    { REQ_COPY, 'y', false, KEYS_RUNS,
-      .help = "copy a value, a row or a command of the run",
+    { REQ_COPY, 'y', true, KEYS_EVERYWHERE,
+      .help = "copy: a value, a row, the command of a run, the screen",
       .on = { [SCREEN_COMPOSE] = "copy the command line that trains this method",
               [SCREEN_PAGE] = "copy the command line of this page" } },
     { REQ_SHELL, '!', false, KEYS_RUNS, .help = "open a shell in the folder of the run; exit returns" },
@@ -321,11 +321,14 @@ const struct key_entry *keys_at(int i) {
     return &keys[i];
 }
 
-bool keys_works(enum screen_id screen, const struct key_entry *k) {
-    if (k->everywhere) return true;
+bool keys_handles(enum screen_id screen, enum request r) {
     const enum request *takes = screen_at(screen)->keys;
-    while (*takes && *takes != k->request) takes++;
+    while (*takes && *takes != r) takes++;
     return *takes != REQ_NONE;
+}
+
+bool keys_works(enum screen_id screen, const struct key_entry *k) {
+    return k->everywhere || keys_handles(screen, k->request);
 }
 
 const char *keys_help(enum screen_id screen, const struct key_entry *k) {

@@ -180,7 +180,9 @@ enum { KEYS_HELP = 65 };  /* fits Help and the list of actions on 80 columns */
 
 int keys_count(void);
 const struct key_entry *keys_at(int i);
+/* Return whether the key does something on the screen, and whether the screen itself handles the request. */
 bool keys_works(enum screen_id screen, const struct key_entry *k);
+bool keys_handles(enum screen_id screen, enum request r);
 /* Returns the sentence of a key on a screen. */
 const char *keys_help(enum screen_id screen, const struct key_entry *k);
 /* Returns the request of a press on a screen, or REQ_NONE. */

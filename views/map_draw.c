@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/copy.h"
 #include "views/map.h"
 #include "views/sheet.h"
 #include "views/ui.h"
@@ -368,6 +369,13 @@ static void map_draw_readout(const struct ui *ui, struct buf *out) {
     buf_release(&rest);
 }
 
+static void map_draw_copies(const struct ui *ui, struct copy_list *to) {
+    const struct map_view *v = &ui->map;
+    bool chosen = v->data.panels && v->chosen >= 0 && v->chosen < v->data.n;
+    if (chosen) copy_add(to, "text", v->data.text[v->chosen]);
+    copy_readout(ui, to);
+}
+
 static void map_draw_show(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_MAP, out); }
 
 static void map_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
@@ -451,6 +459,7 @@ const struct screen screen_map = {
     .focus = map_draw_focus,
     .draw = draw_map_screen,
     .readout = map_draw_readout,
+    .copies = map_draw_copies,
     .hint = map_draw_hint,
     .pictured = map_draw_pictured,
     .rendered = map_draw_rendered,

@@ -401,6 +401,6 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
         out->kind = v->trash ? EFFECT_RESTORE : EFFECT_TRASH;
         v->marks = 0;
         return true;
-    default: return ui_run_request(ui, r, row->state, row->method, out);
+    default: return ui_run_request(ui, r, row->state, out);
     }
 }

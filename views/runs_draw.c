@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/copy.h"
 #include "views/plot_many.h"
 #include "views/runs.h"
 #include "views/ui.h"
@@ -253,10 +254,23 @@ static const enum request runs_draw_keys[] = {
     REQ_OPEN,    REQ_MARK,       REQ_MARK_ALL,     REQ_STOP,        REQ_LEFT,         REQ_RIGHT,  REQ_DOWN,
     REQ_UP,      REQ_FIRST,      REQ_LAST,         REQ_PAGE_DOWN,   REQ_PAGE_UP,      REQ_SEARCH, REQ_UNDO,
     REQ_REDO,    REQ_SORT,       REQ_SORT_REVERSE, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_CLONE,  REQ_RUN,
-    REQ_TRASH,   REQ_TRASH_VIEW, REQ_COPY,         REQ_TASKS,       REQ_GROUP,        REQ_BEST,   REQ_RESEED,
+    REQ_TRASH,   REQ_TRASH_VIEW, REQ_TASKS,       REQ_GROUP,        REQ_BEST,   REQ_RESEED,
     REQ_WATCH,   REQ_TERMS,      REQ_PIN,          REQ_TAGS,        REQ_NOTE,         REQ_NAME,   REQ_COLUMNS,
     REQ_EARLIER, REQ_LATER,      REQ_MORE,         REQ_LESS,        REQ_SHELL,        REQ_PRESETS, REQ_NONE
 };
+
+/* The cell and the row under the cursor; cells of a row are separated by tabs. */
+static void runs_draw_copies(const struct ui *ui, struct copy_list *to) {
+    const struct runs_view *v = &ui->runs;
+    const struct run_row *row = v->grouped ? NULL : runs_at_cursor(v);
+    struct buf cells = BUF_INIT;
+    for (int i = 0; row && i < v->places; i++)
+        buf_printf(&cells, "%s%s", i ? "\t" : "", runs_cell_text(v, row, v->place[i]).text);
+    if (row) copy_add(to, runs_column_title(v, v->column), runs_cell_text(v, row, v->column).text);
+    if (row) copy_add(to, "row", buf_text(&cells));
+    copy_readout(ui, to);
+    buf_release(&cells);
+}
 
 /* The filter in words of a shell; restricted runs by their ids. */
 static void runs_draw_printed(const struct ui *ui, struct buf *out) {
@@ -309,6 +323,7 @@ const struct screen screen_runs = {
     .hint = runs_draw_hint,
     .pictured = runs_draw_pictured,
     .table = runs_draw_table,
+    .copies = runs_draw_copies,
     .table_of = TABLE_RUNS,
     .printed = runs_draw_printed,
     .rendered = runs_draw_rendered,

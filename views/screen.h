@@ -12,6 +12,7 @@
 #include "views/layout.h"
 
 struct ui;
+struct copy_list;
 
 struct screen {
     const char *name;           /* as in `render --screen` */
@@ -65,6 +66,8 @@ struct screen {
     void (*table)(const struct ui *ui,
                   char out[120]); /* a description of its table, "the 12 runs shown"; "": none; may be NULL */
     enum { TABLE_NONE, TABLE_RUNS, TABLE_GROUPS, TABLE_CELLS } table_of;
+    /* Offers texts to copy: a value, a row (copy_add); may be NULL: none. */
+    void (*copies)(const struct ui *ui, struct copy_list *to);
     /* ---- equivalents on the command line ---- */
     /* Appends the verb that prints its table, "sweep 3"; nothing if there is none; may be NULL. */
     void (*printed)(const struct ui *ui, struct buf *out);

@@ -7,6 +7,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/copy.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -470,6 +471,7 @@ const struct screen screen_sweep = {
     .hint = hint,
     .pictured = pictured,
     .table = table,
+    .copies = copy_readout,
     .table_of = TABLE_CELLS,
     .printed = printed,
     .rendered = rendered,

@@ -158,7 +158,7 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
         if (going) ui_say(ui, SAY_INFO, "#%lld is %s", (long long)job->id, run_state_name(job->state));
         else out->kind = EFFECT_AGAIN;
         break;
-    default: return ui_run_request(ui, r, job->state, job->method, out);
+    default: return ui_run_request(ui, r, job->state, out);
     }
     return true;
 }

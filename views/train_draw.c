@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/copy.h"
 #include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -408,7 +409,7 @@ static const char *train_draw_hint(const struct ui *ui, const struct key_entry *
 static const enum request train_draw_keys[] = {
     REQ_OPEN,      REQ_PAUSE, REQ_STOP,      REQ_EARLIER,     REQ_LATER,       REQ_LEFT,      REQ_RIGHT,
     REQ_DOWN,      REQ_UP,    REQ_FIRST,     REQ_LAST,        REQ_NEXT,        REQ_PREV,      REQ_CLONE,
-    REQ_RUN,       REQ_COPY,  REQ_FAST_LEFT, REQ_FAST_RIGHT,  REQ_MORE,        REQ_LESS,      REQ_PAN_LEFT,
+    REQ_RUN,       REQ_FAST_LEFT, REQ_FAST_RIGHT,  REQ_MORE,        REQ_LESS,      REQ_PAN_LEFT,
     REQ_PAN_RIGHT, REQ_FIT,   REQ_LOG,       REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW,       REQ_TEXTS,
     REQ_TASKS,     REQ_TERMS, REQ_FOLLOW,    REQ_BESIDE,      REQ_LOG_X,       REQ_NEXT_PART, REQ_PREV_PART,
     REQ_MARK_ALL,  REQ_NONE
@@ -441,6 +442,7 @@ const struct screen screen_train = {
     .focus = train_draw_focus,
     .draw = draw_train_screen,
     .readout = train_draw_readout,
+    .copies = copy_readout,
     .hint = train_draw_hint,
     .pictured = train_draw_pictured,
 };

@@ -127,8 +127,7 @@ void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state) {
                (long long)run);
 }
 
-bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method,
-                    struct effect *out) {
+bool ui_run_request(struct ui *ui, enum request r, enum run_state state, struct effect *out) {
     switch (r) {
     case REQ_OPEN:
         out->kind = EFFECT_OPEN_RUN;
@@ -137,7 +136,6 @@ bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const c
     case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
     case REQ_WATCH: ui_watch(ui, out); return true;
     case REQ_STOP: ui_ask_stop(ui, out->run[0], state); return true;
-    case REQ_COPY: copy_open(ui, out->run[0], method); return true;
     case REQ_SHELL: out->kind = EFFECT_SHELL; return true;
     default: return false;
     }
@@ -463,6 +461,10 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
                                        : "mouse off: the terminal selects text; & turns it on");
         return true;
     case REQ_EXPORT: write_open(ui); return true;
+    case REQ_COPY:
+        if (keys_handles(ui->screen, r)) return false; /* with one text, copied at once */
+        copy_open(ui);
+        return true;
     case REQ_GLYPHS:
         if (!ui->ascii_only) ui->glyphs = (enum glyphs)((ui->glyphs + 1) % GLYPHS_COUNT);
         ui_say(ui, SAY_INFO, "glyphs: %s%s", glyphs_name(ui->glyphs),

@@ -51,8 +51,7 @@ void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, 
 void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state);
 /* Handles the requests of a run on any screen; the caller has stored the run in *out.  Returns false if r is
  * another request. */
-bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method,
-                    struct effect *out);
+bool ui_run_request(struct ui *ui, enum request r, enum run_state state, struct effect *out);
 /* Shows out->run[0] on Train. */
 void ui_watch(struct ui *ui, struct effect *out);
 /* Quits, after a question if runs are training. */

@@ -65,10 +65,13 @@ void session__copy(struct session *s, const char *why, const char *text) {
     const char *colon = why ? "; " : "";
     const struct buf bytes = { .data = (char *)(uintptr_t)text, .size = strlen(text) };
     struct err e = ERR_INIT;
+    int lines = 0;
+    for (const char *at = strchr(text, '\n'); at; at = strchr(at + 1, '\n')) lines++;
     why = why ? why : "";
     if (term_copy(text)) {
-        ui_say(&s->ui, SAY_INFO, "%s%scopied: %s", why, colon, text);
-    } else if (bytes.size <= SELECTED) {
+        if (lines > 1) ui_say(&s->ui, SAY_INFO, "copied: %d lines", lines);
+        else ui_say(&s->ui, SAY_INFO, "%s%scopied: %s", why, colon, text);
+    } else if (bytes.size <= SELECTED && !lines) {
         ui_say(&s->ui, SAY_INFO, "%s%scopy by selecting: %s", why, colon, text);
     } else {
         char *path = write_new(s->store, "petri-copy", ".txt", &bytes, &e);
@@ -92,6 +95,12 @@ static int write_png(struct background_work *w) {
     return w->e.code;
 }
 
+/* Copies the text, or writes it to a new file. */
+static void copy_or_put(struct session *s, bool copy, const char *end, const struct buf *text) {
+    if (copy) session__copy(s, NULL, buf_text(text));
+    else put(s, end, text);
+}
+
 static void do_picture(struct session *s, const struct effect *x) {
     static const struct work_kind png = { LANE_FILES, write_png, .drop = work_drop };
     enum render_form form;
@@ -103,7 +112,7 @@ static void do_picture(struct session *s, const struct effect *x) {
         w->made = written_stem(s);
         background_do(s->background, w);
     } else {
-        put(s, render_end(form), &drawn);
+        copy_or_put(s, x->keep, render_end(form), &drawn);
     }
     buf_release(&drawn);
 }
@@ -119,7 +128,7 @@ static void line_picture(const struct session *s, struct buf *b, const struct ef
     if (shown->rendered) shown->rendered(ui, b);
     else if (run > 0) buf_printf(b, " --run %lld", (long long)run);
     if (ui->glyphs == GLYPHS_ASCII) buf_puts(b, " --ascii");
-    buf_printf(b, " --out %s%s", shown->name, render_end(form));
+    if (!x->keep) buf_printf(b, " --out %s%s", shown->name, render_end(form));
 }
 
 /* ---- tables and runs ---- */
@@ -187,17 +196,34 @@ static void line_run(const struct session *s, struct buf *b, const struct effect
     if (!strcmp(x->text, "hf")) buf_printf(b, " petri-run%lld-hf", (long long)x->run[0]);
 }
 
+static int add_text(void *self, const char *bytes, size_t n) {
+    buf_add(self, bytes, n);
+    return 0;
+}
+
+/* Writes the runs to a new file, or (`flag`) to `made` for copying. */
 static int write_table(struct background_work *w) {
-    return write_text(w, w->text, true, (enum store_format)w->number);
+    enum store_format form = (enum store_format)w->number;
+    struct buf text = BUF_INIT;
+    if (!w->flag) return write_text(w, w->text, true, form);
+    const struct store_sink sink = { &text, add_text };
+    int rc = run_table_write(w->store, w->run, (size_t)w->runs, form, sink, &w->e);
+    w->made = buf_take(&text);
+    return rc;
+}
+
+static void copy_table(struct session *s, struct background_work *w) {
+    if (w->flag && !w->failed) session__copy(s, NULL, w->made);
 }
 
 /* Large databases take time: the background writes the file. */
-static void ask_runs_table(struct session *s, enum store_format form) {
-    static const struct work_kind kind = { LANE_FILES, .work = write_table };
+static void ask_runs_table(struct session *s, enum store_format form, bool copy) {
+    static const struct work_kind kind = { LANE_FILES, write_table, copy_table, .drop = work_drop };
     const struct runs_view *v = &s->ui.runs;
     char *stem = written_stem(s);
     struct background_work *w = work_new(&kind, NULL, 0, stem);
     w->number = form;
+    w->flag = copy;
     w->run = xrealloc(w->run, (size_t)v->shown + 1, sizeof *w->run);
     for (int i = 0; i < v->shown; i++) w->run[w->runs++] = v->row[v->order[i]].id;
     background_do(s->background, w);
@@ -211,7 +237,7 @@ static void do_table(struct session *s, const struct effect *x) {
     if (!run_table_form(x->text, &form)) return;
     switch (screen_at(s->ui.screen)->table_of) {
     case TABLE_NONE: break;
-    case TABLE_RUNS: ask_runs_table(s, form); break;
+    case TABLE_RUNS: ask_runs_table(s, form, x->keep); break;
     case TABLE_GROUPS:
         if (of->compared) comparison_as(&of->compared->groups.of, form, &text);
         break;
@@ -219,7 +245,7 @@ static void do_table(struct session *s, const struct effect *x) {
         if (of->swept) comparison_as(&of->swept->cells, form, &text);
         break;
     }
-    if (text.size) put(s, run_table_end(form), &text);
+    if (text.size) copy_or_put(s, x->keep, run_table_end(form), &text);
     buf_release(&text);
 }
 

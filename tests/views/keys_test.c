@@ -1,6 +1,7 @@
 #include "tests/support/test.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/text.h"
@@ -602,6 +603,69 @@ static void the_mouse_points(void **state) {
     ui_release(&ui);
 }
 
+/* Presses y and takes item i of the list; false: past its end. */
+static bool copies(struct ui *ui, int i, bool mouse, struct effect *x) {
+    *x = scene_press(ui, 'y');
+    if (!ui->picker.open) return !i; /* with one text: at once */
+    if (i == ui->picker.count) scene_press(ui, PRESS_ESC);
+    if (!ui->picker.open) return false;
+    for (int k = 0; k < i && !mouse; k++) scene_press(ui, 'j');
+    if (i && mouse) point(ui, MOUSE_CLICK, 5, ui_body(ui).y + 1 + i);
+    *x = mouse ? point(ui, MOUSE_CLICK, 5, ui_body(ui).y + 1 + i) : scene_press(ui, PRESS_ENTER);
+    assert_false(ui->picker.open);
+    return true;
+}
+
+/* y on every screen, by keys on 80x24 and by mouse on 200x60: the item under the cursor, the table, the screen. */
+static void every_screen_is_copied(void **state) {
+    (void)state;
+    for (int s = 0; s < 2 * SCREEN_COUNT; s++) {
+        struct ui ui;
+        struct effect x;
+        bool mouse = s >= SCREEN_COUNT, screen = false, line = false, table = false;
+        enum screen_id id = (enum screen_id)(s % SCREEN_COUNT);
+        scene_init(&ui, mouse ? 200 : 80, mouse ? 60 : 24, GLYPHS_BRAILLE, COLOURS_256);
+        if (id != SCREEN_FIRST) ui_show(&ui, id);
+        if (id == SCREEN_SWEEP) ui.sweep.open = 1;
+        if (id == SCREEN_PAGE) ui.page.command = "petri runs";
+        if (id == SCREEN_DATA) {
+            scene_press(&ui, 'T');
+            scene_folder(&ui);
+            scene_own(&ui);
+        }
+        ui_changed(&ui);
+        for (int i = 0; copies(&ui, i, mouse, &x); i++) {
+            if (!*x.text) fail_msg("%s: item %d copies nothing", screen_at(id)->name, i);
+            screen = screen || (x.kind == EFFECT_PICTURE && x.keep) || id == SCREEN_COMPOSE || id == SCREEN_PAGE;
+            table = table || (x.kind == EFFECT_TABLE && x.keep);
+            line = line || x.kind == EFFECT_COPY;
+        }
+        if (!screen) fail_msg("%s is not copied", screen_at(id)->name);
+        if (table != (screen_at(id)->table_of != TABLE_NONE)) fail_msg("table of %s", screen_at(id)->name);
+        if (line != (screen_at(id)->copies || id == SCREEN_COMPOSE || id == SCREEN_PAGE)) fail_msg("line of %s", screen_at(id)->name);
+        ui_release(&ui);
+    }
+}
+
+static void values_and_texts_are_copied_whole(void **state) {
+    (void)state;
+    struct ui ui;
+    struct effect x;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_HEATMAP);
+    ui.heatmap.look.row = 1;
+    assert_true(copies(&ui, ui.ask.run[0] > 0 ? 3 : 0, false, &x));
+    char shown[40];
+    snprintf(shown, sizeof shown, " = %.4f", strtod(x.text, NULL));
+    assert_true(*x.text && scene_shows(&ui, shown));
+    ui_show(&ui, SCREEN_MAP);
+    scene_press(&ui, 'l');
+    int at = 0;
+    while (copies(&ui, at, false, &x) && x.kind != EFFECT_COPY) at++;
+    assert_string_equal(x.text, ui.map.data.text[ui.map.chosen]);
+    ui_release(&ui);
+}
+
 /* A click leads to what is drawn there, on every screen, as keys would. */
 static void what_is_drawn_is_clicked(void **state) {
     (void)state;
@@ -750,6 +814,8 @@ int main(void) {
         cmocka_unit_test(tabs_are_clicked_where_they_are),
         cmocka_unit_test(the_mouse_points),
         cmocka_unit_test(what_is_drawn_is_clicked),
+        cmocka_unit_test(every_screen_is_copied),
+        cmocka_unit_test(values_and_texts_are_copied_whole),
         cmocka_unit_test(curves_and_cells_are_clicked),
         cmocka_unit_test(a_file_is_found_by_typing),
         cmocka_unit_test(several_tasks_are_marked),
