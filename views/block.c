@@ -54,7 +54,7 @@ static struct wire_rows share(struct rect r, const struct arch *a) {
     return k;
 }
 
-/* What each sublayer trains, under its end. */
+/* Draws the trainable parameters of each sublayer below its end. */
 static void block_draw_counts(const struct wire *d, int y, const struct block_counts *n) {
     for (int site = SUB_SELF; site <= SUB_FFN; site++) {
         char text[32];
@@ -67,7 +67,7 @@ static void block_draw_counts(const struct wire *d, int y, const struct block_co
     }
 }
 
-/* One wire with all that belongs to it; returns the row behind. */
+/* Draws a wire with lanes and counts; returns the next row. */
 static int draw_stack(struct wire *d, const struct method *m, const struct wire_rows *k, int y,
                       int focus, const struct block_counts *n) {
     d->y = y + k->above;
@@ -96,7 +96,7 @@ static void close_line(struct canvas *c, int x, int y) {
         canvas_put(c, i, y, canvas_style(c, INK_DIM), 0x2500);
 }
 
-/* From the encoder's end to the keys and values of cross-attention. */
+/* Draws the line from the end of the encoder to the keys and values of cross-attention. */
 static void draw_link(const struct wire *from, const struct wire *to, int y) {
     struct canvas *c = from->c;
     struct style dim = canvas_style(c, INK_DIM);

@@ -49,7 +49,7 @@ static void find_ends(const struct wire *d, const struct lane_item *i, struct la
     if (module_is_in_place(m)) l->from = l->to = wire_read(d, m->write, i->site);
 }
 
-/* The first column from x on where a label of this width covers no end of any lane. */
+/* Returns the first column from x where a label of this width covers no end of a lane. */
 static int clear_from(const struct lane *lane, int n, int x, int w) {
     for (bool moved = true; moved;) {
         moved = false;
@@ -64,7 +64,7 @@ static int clear_from(const struct lane *lane, int n, int x, int w) {
     return x;
 }
 
-/* Where the lane's text stands: between its ends when it fits, else beside them. */
+/* Places the label of the lane: between its ends if it fits, else next to them. */
 static void block_lanes_measure(const struct wire *d, const struct lane *all, int n, const char *text,
                                 struct lane *l) {
     l->label_w = canvas_width(d->c, text);
@@ -97,7 +97,7 @@ static void block_lanes_find_row(struct lane *lane, int n, int i, int rows) {
     own->row = 0;
 }
 
-/* Bold is for the module in focus alone. */
+/* Returns the style of a module; only the one in focus is bold. */
 static struct style module_style(const struct canvas *c, int index, bool focus) {
     struct style style = canvas_style(c, module_ink(index));
     if (!focus) style.attr &= (uint8_t)~ATTR_BOLD;

@@ -16,7 +16,7 @@ static int block_tap_width(const struct arch *a, enum tap t) {
 
 static int cross(int site) { return site == SUB_CROSS ? PART_CROSS : 0; }
 
-/* The part that a part of cross-attention is like; any other is itself. */
+/* Returns the part of self-attention for a part of cross-attention; else the part itself. */
 static int own_part(int part) { return part > PART_CROSS ? part - PART_CROSS : part; }
 
 static int block_wire_site_of(int part) {
@@ -31,7 +31,7 @@ static void add_attention(struct wire *d, int site, bool norm_first) {
     if (!norm_first) d->order[d->parts++] = cross(site) + PART_LN_A;
 }
 
-/* Pre-norm families have the norm at a sublayer's entrance. */
+/* Pre-norm families have the norm at the start of a sublayer. */
 static void set_order(struct wire *d) {
     bool first = d->a && d->a->pre_norm;
     d->parts = 0;
@@ -55,19 +55,19 @@ static void set_texts(struct wire *d, bool narrow) {
     d->text[PART_CROSS + PART_K] = "E\u25B8k";
 }
 
-/* q k v stand close; every other part has a wire behind it. */
-static bool stands_close(int part) {
+/* Returns whether the next part follows without a wire: q, k and v. */
+static bool follows_closely(int part) {
     int own = own_part(part);
     return own == PART_Q || own == PART_K;
 }
 
-/* Columns that are left when each gap has its least. */
+/* Returns the columns left over with minimum gaps. */
 static int spare(const struct wire *d, int w, int *gaps) {
     int left = w;
     *gaps = 0;
     for (int i = 0; i < d->parts; i++) {
         left -= canvas_width(d->c, d->text[d->order[i]]);
-        if (stands_close(d->order[i])) left--;
+        if (follows_closely(d->order[i])) left--;
         else ++*gaps;
     }
     return left - d->gap * *gaps;
@@ -92,12 +92,12 @@ void wire_lay(struct wire *d, struct canvas *c, const struct arch *a, int stack,
         d->at[p] = x;
         x += canvas_width(c, d->text[p]);
         d->end[p] = x;
-        if (stands_close(p)) x += 1;
+        if (follows_closely(p)) x += 1;
         else x += gap + (more-- > 0 ? 1 : 0);
     }
 }
 
-/* The part before another along the wire. */
+/* Returns the part before another along the wire. */
 static int block_wire_before(const struct wire *d, int part) {
     for (int i = 1; i < d->parts; i++)
         if (d->order[i] == part) return d->order[i - 1];
@@ -125,7 +125,7 @@ bool wire_blank(const struct wire *d, int x, int w, int y) {
 
 /* ---- taps ---- */
 
-/* Behind what the sublayer begins with: the stream as it comes, or normed. */
+/* Returns the column of the input of a sublayer, before or after its norm. */
 static int entrance(const struct wire *d, int norm, int first, bool normed) {
     bool norm_first = block_wire_before(d, first) == norm;
     int part = norm_first && normed ? norm : block_wire_before(d, norm_first ? norm : first);
@@ -165,7 +165,7 @@ int wire_write(const struct wire *d, enum tap t, int site) {
 
 /* ---- drawing ---- */
 
-/* Is a part trained in its place by some module? */
+/* Returns the module that trains a part in place, or -1. */
 static int trained_by(const struct wire *d, const struct method *m, int part) {
     static const enum tap out[PART_CROSS] = {
         [PART_Q] = TAP_A_Q,  [PART_K] = TAP_A_K,  [PART_V] = TAP_A_V, [PART_WO] = TAP_A_OUT,
@@ -188,7 +188,7 @@ void wire_draw(const struct wire *d, const struct method *m) {
     for (int i = 0; i < d->parts; i++) {
         int p = d->order[i], owner = trained_by(d, m, p);
         canvas_text(d->c, d->at[p], d->y, owner >= 0 ? module_ink(owner) : INK_TEXT, d->text[p]);
-        if (stands_close(p)) continue;
+        if (follows_closely(p)) continue;
         bool last = i + 1 == d->parts;
         int room = last ? 4 : d->at[d->order[i + 1]] - d->end[p], blank = room >= 3;
         int to = d->end[p] + room - blank;
@@ -239,7 +239,7 @@ void wire_shapes(const struct wire *d) {
                        : own == PART_ACT   ? TAP_F_ACT
                                            : TAP_A_OUT;
         bool sum = own == PART_ADD_A || own == PART_ADD_F;
-        if (stands_close(p) || own == PART_X || (sum && !last)) continue;
+        if (follows_closely(p) || own == PART_X || (sum && !last)) continue;
         bool arc = own == PART_LN_A && !d->a->pre_norm; /* a residual stream starts there */
         int x = d->end[p] + (arc ? 2 : 1);
         /* up to the residual's end, or the next wire */

@@ -155,7 +155,7 @@ static void count(struct compose_view *v) {
     plan_free(p);
 }
 
-/* What does not go with the regime, behind what is wrong with the method; errors first. */
+/* Adds the findings on the training regime after those on the method; errors come first. */
 static void add_regime_findings(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct finding found[COMPOSE_FINDINGS];
@@ -189,7 +189,7 @@ static void compose_find_facts(struct compose_view *v) {
     else if (compose_fits(v, &v->config, &e)) snprintf(f->unfit, sizeof f->unfit, "%.299s", e.text);
 }
 
-/* Why a method cannot be had on the model: its first error, or NULL.  Caller frees. */
+/* Returns the first error of a method on the model, or NULL.  The caller frees it. */
 static char *compose_error_of(const struct compose_view *v, const struct method *m) {
     struct finding found[COMPOSE_FINDINGS];
     int n = v->arch ? method_check(m, v->arch, found, COMPOSE_FINDINGS) : 0;
@@ -198,11 +198,11 @@ static char *compose_error_of(const struct compose_view *v, const struct method 
     return NULL;
 }
 
-/* Once for a model: it takes longer than all else that a key asks for. */
+/* Only when the model changes: it takes longer than anything else that a key does. */
 static void check_presets(struct compose_view *v) {
     static const struct arch none;
     const struct arch *on = v->arch ? v->arch : &none;
-    /* Padding that differs makes the result again, no more. */
+    /* Differing padding only repeats the check. */
     if (!memcmp(&v->bad_on, on, sizeof *on)) return; /* NOLINT(bugprone-suspicious-memory-comparison) */
     memcpy(&v->bad_on, on, sizeof *on);
     for (int i = 0; i < preset_count() && i < COMPOSE_PRESETS; i++) {
@@ -301,7 +301,7 @@ char *compose_command(const struct compose_view *v) {
     struct buf b = BUF_INIT;
     for (char *next; seed && (next = strstr(seed + 1, " --seed ")); seed = next) {}
     config_release(&c);
-    if (v->seeds > 1 && seed) *seed = 0; /* it is the last of the options */
+    if (v->seeds > 1 && seed) *seed = 0; /* --seed is the last option */
     buf_puts(&b, command);
     if (v->seeds > 1) {
         buf_putc(&b, ' ');

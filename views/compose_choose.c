@@ -66,7 +66,7 @@ static const char *tap_words(enum tap t) {
     return words[t];
 }
 
-/* Whether the module has it, on whatever model. */
+/* Returns whether the module has the axis, on any model. */
 static bool has_axis(const struct module *m, enum axis a) {
     const struct key *k = axis_key(m, a);
     switch (a) {
@@ -89,7 +89,7 @@ bool compose_axis_applies(const struct compose_view *v, enum axis a) {
     return axis_applies(m, v->arch, a);
 }
 
-/* A word, or a flag, as the screens have it. */
+/* Returns a word, or a flag, as the screens show it. */
 static const char *key_shown(const struct key *k, int value) {
     return k->kind == KEY_FLAG ? (value ? "yes" : "no") : k->shown ? k->shown[value] : k->words[value];
 }
@@ -143,7 +143,7 @@ struct phrase axis_value(const struct module *m, enum axis a) {
     return phrase("%s", text);
 }
 
-/* The read tap that "parallel" means at a write tap. */
+/* Returns the tap that a parallel module reads for a tap that it writes. */
 static enum tap parallel_read(enum fn fn, enum tap write) {
     if (function_at(fn)->linear && tap_map_input(write) != TAP_NONE) return tap_map_input(write);
     if (write == TAP_A_HEAD) return TAP_A_Q;
@@ -162,7 +162,7 @@ static void compose_choose_move_to(struct module *m, enum tap write) {
     if (sequential && write == TAP_A_HEAD) m->read = TAP_A_Q;
 }
 
-/* The module with another function, at the same place where it can stay there. */
+/* Returns the module with another function, at the same position where the function allows it. */
 static struct module with_function(const struct module *m, enum fn fn) {
     struct module n = module_default(fn);
     n.first = m->first;
@@ -262,12 +262,12 @@ static void list_positions(struct choice_list *l, const struct module *m) {
         struct module n = *m;
         if (taps[i].tap == TAP_EMBED_WORDS ? !rows && !words : words) continue;
         if (rows && taps[i].tap != TAP_EMBED_WORDS && taps[i].tap != TAP_EMBED) continue;
-        /* one matrix with the heads, for what works head by head */
+        /* equal to the heads for a function per head */
         bool keys = function_of(m)->form == FORM_KEYS;
         if (keys && taps[i].tap == TAP_A_CTX) continue;
         if (m->write != taps[i].tap) compose_choose_move_to(&n, taps[i].tap);
         if (keys) {
-            n = *m; /* normalising would hide that the place is another */
+            n = *m; /* normalizing would hide the other position */
             n.write = taps[i].tap;
         } else {
             if (n.comp == COMP_GATED) n.comp = COMP_ADD;
@@ -306,7 +306,7 @@ static void list_insertions(struct choice_list *l, const struct module *m) {
     }
 }
 
-/* What else a choice changes; false: the module cannot have it. */
+/* Applies what else a choice changes; false: the module cannot have it. */
 static bool settle(const struct module *m, struct module *n, const struct key *k, int value) {
     if (k->words == comp_names) {
         if (n->comp == COMP_SCALED && m->comp != COMP_SCALED && m->comp != COMP_LEARNED) n->scale = 2;
@@ -315,7 +315,7 @@ static bool settle(const struct module *m, struct module *n, const struct key *k
     if (k->words == init_names) n->from_run = 0;
     if (k->words == source_names) {
         if (n->source == SOURCE_KRONECKER && m->source != n->source) n->factor = 1;
-        if (n->source != m->source) n->init = INIT_DEFAULT; /* the usual one of the new source */
+        if (n->source != m->source) n->init = INIT_DEFAULT; /* the default of the new source */
         if (source_width(n->source) != source_width(m->source)) n->mid = source_width(n->source);
     }
     if (k->words != site_names) return true;
@@ -323,7 +323,7 @@ static bool settle(const struct module *m, struct module *n, const struct key *k
     return n->site == value;
 }
 
-/* The values of a field, from the neutral one on. */
+/* Lists the values of a field, the neutral one first. */
 static void list_words(struct choice_list *l, const struct key *k, const struct module *m) {
     int count = (k->kind == KEY_FLAG ? 2 : k->count) - k->first;
     int start = k->neutral > k->first ? k->neutral - k->first : 0;
@@ -385,7 +385,7 @@ static void judge(const struct compose_view *v, struct choice *c) {
     c->allowed = true;
     if (!v->arch || c->current) return;
     compose_choose(v, c, &m);
-    struct run_config changed = v->config; /* not owned: its method alone is another */
+    struct run_config changed = v->config; /* a shallow copy with another method; owns nothing */
     changed.method = m;
     int n = method_check(&m, v->arch, found, COMPOSE_FINDINGS);
     if (n < COMPOSE_FINDINGS) n += regime_check(&changed, v->arch, found + n, COMPOSE_FINDINGS - n);

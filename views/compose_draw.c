@@ -12,7 +12,7 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-/* The choices side by side, wrapped; returns the rows. */
+/* Draws the choices, wrapped; returns the rows. */
 static int choices(const struct compose_view *v, struct canvas *c, struct rect r, bool draw) {
     int x = r.x + 3, row = 0;
     for (int i = 0; i < v->choice_count; i++) {
@@ -49,7 +49,7 @@ static void draw_number(const struct compose_view *v, struct canvas *c, struct r
                       v->facts.arithmetic[v->part]);
 }
 
-/* What the choice under the cursor makes of the module: formula and count. */
+/* Draws formula and parameter count of the choice under the cursor. */
 static void compose_draw_describe(const struct compose_view *v, struct canvas *c, struct rect r,
                                   const struct choice *k) {
     char delta[160], compose[160], trained[32];
@@ -73,7 +73,7 @@ static void compose_draw_describe(const struct compose_view *v, struct canvas *c
     plan_free(p);
 }
 
-/* The note asked for takes the place of the choices. */
+/* Draws the selected note in place of the choices. */
 static void draw_note(const struct compose_view *v, struct canvas *c, struct rect r) {
     static const char *const levels[] = { "note", "warning", "error" };
     const struct finding *k = &v->facts.finding[v->note];
@@ -149,7 +149,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         compose_draw_describe(v, c, rect_down(says, used), k);
 }
 
-/* Modules whose formulas are alike, but for their places, share a line. */
+/* The formula of modules that differ only in their position. */
 struct formula {
     char delta[160], compose[160], sub[96];
     int first;
@@ -202,7 +202,7 @@ static void sort_formulas(const struct compose_view *v, struct formula *f, int c
         }
 }
 
-/* The column of how changes are composed: one for all, as far to the left as they need. */
+/* Returns the column of the compositions, common to all formulas. */
 static int compose_column(const struct canvas *c, const struct formula *f, int count, int w) {
     int delta = 0, compose = 0;
     for (int i = 0; i < count; i++) {
@@ -323,7 +323,7 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     x += canvas_printf(c, x, y, INK_DIM, f->head ? "   head " : "   no head");
     if (f->head) x += canvas_text(c, x, y, INK_TEXT, head);
     double share = f->model ? 100.0 * (double)f->trained / (double)f->model : 0;
-    bool headless = f->head && (r.w >= 100 || !isfinite(f->cost.bytes)); /* where what it takes has room */
+    bool headless = f->head && (r.w >= 100 || !isfinite(f->cost.bytes)); /* where time and memory fit too */
     x += canvas_printf(c, x, y, INK_TEXT, "   %.*f%% of %s%s", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
                        show_count((int64_t)f->model).text, headless ? " without the head" : "");
     struct phrase cost = { "" };
@@ -333,7 +333,7 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     if (x + canvas_width(c, cost.text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, cost.text);
 }
 
-/* Returns the row behind. */
+/* Draws data and options; returns the next row. */
 static int draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y, int rows_left) {
     char rows[160] = "", train[32], dev[32];
     int x = r.x + 3;
@@ -410,7 +410,7 @@ static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct re
     }
 }
 
-/* Why the point is not valid; else what is special about the named method; else its text. */
+/* The reason if the method is invalid; else the description of the preset; else the text of the method. */
 static void compose_draw_readout(const struct ui *ui, struct buf *out) {
     const struct compose_view *v = &ui->compose;
     const struct compose_facts *f = &v->facts;
@@ -436,7 +436,7 @@ static void compose_draw_need(const struct ui *ui, const struct layout_frame *f,
     int aside = f->size != LAYOUT_WIDE ? 0 : layout_presets(f->body), w = f->body.w - aside;
     bool broad = w >= 100, module = v->part < v->config.method.count;
     bool all = f->size == LAYOUT_WIDE && f->body.h >= COMPOSE_ALL_AXES && module;
-    int list = f->body.h >= LAYOUT_ROOM ? 5 : 3; /* the choices and what they are */
+    int list = f->body.h >= LAYOUT_ROOM ? 5 : 3; /* choices and description */
     int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
     int facts = (broad ? 4 : 5) + more;
     if (f->body.h >= LAYOUT_ROOM) { /* the whole command, and more options where there is much room */

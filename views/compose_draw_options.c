@@ -1,4 +1,4 @@
-/* The run's options by group, and the rate over its steps. */
+/* The options of the run by group, and the learning rate schedule. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-/* Where the next piece of text goes, rows from the list's first. */
+/* Position of the next text, in rows from the first of the list. */
 struct option_pen {
     const struct compose_view *v;
     struct canvas *c;
@@ -54,7 +54,7 @@ static void put_option(struct option_pen *p, int i) {
     p->x += w + 3;
 }
 
-/* Returns the row of the cursor's option; draws where there is a canvas. */
+/* Draws all options if there is a canvas; returns the row of the option under the cursor. */
 static int put_all(struct option_pen *p) {
     const struct compose_view *v = p->v;
     int at = 0;

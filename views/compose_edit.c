@@ -58,7 +58,7 @@ static void one_size(struct method *m, const struct module *changed) {
             m->module[i].size = changed->size;
 }
 
-/* Takes a value for what is under the cursor into *c. */
+/* Sets the value of the field under the cursor in *c. */
 static bool take_field(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
     if (compose_network(v)) return network_enter(v, text, &c->method, why);
     if (compose_on_run(v)) {
@@ -81,7 +81,7 @@ static bool take_field(const struct compose_view *v, const char *text, struct ru
     return true;
 }
 
-/* One undo step for a walk through a list, and one for each value that is typed. */
+/* Saves an undo step: one per walk through a list, one per typed value. */
 static void before_change(struct compose_view *v, bool walk) {
     if (!walk || !v->walking) compose_push(v, NULL);
     v->walking = walk;
@@ -102,7 +102,7 @@ static bool compose_edit_change(struct compose_view *v, const char *text, bool w
         compose_rows_changed(v, &was);
         config_release(&was);
         compose_list_options(v);
-        int at = option ? compose_option_find(v, option) : -1; /* with tasks others come before it */
+        int at = option ? compose_option_find(v, option) : -1; /* others may come before it now */
         if (at >= 0) v->option = at;
         compose_changed(v);
     } else {
@@ -115,14 +115,14 @@ bool compose_edit(struct compose_view *v, const char *text, char why[200]) {
     return compose_edit_change(v, text, false, why);
 }
 
-/* Of the stacks that the module is in. */
+/* Returns the number of layers of the shortest stack that the module is in. */
 static int fewest_layers(const struct module *m, const struct arch *a) {
     bool encoder = m->stack != STACK_DECODER, decoder = m->stack != STACK_ENCODER && a->decoder_layers;
     if (!encoder || (decoder && a->decoder_layers < a->encoder_layers)) return a->decoder_layers;
     return a->encoder_layers;
 }
 
-/* The value that j or k goes to from a number. */
+/* Writes the next value of a number for j or k. */
 static void compose_edit_step_text(const struct compose_view *v, bool up, char out[FIELD_ROOM]) {
     char label[32], text[FIELD_ROOM], number[32];
     double value = 0;
@@ -214,7 +214,7 @@ static void compose_edit_add_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
     struct module m = v->part < v->config.method.count ? v->config.method.module[v->part]
                                                        : module_default(FN_LINEAR);
-    /* a copy would be the same module twice: the next place along the block is taken */
+    /* not a copy of the module: the next position along the block */
     if (m.fn == FN_LINEAR && m.write == TAP_A_Q) m.write = TAP_A_V;
     else m = module_default(FN_BOTTLENECK);
     compose_add(ui, &m, v->config.method.count);
@@ -282,7 +282,7 @@ static bool move_request(struct compose_view *v, enum request r) {
     }
 }
 
-/* An axis was changed: the rate stays as it is set, and the other is offered. */
+/* After an edit: the learning rate stays, and a message names another default. */
 static void offer_rate(struct ui *ui, double usual_before) {
     const struct run_config *c = &ui->compose.config;
     const char *why;
@@ -297,7 +297,7 @@ void compose_tell_rows(struct ui *ui, struct effect *out) {
     ui->compose.new_rows = false;
 }
 
-/* Straight to a choice: those between are not tried on the way. */
+/* Moves directly to a choice, without applying those between. */
 static void pick_choice(struct compose_view *v, int to) {
     int by = to < v->choice ? -1 : 1;
     if (to == v->choice || to >= v->choice_count) return;

@@ -1,5 +1,5 @@
-/* Which values of the run's options go with the method, the model, the rows and one another: what a run that
- * is asked for is checked by (core/train/config/complete.h), asked before. */
+/* Checks which values of the options are compatible with the method, the model, the data and each other, with
+ * the checks of a run (core/train/config/complete.h), before it is started. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ int compose_fits(const struct compose_view *v, const struct run_config *c, struc
                               .steps = compose_steps(v, c) };
     bool known = v->train_rows && !v->stale_rows && c->tasks == v->config.tasks;
     int tasks = known ? config_task_count(c) : 0;
-    if (!v->arch || compose_mismatch(v)) return 0; /* said otherwise */
+    if (!v->arch || compose_mismatch(v)) return 0; /* reported separately */
     for (f.tasks = 0; f.tasks < tasks; f.tasks++) {
         struct config_data_facts *x = &f.of[f.tasks];
         *x = v->rows[f.tasks];
@@ -30,7 +30,7 @@ int compose_fits(const struct compose_view *v, const struct run_config *c, struc
         if (v->texts) x->label_kind = DATA_TEXT;
         if (!x->classes) x->dev = v->dev_rows > 0;
         if (c->eval_rows && x->split[1].examples > c->eval_rows)
-            x->split[1].examples = (int)c->eval_rows; /* so many are drawn */
+            x->split[1].examples = (int)c->eval_rows; /* as many are sampled */
     }
     return config_fits(c, &f, e);
 }
@@ -44,7 +44,7 @@ static void compose_fits_why(const struct err *e, char why[240]) {
 bool compose_option_next(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM], char why[240]) {
     enum { WORDS_MOST = 24 };
     const struct option *o = option_find(compose_option_name(v, i));
-    struct compose_view from = *v; /* not owned, but for the config that is walked on */
+    struct compose_view from = *v; /* shallow copy; only its config is owned */
     struct err e = ERR_INIT, none = ERR_INIT;
     char unread[200];
     bool fits = !compose_fits(v, &v->config, &none), found = false;

@@ -5,7 +5,7 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-/* The module under the cursor; false: it is on none, which is said. */
+/* Returns whether the cursor is on a module; if not, a message says so. */
 static bool compose_modules_here(struct ui *ui, const char *what) {
     const struct compose_view *v = &ui->compose;
     if (v->part < v->config.method.count) return true;
@@ -89,7 +89,7 @@ void compose_move_module(struct ui *ui, int by) {
     compose_modules_done(v, to);
 }
 
-/* Behind the run's options, the first that is off. */
+/* Returns the part of the first module that is switched off: it follows the options of the run. */
 static int first_off(const struct compose_view *v) {
     return v->config.method.count + compose_networks(v) + 1;
 }

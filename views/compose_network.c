@@ -1,5 +1,5 @@
-/* The method's networks on Compose, a generator or a retriever: parts of their own behind the modules, each a
- * line of the diagram, whose keys are walked as the axes of a module are. */
+/* The networks of the method on Compose, such as a generator or a retriever: parts after the modules, each a line
+ * of the diagram with keys that are edited like the axes of a module. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ const struct key *compose_network_key(const struct compose_view *v) {
 
 /* ---- the diagram's line ---- */
 
-/* "2,3": the modules that generator g makes. */
+/* Appends the modules whose weights generator g generates: "2,3". */
 static void put_made(const struct method *m, int g, struct buf *b) {
     int made = 0;
     for (int i = 0; i < m->count; i++)
@@ -98,7 +98,7 @@ static void put_retriever(const struct method *m, const struct arch *a, struct b
     buf_printf(b, "  \u03BB %g \u03C4 %g", r->weight, r->temperature);
 }
 
-/* What it reads, its sizes and what it feeds, a line. */
+/* Writes inputs, sizes and outputs of a network in one line. */
 static void network_line(const struct network *n, const struct method *m, const struct arch *a,
                          struct buf *b) {
     if (network_generator(n) >= 0) {
@@ -114,7 +114,7 @@ static void network_line(const struct network *n, const struct method *m, const 
     }
 }
 
-/* The lines of all, where they are rows of the diagram; returns how many. */
+/* Draws a line per network; returns their number. */
 int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct rect r) {
     int rows = 0;
     const struct network *n;
@@ -144,7 +144,7 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
 
 /* ---- keys ---- */
 
-/* "inner 64 · norm yes …": where h and l lead. */
+/* Lists the keys after the cursor: "inner 64 · norm yes …". */
 void network_keys_ahead(const struct compose_view *v, char out[120]) {
     const struct network *n = compose_network(v);
     size_t used = 0;

@@ -24,7 +24,7 @@ enum stride { STRIDE_125, STRIDE_DOUBLE, STRIDE_ONE, STRIDE_TWENTIETH, STRIDE_HU
 static const struct shown {
     const char *name, *label;
     enum stride stride;
-    const char *none; /* what 0 or nothing is called */
+    const char *none; /* shown for 0 or an empty value */
     const char *says; /* NULL: the table's help */
 } views_compose_option_shown[] = {
     { "lr", "lr", STRIDE_125, NULL, NULL },
@@ -49,7 +49,7 @@ static const struct shown {
       "Maximum target length in tokens, with the end token; longer targets are truncated." },
     { "smoothing", "smoothing", STRIDE_TWENTIETH, NULL,
       "Label smoothing: share of the loss spread over the vocabulary." },
-    /* of the rest, those that do not go by 1, 2, 5 */
+    /* other options with strides other than 1, 2, 5 */
     { "dropout", NULL, STRIDE_TWENTIETH, NULL, NULL },
     { "split", NULL, STRIDE_TWENTIETH, NULL, NULL },
     { "split-seed", NULL, STRIDE_ONE, NULL, NULL },
@@ -80,7 +80,7 @@ const char *option_label(const struct option *o, bool *first) {
     return *first ? s->label : o->name;
 }
 
-/* The method is the rest of the screen; model and rows are chosen with T, but what part of them is dev. */
+/* Returns whether the option is listed: not the method, nor model and data files, which T selects. */
 static bool is_here(const struct compose_view *v, const struct option *o) {
     static const char *const of_rows[] = {
         "split", "split-seed", "limit", "limit-seed", "metric", "positive"
@@ -96,7 +96,7 @@ static bool is_here(const struct compose_view *v, const struct option *o) {
 
 static enum option_group group_of(const struct option *o) { return comes_first(o) ? GROUP_RUN : o->group; }
 
-/* Several tasks come first where there are some. */
+/* Options of multi-task runs that come first. */
 static const char *const together[] = { "tasks", "sampling" };
 
 static bool is_first_of_tasks(const struct compose_view *v, const struct option *o) {
@@ -157,7 +157,7 @@ enum option_group compose_option_group(const struct compose_view *v, int i) {
     return is_first_of_tasks(v, row(v, i)) ? GROUP_TASKS : group_of(row(v, i));
 }
 
-/* What is set otherwise than usual stays in sight. */
+/* Options that differ from their default remain visible. */
 bool compose_option_folded(const struct compose_view *v, int i) {
     return v->folded[compose_option_group(v, i)] && !compose_option_shown(v, i);
 }
@@ -167,20 +167,20 @@ const char *option_name(const struct compose_view *v, int i) {
     return option_label(row(v, i), &first);
 }
 
-/* Tasks by their names; what stands where nothing is said. */
+/* Returns the value of a text option: tasks by their names, and the default of an empty value. */
 static struct phrase text_option(const struct run_config *c, const struct option *o) {
     struct buf b = BUF_INIT;
     const char *text = option_text(c, o);
     if (o->offset == offsetof(struct run_config, tasks_given))
         for (int i = 0; i < c->tasks; i++) buf_printf(&b, "%s%s", i ? "," : "", c->of[i].task_name);
     else if (text) buf_puts(&b, text);
-    else if (o->offset == offsetof(struct run_config, regime)) /* its parts are options beside it */
+    else if (o->offset == offsetof(struct run_config, regime)) /* its parts are separate options */
         buf_puts(&b, regime_kind_name(config_is_meta(c) ? REGIME_META
                                       : c->tasks        ? REGIME_MULTI
                                                         : REGIME_SINGLE));
     else if (o->offset == offsetof(struct run_config, sampling)) buf_puts(&b, "proportional");
     struct phrase out = phrase("%.63s", b.size ? buf_text(&b) : "none");
-    if (b.size >= 64) snprintf(out.text + 58, 6, "\u2026"); /* the command line below has all */
+    if (b.size >= 64) snprintf(out.text + 58, 6, "\u2026"); /* the command line shows all of it */
     buf_release(&b);
     return out;
 }
@@ -202,7 +202,7 @@ bool compose_seeds(struct compose_view *v, const char *text, char why[200]) {
     return true;
 }
 
-/* "1,2,3", as many as there is room for. */
+/* Returns as many seeds as fit: "1,2,3". */
 static struct phrase seeds_value(const struct compose_view *v) {
     struct phrase out = { "" };
     for (int i = 0; i < v->seeds && strlen(out.text) + 24 < 64; i++)
@@ -264,7 +264,7 @@ struct phrase option_says(const struct compose_view *v, int i) {
 
 /* ---- j and k ---- */
 
-/* The next of 1, 2, 5, 10, … */
+/* Returns the next value of 1, 2, 5, 10, … */
 static double next_125(double value, bool up) {
     double ten = pow(10, floor(log10(value) + 1e-9)), lead = value / ten;
     if (up) return (lead < 1.99 ? 2 : lead < 4.99 ? 5 : 10) * ten;
@@ -295,7 +295,7 @@ static double stepped(const struct option *o, enum stride how, double v, bool up
     return next < 1 ? 0 : next;
 }
 
-/* The next of the words, j downwards; of what is kept, its four sets. */
+/* Writes the next word for j or k; for checkpoints, the next of their four combinations. */
 static void step_word(const struct compose_view *v, const struct option *o, bool up, char out[64]) {
     static const char *const keeps[] = { "best,last", "best", "last", "none", NULL };
     const char *const *word = o->kind == OPTION_KEEP ? keeps : o->word;
@@ -304,12 +304,12 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
     for (; word[n]; n++)
         if (!strcmp(word[n], now)) at = n;
     if (o->offset == offsetof(struct run_config, form))
-        n = FORM_MASKED; /* that is of a file of texts, not of a task's rows */
+        n = FORM_MASKED; /* masked words need a text file instead of a task */
     snprintf(out, 64, "%s", word[(at + (up ? n - 1 : 1)) % n]);
     free(now);
 }
 
-/* The next rule, with its T; as the tasks are, or over episodes; tasks and weights are typed. */
+/* Writes the next sampling rule, regime or metric; tasks and weights can only be typed. */
 static void compose_option_step_text(const struct compose_view *v, const struct option *o, bool up,
                                      char out[FIELD_ROOM]) {
     char *now = option_print(&v->config, o), text[48];
@@ -353,7 +353,7 @@ void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_RO
     bool back = o->unset_word && o->low == 0 && value < 0.005 && how == STRIDE_TWENTIETH;
     if (value < o->low || (o->above && value <= o->low)) value = how == STRIDE_ONE && o->above ? 1 : o->low;
     if (value > o->high) value = o->high;
-    if (back && (!up || o->above)) { /* below the smallest: what is not decided */
+    if (back && (!up || o->above)) { /* below the minimum: unset */
         snprintf(out, 64, "%s", o->unset_word);
         return;
     }

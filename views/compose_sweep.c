@@ -1,5 +1,4 @@
-/* A sweep out of Compose: the points marked on its axes become the list of methods, the values marked of
- * options theirs (ui_parts.h). */
+/* Sweeps from Compose: the marked methods and values of options become the lists of the sweep. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ static int find(const struct compose_view *v, const char *text) {
     return -1;
 }
 
-/* What the cursor is on: the method as it stands, or an option with its value. */
+/* Returns the item under the cursor: the current method, or an option with its value. */
 static char *compose_sweep_here(const struct compose_view *v) {
     if (!compose_on_run(v)) return xprintf("%s%s", method_key, v->facts.text);
     const char *name = compose_option_name(v, v->option);
@@ -66,7 +65,7 @@ bool compose_is_marked(const struct compose_view *v, const struct choice *k) {
     return marked;
 }
 
-/* "--lr '{0.001,0.003}'": all values marked of the key that entry `at` begins, once. */
+/* Appends all marked values of the key of entry `at`, once per key: "--lr '{0.001,0.003}'". */
 static void add_list(const struct compose_view *v, int at, struct buf *out) {
     size_t n = strcspn(v->swept[at], "=") + 1;
     struct buf list = BUF_INIT;
@@ -87,7 +86,7 @@ static bool has_value(const char *name) {
     return !o || o->values;
 }
 
-/* Which a sweep does not have, or has already. */
+/* Returns whether the option applies to a single run only. */
 static bool compose_sweep_is_of_one_run(const char *option) {
     static const char *const names[] = { "seed", "seeds", "name" };
     for (size_t i = 0; i < COUNT_OF(names); i++)

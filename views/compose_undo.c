@@ -1,4 +1,4 @@
-/* Edits of Compose, taken back and made again one at a time, and what each of them changed. */
+/* Undo and redo of the edits of Compose, and a description of what each changed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int same_change(const struct method *from, const struct method *to, int i
     return count;
 }
 
-/* The axes of the modules that differ; a function brings its own axes. */
+/* Lists the axes that differ; of a module with another function only the function. */
 static void add_axes(struct buf *out, int *n, const struct method *from, const struct method *to) {
     for (int i = 0; i < from->count; i++) {
         bool function = from->module[i].fn != to->module[i].fn;
@@ -47,7 +47,7 @@ static void add_axes(struct buf *out, int *n, const struct method *from, const s
     }
 }
 
-/* As axes where these say it in short, else as the two texts. */
+/* Lists up to two axes, else both methods as text. */
 static void add_method(struct buf *out, int *n, const struct method *from, const struct method *to) {
     char *was = method_text(from), *now = method_text(to);
     struct buf axes = BUF_INIT;
@@ -92,7 +92,7 @@ static bool same_tasks(const struct run_config *a, const struct run_config *b) {
     return same;
 }
 
-/* The model, how the rows of one task are read and what of them trains. */
+/* Returns whether the model and the data options of single tasks are equal. */
 static bool same_rows(const struct run_config *a, const struct run_config *b) {
     bool same = true;
     for (size_t i = 0; i < option_count(); i++) {
@@ -139,7 +139,7 @@ void compose_push(struct compose_view *v, const char *by) {
     v->undo_top = ++v->undo_at;
 }
 
-/* Exchanges the present state with the one at i, whose name is of the step between them. */
+/* Exchanges the present state with the one at i. */
 static void exchange(struct compose_view *v, int i) {
     struct compose_state now = present(v, v->undo[i].by), *other = &v->undo[i];
     v->config = other->config;
@@ -162,7 +162,7 @@ bool compose_undo(struct compose_view *v, bool redo, struct buf *said) {
         if (what.size && other->by) buf_printf(said, "%s (%s)", other->by, buf_text(&what));
         else buf_puts(said, buf_text(&what));
         buf_release(&what);
-        if (said->size) return true; /* a walk there and back again was no edit */
+        if (said->size) return true; /* a walk that returned to its start is skipped */
     }
     return false;
 }

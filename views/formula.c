@@ -1,10 +1,10 @@
-/* A module in the field's notation. */
+/* The formulas of a module. */
 #include <stdio.h>
 
 #include "core/method/functions.h"
 #include "views/compose_edit.h"
 
-/* What the module reads, as the formula's variable. */
+/* Returns the symbol of the module's input. */
 static const char *input_of(const struct module *m) {
     if (m->read == TAP_F_NORM || m->read == TAP_A_NORM) return "LN(h + res)";
     return m->read == m->write ? "h" : m->read == TAP_A_Q ? "q" : "x";

@@ -115,7 +115,8 @@ static void the_command_is_whole(void **state) {
     static const int size[][2] = {{100, 30}, {120, 30}, {120, 48}, {200, 60}};
     struct ui ui;
     scene_compose(&ui, "lora(at=q,r=16) + lora(at=v) + adapter-houlsby + bitfit + prefix");
-    snprintf(ui.compose.run_note, sizeof ui.compose.run_note, "a note that makes the line longer than two rows of a narrow window, and ENDS");
+    snprintf(ui.compose.run_note, sizeof ui.compose.run_note, "%s",
+             "a note that makes the line longer than two rows of a narrow window, and ENDS");
     for (size_t s = 0; s < COUNT_OF(size); s++) {
         ui_resize(&ui, size[s][0], size[s][1]);
         if (!scene_shows(&ui, "ENDS'")) fail_msg("%dx%d: the command is cut", size[s][0], size[s][1]);
