@@ -437,18 +437,15 @@ static void compose_draw_need(const struct ui *ui, const struct layout_frame *f,
     bool broad = w >= 100, module = v->part < v->config.method.count;
     bool all = f->size == LAYOUT_WIDE && f->body.h >= COMPOSE_ALL_AXES && module;
     int list = f->body.h >= LAYOUT_ROOM ? 5 : 3; /* choices and description */
-    int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
-    int facts = (broad ? 4 : 5) + more;
-    if (f->body.h >= LAYOUT_ROOM) { /* the whole command, and more options where there is much room */
-        static const struct canvas plain = { .glyphs = GLYPHS_BRAILLE };
-        char *command = compose_command(v);
-        int rows = canvas_wrap_rows(&plain, w - 5, command);
-        facts = 3 + (rows < 2 && f->body.h >= COMPOSE_ALL_AXES ? 2 : rows) + (v->config.tasks > 0);
-        free(command);
-    }
+    bool room = f->body.h >= LAYOUT_ROOM, much = f->body.h >= COMPOSE_ALL_AXES;
+    static const struct canvas plain = { .glyphs = GLYPHS_BRAILLE };
+    char *command = compose_command(v);
+    int rows = canvas_wrap_rows(&plain, w - 5, command), least = much || !broad ? 2 : 1, most = room ? 8 : 3;
+    rows = rows < least ? least : rows > most ? most : rows;
+    free(command);
     *out = (struct layout_need){ .modules = v->config.method.count + v->off.count,
                                  .axis = list + (v->describe ? 4 : 0) + (all ? compose_all_axes(v, w) : 0),
-                                 .facts = facts,
+                                 .facts = 3 + rows + (v->config.tasks > 0), /* their names */
                                  .options = compose_on_run(v) };
 }
 

@@ -243,7 +243,7 @@ static void the_database_sends_no_orders(void **state) {
     free(line);
 }
 
-/* The command that a list names is one. */
+/* The command that a list names is one; tasks marked in it are selected together, and are marked when it opens again. */
 static void lists_name_their_command(void **state) {
     (void)state;
     need_tmux();
@@ -262,6 +262,21 @@ static void lists_name_their_command(void **state) {
         free(said);
         free(typed);
     }
+    type("1 T Down Space");
+    await("Space mark", true);
+    type("/admin-n Space"); /* found by typing, one after the other */
+    await("marked: admin-net (1)", true);
+    type("games-s Space");
+    await("marked: admin-net,games-sound (2)", true);
+    type("Enter");
+    await("2 tasks ", true);
+    await("--tasks admin-net,games-sound", true);
+    type("T Down Enter");
+    await("\xe2\x97\x8f" "admin-net", true);
+    await("\xe2\x97\x8f" "games-sound", true);
+    type("Space Enter"); /* the first one no longer */
+    await("--task games-sound", true);
+    leave();
 }
 
 /* Pictures say what they show, and none takes another's place. */
