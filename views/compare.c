@@ -102,7 +102,8 @@ static void compare_settle(struct ui *ui) {
     v->key = ui_into(v->key, keys - 1);
     ui_in_sight(&v->top, v->cursor, rows);
     while (n && v->top < v->cursor && rows_between(v, shown, v->top, v->cursor) > rows) v->top++;
-    ui_in_sight(&v->key_top, v->key, p.at[PANE_DIFFERS].h - 1);
+    struct rect differs = p.at[PANE_DIFFERS];
+    ui_in_sight(&v->key_top, v->key, differs.h - 1 - compare_effect_rows(v, differs));
     if (v->metric > v->data.metrics) v->metric = 0;
     free(shown), free(differing);
 }

@@ -37,6 +37,7 @@ struct compare_group {
 struct compare_difference {
     const char *key;
     const char *const *value; /* of each group; NULL: none */
+    const char *const *effect; /* of each kind, its main effects in words; NULL: none */
 };
 /* The curves of a run, or the means over n runs of a group. */
 struct compare_curve {

@@ -36,14 +36,15 @@ static void draw_evidence(const struct compare_view *v, struct canvas *c, struct
 
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     const struct compare_view *v = &ui->compare;
-    int *differing, partial;
+    int *differing, partial, w = f->size == LAYOUT_WIDE ? f->body.w - f->body.w * 2 / 5 : f->body.w;
     need->groups = compare_tab_groups(v, v->kind);
     if (v->data.kinds > 1) need->groups += 1 + (v->kind < 0 ? v->data.kinds : 0); /* tabs, and headings */
     need->differences = compare_differing(v, &differing, &partial);
+    if (need->differences)
+        need->differences += compare_effect_rows(v, (struct rect){ 0, 0, w - 2, f->body.h });
     if (partial && !need->differences) need->differences = 1;
     need->part = v->part;
     free(differing);
-    int w = f->size == LAYOUT_WIDE ? f->body.w - f->body.w * 2 / 5 : f->body.w;
     const char *longest[GROUP_LINES] = { NULL }, *line[GROUP_LINES];
     for (int i = 0; i < v->data.groups; i++) {
         if (v->kind >= 0 && v->data.group[i].kind != v->kind) continue;
@@ -190,6 +191,31 @@ static int values_width(const struct compare_view *v, const struct canvas *c, co
     return most < 34 ? most : 34;
 }
 
+/* Returns the main effects of a setting on the values of a kind, or NULL. */
+static const char *effect_of(const struct compare_view *v, int difference, int kind) {
+    const struct compare_difference *d = &v->data.difference[difference];
+    return d->effect ? d->effect[kind] : NULL;
+}
+
+/* Returns the rows of the longest main effects that the settings on the tab have. */
+static int effect_rows(const struct compare_view *v, const int *differing, int n, int w) {
+    const char *longest = NULL, *line;
+    for (int k = 0; k < v->data.kinds; k++) {
+        for (int i = 0; i < n && (v->kind < 0 || v->kind == k); i++) {
+            line = effect_of(v, differing[i], k);
+            ui_longest(&longest, &line, 1);
+        }
+    }
+    return ui_lines(NULL, (struct rect){ 0, 0, w, 0 }, (const char *const *)&longest, 1, 0);
+}
+
+int compare_effect_rows(const struct compare_view *v, struct rect r) {
+    int *differing, partial, n = compare_differing(v, &differing, &partial);
+    int rows = n ? effect_rows(v, differing, n, r.w) : 0;
+    free(differing);
+    return r.h - 1 - rows >= 2 ? rows : 0;
+}
+
 static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
     int *shown, n = compare_shown(v, &shown), *differing, partial;
     int all = compare_differing(v, &differing, &partial);
@@ -202,9 +228,16 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
         key = w > key ? w : key;
     }
     if (key > r.w / 3) key = r.w / 3;
+    int effects = compare_effect_rows(v, r), rows = r.h - 1 - effects;
+    const struct compare_group *g = compare_at_cursor(v);
+    if (effects && g && v->key < all) {
+        const char *effect = effect_of(v, differing[v->key], g->kind);
+        int below = all - v->key_top < rows ? all - v->key_top : rows;
+        ui_lines(c, (struct rect){ r.x, r.y + below, r.w, effects + 1 }, &effect, 1, 0);
+    }
     int room = r.w - key - 3 - (n ? values_width(v, c, differing, all, shown[left]) : 0);
     while (left > 0 && (room -= values_width(v, c, differing, all, shown[left - 1])) >= 0) left--;
-    for (int i = 0; i < r.h - 1 && v->key_top + i < all; i++) {
+    for (int i = 0; i < rows && v->key_top + i < all; i++) {
         const struct compare_difference *d = &v->data.difference[differing[v->key_top + i]];
         int y = r.y + 1 + i;
         bool here = ui_part_row(c, r, y, !v->part, v->key_top + i - v->key, 0);

@@ -186,6 +186,7 @@ void layout_compare(enum layout_size size, struct rect body, const struct layout
     /* The chart keeps its rows: in a low window Tab changes between evidence and settings. */
     int differs = least(need->differences + 1, most(3, body.h / 3));
     bool both = body.h >= need->evidence + differs + 14;
+    if (!both && need->part) differs = least(need->differences + 1, most(3, body.h - 7));
     if (need->evidence && body.h >= need->evidence + 7 && (both || !need->part))
         out->at[PANE_EVIDENCE] = part_top(&body, need->evidence + 1, blank);
     if (need->differences && body.h >= 8 && (both || need->part || !need->evidence))

@@ -183,8 +183,16 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     int at = v->open && p->id == v->open ? sweep_at_cursor(v) : -1;
     if (!v->open || p->id != v->open) return;
     if (v->part == PART_WORTH) {
+        const struct sweep_worth *w = v->worth < p->worths ? &p->worth[v->worth] : NULL;
         if (p->no_worth) buf_printf(out, "no effects: %s", p->no_worth);
-        else if (p->worth_of) buf_puts(out, p->worth_of);
+        else if (w && isfinite(w->value)) {
+            buf_printf(out, "main effect of %s: %s %s", w->axis, w->level ? w->level : "slope",
+                       sweep_value(p, w->value).text);
+            if (isfinite(w->low))
+                buf_printf(out, ", 95%% CI [%s, %s]", sweep_value(p, w->low).text,
+                           sweep_value(p, w->high).text);
+            buf_printf(out, ", n %d", w->n);
+        } else if (p->worth_of) buf_puts(out, p->worth_of);
         return;
     }
     if (at < 0) {

@@ -147,6 +147,8 @@ void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *ou
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
 void compare_draw(const struct ui *ui, struct canvas *c, struct rect body);
 void compare_readout(const struct ui *ui, struct buf *out);
+/* Returns the rows for main effects at the bottom of the pane of settings. */
+int compare_effect_rows(const struct compare_view *v, struct rect r);
 /* Sweep: sizes of its panes, drawing, the line above the hints. */
 void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
 void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body);

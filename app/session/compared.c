@@ -171,8 +171,14 @@ static void compared_fill(struct compared_page *p) {
     for (int i = 0; i < c->groups; i++) fill_group(p, i);
     d->differences = (int)grouping_differences(&p->groups, &p->differs);
     p->difference = xcalloc((size_t)d->differences + 1, sizeof *p->difference);
-    for (int i = 0; i < d->differences; i++)
-        p->difference[i] = (struct compare_difference){ p->differs[i].name, p->differs[i].value };
+    p->effect = xcalloc((size_t)c->kinds + 1, sizeof *p->effect);
+    for (int k = 0; k < c->kinds; k++)
+        p->effect[k] = grouping_effects(&p->groups, k, p->differs, (size_t)d->differences);
+    for (int i = 0; i < d->differences; i++) {
+        const char **effect = xcalloc((size_t)d->kinds + 1, sizeof *effect);
+        for (int k = 0; k < c->kinds; k++) effect[k] = p->effect[k][i];
+        p->difference[i] = (struct compare_difference){ p->differs[i].name, p->differs[i].value, effect };
+    }
     p->metric = xcalloc(json_object_size(p->groups.metrics) + 1, sizeof *p->metric);
     const char *name;
     json_t *v;
@@ -210,7 +216,13 @@ int compared_page_read(struct store *s, const int64_t *run, int runs, const char
 void compared_page_free(struct compared_page *p) {
     if (!p) return;
     for (int i = 0; i < p->groups.of.groups && p->run; i++) free(p->run[i]);
-    for (int i = 0; i < p->data.differences; i++) free(p->differs[i].value);
+    for (int k = 0; p->effect && k < p->groups.of.kinds; k++) {
+        for (int i = 0; i < p->data.differences; i++) free(p->effect[k][i]);
+        free(p->effect[k]);
+    }
+    for (int i = 0; i < p->data.differences; i++)
+        free(p->differs[i].value), free((void *)p->difference[i].effect);
+    free(p->effect);
     for (int i = 0; i < COMPARE_CURVES; i++) series_free(p->series[i]);
     for (int i = 0; i < p->data.means; i++) {
         const struct plot_data *of[] = { &p->mean[i].loss, &p->mean[i].metric };

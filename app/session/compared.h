@@ -14,6 +14,7 @@ struct compared_page {
     struct compared_evidence *evidence; /* of each group */
     struct grouping_difference *differs;
     struct compare_difference *difference;
+    char ***effect;             /* of each kind, of each difference; owned */
     struct compare_curve *curve, *mean; /* mean: its arrays are owned */
     struct run_series **series; /* of each curve */
     const char **metric;

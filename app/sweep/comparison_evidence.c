@@ -198,6 +198,37 @@ void comparison_evidence_release(struct compared_evidence *e, int groups) {
     free(e);
 }
 
+/* ---- main effects ---- */
+
+/* Appends an effect to the line of its axis: "0.001 51.98 [50.87, 53.08]". */
+static void effect_part(const struct side_by_side *c, const struct compared_effect *x, struct buf *b) {
+    if (x->open) {
+        if (!b->size) buf_printf(b, "main effect of %s: aliased with %s", c->axis[x->axis], x->aliased);
+        return;
+    }
+    if (b->size) buf_puts(b, ", ");
+    else buf_printf(b, "main effect of %s: ", c->axis[x->axis]);
+    buf_printf(b, "%s ", x->level ? x->level : x->log ? "slope of its log" : "slope");
+    buf_puts(b, shown_number(c, 0, x->value, false).text);
+    if (isfinite(x->low))
+        buf_printf(b, " [%s, %s]", shown_number(c, 0, x->low, false).text,
+                   shown_number(c, 0, x->high, false).text);
+}
+
+void comparison_effect_lines(const struct side_by_side *c, char **line) {
+    struct compared_effects f;
+    struct buf *b = xcalloc((size_t)c->axes + 1, sizeof *b);
+    comparison_effects(c, &f);
+    for (int i = 0; i < f.count; i++)
+        if (f.effect[i].axis2 < 0) effect_part(c, &f.effect[i], &b[f.effect[i].axis]);
+    for (int i = 0; i < c->axes; i++) {
+        if (b[i].size) buf_printf(&b[i], "; 95%% CI, %s", f.about);
+        line[i] = b[i].size ? buf_take(&b[i]) : NULL;
+    }
+    comparison_effects_release(&f);
+    free(b);
+}
+
 /* ---- the best so far ---- */
 
 struct finished_run {

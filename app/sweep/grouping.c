@@ -388,3 +388,44 @@ size_t grouping_differences(const struct grouping *g, struct grouping_difference
     if (n) qsort(*out, n, sizeof **out, by_place);
     return n;
 }
+
+/* Returns whether the setting is an axis of the groups of a kind: an option that can change what is learned, of
+ * which all of them have a value. */
+static bool is_axis(const struct grouping *g, int kind, const struct grouping_difference *d) {
+    const struct option *o = option_find(d->name);
+    const char *first = NULL;
+    bool differ = false;
+    if (!o || !(o->is & (OPTION_DECIDES | OPTION_MODEL)) || o->group == GROUP_EVALUATION) return false;
+    for (int i = 0; i < g->of.groups; i++) {
+        if (g->of.group[i].kind != kind) continue;
+        if (!d->value[i]) return false;
+        if (!first) first = d->value[i];
+        differ |= strcmp(first, d->value[i]) != 0;
+    }
+    return differ;
+}
+
+char **grouping_effects(const struct grouping *g, int kind, const struct grouping_difference *d, size_t n) {
+    enum { AXES = 6 };
+    char **out = xcalloc(n + 1, sizeof *out), *line[AXES] = { NULL }, *name[AXES];
+    bool log[AXES] = { false }, inner[AXES] = { false };
+    size_t at[AXES];
+    struct side_by_side c = { .final = g->of.final, .kinds = 1, .kind = &g->of.kind[kind], .axis = name,
+                              .log = log, .inner = inner };
+    for (size_t i = 0; i < n && c.axes < AXES; i++)
+        if (is_axis(g, kind, &d[i])) name[c.axes] = (char *)d[i].name, at[c.axes++] = i;
+    c.group = xcalloc((size_t)g->of.groups + 1, sizeof *c.group);
+    for (int i = 0; i < g->of.groups; i++) {
+        if (g->of.group[i].kind != kind) continue;
+        struct compared_group *x = &c.group[c.groups++];
+        *x = g->of.group[i]; /* its runs are shared */
+        x->kind = 0;
+        x->axis = xcalloc(AXES, sizeof *x->axis);
+        for (int k = 0; k < c.axes; k++) x->axis[k] = (char *)d[at[k]].value[i];
+    }
+    if (c.axes) comparison_effect_lines(&c, line);
+    for (int k = 0; k < c.axes; k++) out[at[k]] = line[k];
+    for (int i = 0; i < c.groups; i++) free(c.group[i].axis);
+    free(c.group);
+    return out;
+}

@@ -114,6 +114,11 @@ static void settings_of_all_groups_differ(void **state) {
         ui_show(&ui, SCREEN_COMPARE);
         scene_press(&ui, PRESS_TAB);
         assert_true(scene_shows(&ui, "2 settings differ \u2501"));
+        assert_true(scene_shows(&ui, "main effect of lr: 0.003 83.81 [82.40, 85.22]"));
+        assert_true(scene_shows(&ui, "blocked by seed 1"));
+        scene_press(&ui, 'j'); /* a setting without an estimate */
+        assert_false(scene_shows(&ui, "main effect"));
+        scene_press(&ui, 'k');
         assert_true(scene_shows(&ui, "softmax+bottleneck"));
         assert_false(scene_shows(&ui, " task  "));
         assert_false(scene_shows(&ui, "axis init"));
@@ -364,6 +369,7 @@ static void the_best_cell_stands_out(void **state) {
         assert_only(&ui, "id=3,9,15");
         ui_show(&ui, SCREEN_SWEEP);
         scene_press(&ui, PRESS_TAB);
+        assert_true(scene_shows(&ui, "main effect of method: lora(r=2) 80.73, 95% CI [79.51, 81.95], n 6"));
         scene_press(&ui, PRESS_TAB);
         assert_true(scene_shows(&ui, "\u2500\u25B2\u2500"));
         assert_true(scene_shows(&ui, "\u2500\u25CB\u2500"));

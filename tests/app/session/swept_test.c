@@ -96,6 +96,12 @@ static void a_group_has_mean_curves(void **state) {
     test_ok(compared_page_read(s, run, 4, "", false, &p, &e), &e);
     const struct compare_data *d = &p->data;
     assert_true(d->curves == 4 && d->means == 3);
+    const char *of_method = NULL; /* the only setting of two groups of the sweep */
+    for (int i = 0; i < d->differences; i++) {
+        if (!strcmp(d->difference[i].key, "method")) of_method = d->difference[i].effect[0];
+        else assert_null(d->difference[i].effect[0]);
+    }
+    assert_int_equal(strncmp(of_method, "main effect of method: ", 23), 0);
     for (int i = 0; i < d->means; i++) {
         const struct compare_curve *mean = &d->mean[i], *of[2];
         int n = 0;

@@ -356,6 +356,31 @@ static void evidence_ends_in_a_conclusion(void **state) {
     comparison_release(&c);
 }
 
+/* Each axis has a line of the effects of its levels; one that others determine says which. */
+static void effects_are_lines_of_their_axes(void **state) {
+    (void)state;
+    struct side_by_side c = { 0 };
+    static const char *const axis[][3] = { { "a", "1", "x" }, { "a", "2", "x" }, { "b", "1", "y" }, { "b", "2", "y" } };
+    static const double value[] = { 0.5, 0.6, 0.7, 0.8 };
+    char *line[3];
+    one_kind(&c);
+    comparison_axis(&c, "method", false), comparison_axis(&c, "lr", false), comparison_axis(&c, "batch", false);
+    for (uint64_t seed = 1; seed <= 2; seed++)
+        for (int i = 0; i < 4; i++) {
+            char *name = xprintf("%d", i);
+            add(&c, name, axis[i], 0, seed, value[i] + (seed == 2 ? 0.01 * (i % 2) : 0));
+            free(name);
+        }
+    comparison_effect_lines(&c, line);
+    assert_int_equal(strncmp(line[0], "main effect of method: aliased with batch; ", 43), 0);
+    assert_non_null(strstr(line[1], "; 95% CI, 8 runs; blocked by seed 1, 2"));
+    assert_int_equal(strncmp(line[1], "main effect of lr: 1 60.00 [", 28), 0);
+    assert_non_null(strstr(line[1], ", 2 70.50 ["));
+    assert_int_equal(strncmp(line[2], "main effect of batch: aliased with method", 41), 0);
+    for (int i = 0; i < 3; i++) free(line[i]);
+    comparison_release(&c);
+}
+
 /* The leader is the best mean of the runs so far, in the order in which they ended. */
 static void the_leader_leads_since_a_run(void **state) {
     (void)state;
@@ -460,6 +485,7 @@ int main(void) {
         cmocka_unit_test(a_claim_says_how_it_was_tested),
         cmocka_unit_test(evidence_ends_in_a_conclusion),
         cmocka_unit_test(the_leader_leads_since_a_run),
+        cmocka_unit_test(effects_are_lines_of_their_axes),
         cmocka_unit_test(rates_are_lines_in_their_log),
         cmocka_unit_test(only_complete_seeds_are_blocks),
         cmocka_unit_test(rounding_is_no_spread),
