@@ -101,15 +101,12 @@ struct plan *compose_plan(const struct compose_view *v, struct err *e) {
 
 static bool cost_of_plan(const struct compose_view *v, const struct run_config *c, const struct plan *p,
                          struct estimate *out) {
-    const struct estimate_of cost = { c,
-                                      p,
-                                      v->arch,
-                                      v->row_tokens,
-                                      v->row_targets,
-                                      v->train_rows,
-                                      v->dev_rows,
-                                      v->workers > 0 ? v->workers : 1,
-                                      v->gflops };
+    const struct estimate_of cost = { .c = c, .p = p, .a = v->arch,
+                                      .tokens = v->row_tokens, .targets = v->row_targets,
+                                      .squares = v->row_squares, .longest = v->longest_row,
+                                      .train_rows = v->train_rows, .dev_rows = v->dev_rows,
+                                      .data = v->data_bytes,
+                                      .workers = v->workers > 0 ? v->workers : 1, .gflops = v->gflops };
     return estimate_run(&cost, out);
 }
 
@@ -172,7 +169,7 @@ static void add_regime_findings(struct compose_view *v) {
 static void compose_find_facts(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     clear_facts(f);
-    f->cost = (struct estimate){ NAN, NAN, NAN };
+    f->cost = (struct estimate){ NAN, NAN, NAN, NAN };
     f->text = method_text(&v->config.method);
     f->canonical = method_canonical(&v->config.method);
     f->preset = method_preset(&v->config.method);

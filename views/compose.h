@@ -105,6 +105,8 @@ struct compose_view {
         rows[RUN_TASKS]; /* of each task, as far as known; pointers belong to the app */
     char unread[240];            /* the error of reading the data set; "": none, or not read yet */
     double row_tokens, row_targets; /* mean length of a truncated example; 0: unknown */
+    double row_squares, longest_row; /* mean square and maximum of the lengths of sources; 0: unknown */
+    double data_bytes;              /* of all examples; 0: unknown */
     int workers;                 /* training workers */
     double gflops;               /* of one worker; 0: unknown */
     const struct compose_own *own; /* methods saved by name */

@@ -76,12 +76,19 @@ static void estimate_costs(struct jobs *j, const struct run_config *c, const str
     for (int i = 0; i < t->count; i++) {
         const struct dataset *d = &t->task[i]->train;
         if (!d->start) return; /* no examples of its own: episodes */
-        x.tokens += (double)d->start[d->examples];
+        for (size_t k = 0; k < d->examples; k++) {
+            double tokens = (double)(d->start[k + 1] - d->start[k]);
+            x.tokens += tokens;
+            x.squares += tokens * tokens;
+            x.longest = fmax(x.longest, tokens);
+        }
+        x.data += (double)task_bytes(t->task[i]);
         x.targets += d->max_target ? (double)d->target_start[d->examples] : 0;
         x.train_rows += d->examples;
         x.dev_rows += t->task[i]->devs ? t->task[i]->dev[0].examples : 0;
     }
     x.tokens /= (double)x.train_rows;
+    x.squares /= (double)x.train_rows;
     x.targets /= (double)x.train_rows;
     if (!estimate_run(&x, &cost)) return;
     row->estimated_bytes = (int64_t)cost.bytes;

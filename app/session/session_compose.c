@@ -107,6 +107,9 @@ static void take_source(struct session *s, struct background_work *w) {
     v->dev_rows = new->dev_rows;
     v->row_tokens = new->tokens;
     v->row_targets = new->targets;
+    v->row_squares = new->squares;
+    v->longest_row = new->longest;
+    v->data_bytes = new->data_bytes;
     compose_changed(v);
     f->model = new->model;
     f->task = new->task;

@@ -24,6 +24,8 @@ static void source_tokens(struct source_facts *s, const struct run_config *c, co
                              &ignored))
             return;
         tokens += x.n;
+        s->squares += (double)x.n * (double)x.n;
+        if ((double)x.n > s->longest) s->longest = (double)x.n;
         encoded_release(&x);
         if (!r->target_text || tokenizer_encode(words, r->target_text, r->target_size, NULL, 0,
                                                 (size_t)c->max_target, &x, &ignored))
@@ -34,6 +36,7 @@ static void source_tokens(struct source_facts *s, const struct run_config *c, co
     if (!rows) return;
     s->tokens = (double)tokens / (double)rows;
     s->targets = (double)targets / (double)rows;
+    s->squares /= (double)rows;
     if (s->arch.decoder_layers && !s->targets) s->targets = 3; /* a class: a digit and the end token */
 }
 
@@ -62,6 +65,7 @@ static int source_add_rows(struct source_facts *s, const struct run_config *c, i
         s->train_rows += t.train.examples;
         s->dev_rows += t.devs ? t.dev[0].examples : 0;
         if (words) source_tokens(s, &one, words, &t);
+        s->data_bytes += (double)task_bytes(&t);
         task_release(&t);
     }
     config_release(&one);

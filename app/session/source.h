@@ -17,6 +17,8 @@ struct source_facts {
     struct config_data_facts of[RUN_TASKS]; /* paths and classes owned */
     size_t train_rows, dev_rows;
     double tokens, targets;   /* mean of a truncated training example, from a sample; 0: unknown */
+    double squares, longest;  /* of the lengths of sources in the sample: mean square and maximum */
+    double data_bytes;        /* of all examples with their tokens */
 };
 /* Reads a config's model and data; on failure *out contains what could be read.  Release with
  * source_facts_free. */

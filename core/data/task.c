@@ -207,6 +207,24 @@ int task_splits(const struct task *t, struct dataset *split[TASK_SPLITS], const 
     return n;
 }
 
+static size_t split_bytes(const struct dataset *d) {
+    size_t bytes = d->examples * sizeof *d->example;
+    for (size_t i = 0; d->example && i < d->examples; i++)
+        bytes += d->example[i].a_size + d->example[i].b_size + d->example[i].target_size;
+    if (d->start) bytes += d->start[d->examples] * (sizeof *d->ids + sizeof *d->types);
+    if (d->target_start) bytes += d->target_start[d->examples] * sizeof *d->target_ids;
+    return bytes;
+}
+
+size_t task_bytes(const struct task *t) {
+    struct dataset *split[TASK_SPLITS];
+    const char *name[TASK_SPLITS];
+    size_t bytes = 0;
+    int n = task_splits(t, split, name);
+    for (int i = 0; i < n; i++) bytes += split_bytes(split[i]);
+    return bytes;
+}
+
 size_t task_names(const char *assets, char ***names) {
     char *folder = assets ? file_join(assets, "tasks") : NULL, **list;
     size_t n = folder ? assets_folders(folder, &list) : assets_names("tasks", NULL, &list), kept = 0;

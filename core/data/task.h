@@ -100,6 +100,9 @@ size_t task_names(const char *assets, char ***names);
 enum { TASK_SPLITS = TASK_DEVS + 2 };
 int task_splits(const struct task *t, struct dataset *split[TASK_SPLITS], const char *name[TASK_SPLITS]);
 
+/* Returns the bytes of the examples of all splits: texts and, once encoded, tokens. */
+size_t task_bytes(const struct task *t);
+
 /* Returns the name under which results on validation set i are stored: "dev" for a single one, whatever its
  * file is called; of several, each has its own (dev_name). */
 const char *task_split(const struct task *t, int i);

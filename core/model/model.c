@@ -45,6 +45,19 @@ const struct packed *model_packed(const struct model *m, int i) {
     return packed;
 }
 
+size_t model_bytes(const struct model *m) {
+    struct packings *p = m->packings;
+    size_t bytes = 0;
+    for (int i = 0; i < m->tensors; i++)
+        if (m->weight[i]) bytes += (size_t)m->tensor[i].rows * (size_t)m->tensor[i].cols * sizeof(real);
+    if (!p) return bytes;
+    pthread_mutex_lock(&p->lock);
+    for (int i = 0; i < m->tensors; i++)
+        if (p->of[i]) bytes += packed_bytes(p->of[i]);
+    pthread_mutex_unlock(&p->lock);
+    return bytes;
+}
+
 static void free_model(struct model *m) {
     packings_free(m->packings, m->tensors);
     arch_release(&m->arch);

@@ -59,6 +59,8 @@ void model_hash(const struct model *m, char out[65]);
 /* Returns tensor i packed for bfloat16 products; packed on first use and shared by all runs.  NULL for a
  * model created without model_load.  Thread-safe. */
 const struct packed *model_packed(const struct model *m, int i);
+/* Returns the bytes of the weights and of those packed so far. */
+size_t model_bytes(const struct model *m);
 /* T5: computes the buckets of near distances, used in every step; for a model created without model_load. */
 void model_fill_buckets(struct model *m);
 /* Returns the folder of `where`; caller frees; NULL with *e if not found. */

@@ -240,7 +240,8 @@ static void costs_follow_what_is_trained(void **state) {
             set(&c, "method", methods[i]);
             struct plan *p = plan_new(&c.method, &a, a.decoder_layers ? 0 : 2, &e);
             if (!p) fail_msg("%s", e.text);
-            struct estimate_of x = { &c, p, &a, 30, a.decoder_layers ? 3 : 0, 1000, 100, 2, 50 };
+            struct estimate_of x = { .c = &c, .p = p, .a = &a, .tokens = 30, .targets = a.decoder_layers ? 3 : 0, .train_rows = 1000,
+                                     .dev_rows = 100, .workers = 2, .gflops = 50 };
             trained[i] = p->trained;
             assert_true(estimate_run(&x, &of[i]));
             c.batch = 64;

@@ -10,9 +10,8 @@
 #include "core/train/config/regime.h"
 #include "core/train/config/stages.h"
 
-/* Fitted constants: throughput of a step relative to a matrix product; bytes per trainable parameter (value,
- * gradients, moments of the optimizer) and per model parameter; seconds per gate and step. */
-static const double rate_share = 0.7, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
+/* Fitted constants: throughput of a step relative to a matrix product; seconds per gate and step. */
+static const double rate_share = 0.7, gate_seconds = 57e-9;
 
 struct rate_asked {
     double seconds;
@@ -108,11 +107,6 @@ static double estimate_evaluations(const struct run_config *c, double steps, siz
     return an_epoch > 0 ? ceil(steps / an_epoch) : 1;
 }
 
-/* Returns the number of activations stored per token and layer for the backward pass. */
-static double kept_of_token(const struct arch *a) {
-    return 6.0 * a->width + (a->gated ? 6.2 : 1.8) * a->inner;
-}
-
 /* Returns the number of parameters with a learned mask: each is trainable, and so is its gate. */
 static double values_masked(const struct plan *p) {
     double values = 0;
@@ -122,35 +116,21 @@ static double values_masked(const struct plan *p) {
     return values;
 }
 
-/* Returns the bytes of trainable parameters, gradients and moments; more where masks are learned. */
-static double bytes_trained(const struct plan *p, double workers) {
-    double masked = values_masked(p);
-    return trained_bytes * ((double)p->trained - 2 * masked) +
-           masked * masked_bytes(&p->method, (int)workers);
-}
-
-static double estimate_bytes(const struct estimate_of *x) {
-    const struct run_config *c = x->c;
-    int encoder = x->a->encoder_layers, decoder = x->a->decoder_layers;
-    int low = lowest_trained(x->p, STACK_ENCODER, encoder);
-    double parts = fmax(1, (double)c->shards * c->accumulate), rows = ceil(c->batch / parts),
-           workers = fmin(x->workers, c->shards);
-    double kept = kept_of_token(x->a) * (x->tokens * (encoder - low) + x->targets * decoder);
-    kept += 3.0 * x->targets * (decoder ? x->a->vocabulary : 0);
-    return model_bytes * (double)x->p->model + bytes_trained(x->p, workers) + 4 * workers * rows * kept;
-}
-
 bool estimate_run(const struct estimate_of *of, struct estimate *out) {
     const struct run_config *c = of->c;
     struct estimate_of all = *of, *x = &all;
-    if (of->tokens > 0)
-        all.tokens += method_rows(&of->p->method); /* prompt vectors are processed like tokens */
-    *out = (struct estimate){ NAN, NAN, NAN };
+    if (of->tokens > 0) { /* prompt vectors are processed like tokens */
+        double rows = method_rows(&of->p->method);
+        all.squares = fmax(of->squares, of->tokens * of->tokens) + rows * (2 * of->tokens + rows);
+        all.longest = fmax(of->longest, of->tokens) + rows;
+        all.tokens += rows;
+    }
+    *out = (struct estimate){ NAN, NAN, NAN, NAN };
     if (config_is_meta(c) || config_is_staged(c) || !(x->tokens > 0) || !x->train_rows) return false;
     double steps = (double)config_steps(c, x->train_rows);
     double dev = (double)(c->eval_rows > 0 && (size_t)c->eval_rows < x->dev_rows ? (size_t)c->eval_rows
                                                                                  : x->dev_rows);
-    out->bytes = estimate_bytes(x);
+    estimate_memory(x, out);
     if (!(x->gflops > 0)) return true;
     double rate = 1e9 * x->gflops * rate_share * fmin(x->workers, c->shards);
     out->step_seconds = step_work(x) * c->batch / rate + gate_seconds * values_masked(x->p);

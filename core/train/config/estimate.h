@@ -1,6 +1,6 @@
-/* Estimated time and memory of a run before it starts: a cost model over its matrix products and stored
- * activations, with constants fitted to measured runs (estimate.c). Other load on the machine is not
- * considered. */
+/* Estimated time and memory of a run before it starts: a cost model over its matrix products, with constants
+ * fitted to measured runs (estimate.c), and its memory part by part (estimate_memory.c).  Other load on the
+ * machine is not considered. */
 #ifndef CORE_TRAIN_CONFIG_ESTIMATE_H
 #define CORE_TRAIN_CONFIG_ESTIMATE_H
 
@@ -17,6 +17,8 @@ struct estimate_of {
     size_t train_rows, dev_rows;
     int workers;
     double gflops;              /* per worker (estimate_rate); 0: unknown, seconds are not estimated */
+    double squares, longest;    /* mean square and maximum of the lengths of sources; 0: all have the mean */
+    double data;                /* bytes of the examples (task_bytes); 0: estimated */
 };
 
 /* Returns the GFLOP/s per worker of the crew while all workers compute matrix products for about
@@ -30,7 +32,11 @@ double estimate_scaled(double seconds, const struct arch *a, int workers, double
 struct estimate {
     double step_seconds, seconds; /* per step; total over steps and evaluations; NaN: unknown */
     double bytes;                 /* peak memory (run_peak_bytes) */
+    double shared;                /* of it, the model's weights, which runs of a process share */
 };
+
+/* Sets bytes and shared; prompts count as tokens of x. */
+void estimate_memory(const struct estimate_of *x, struct estimate *out);
 
 /* Estimates a run; returns false for runs that are not estimated (over episodes, or in stages). */
 bool estimate_run(const struct estimate_of *of, struct estimate *out);

@@ -23,35 +23,18 @@ void footprint_values(struct run *r) {
     if (bytes > r->memory.values) r->memory.values = bytes;
 }
 
-static size_t footprint_model(const struct model *m) {
-    size_t values = 0;
-    for (int i = 0; i < m->tensors; i++)
-        if (m->weight[i]) values += (size_t)m->tensor[i].rows * (size_t)m->tensor[i].cols;
-    return values * sizeof(real);
-}
-
-static size_t footprint_split(const struct dataset *d) {
-    size_t bytes = d->examples * sizeof *d->example;
-    for (size_t i = 0; d->example && i < d->examples; i++)
-        bytes += d->example[i].a_size + d->example[i].b_size + d->example[i].target_size;
-    if (d->start) bytes += d->start[d->examples] * (sizeof *d->ids + sizeof *d->types);
-    if (d->target_start) bytes += d->target_start[d->examples] * sizeof *d->target_ids;
-    return bytes;
-}
-
 static size_t footprint_tasks(const struct run *r) {
     size_t bytes = 0;
-    for (int i = 0; i < r->tasks; i++) {
-        struct dataset *split[TASK_SPLITS];
-        const char *name[TASK_SPLITS];
-        int n = task_splits(r->of[i].task, split, name);
-        for (int k = 0; k < n; k++) bytes += footprint_split(split[k]);
-    }
+    for (int i = 0; i < r->tasks; i++) bytes += task_bytes(r->of[i].task);
     return bytes;
 }
 
+/* What the run needs alone: other runs may share model and examples, and the program's own memory is not part
+ * of it. */
 size_t run_peak_bytes(struct run *r) {
-    size_t grads = (r->plan->trained + r->plan->generated_size) * sizeof(real), bytes = r->memory.values;
+    bool parts = r->c.shards * r->c.accumulate > 1; /* a single part writes to the sum */
+    size_t grads = parts ? (r->plan->trained + r->plan->generated_size) * sizeof(real) : 0;
+    size_t bytes = r->memory.values;
     int workers = 0;
     run_lock(r);
     for (int i = 0; i < CREW_MOST; i++) {
@@ -61,5 +44,5 @@ size_t run_peak_bytes(struct run *r) {
     if (r->join.store_activations) bytes += r->join.peak * (size_t)r->join.parts;
     run_unlock(r);
     if (r->values.prologue_arena) bytes += arena_peak(r->values.prologue_arena);
-    return bytes + grads * (size_t)workers + footprint_model(r->m) + footprint_tasks(r);
+    return bytes + grads * (size_t)workers + model_bytes(r->m) + footprint_tasks(r);
 }
