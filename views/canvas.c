@@ -312,8 +312,11 @@ static void titled_rule(struct canvas *c, struct rect r, const char *title, cons
     int used = 0;
     for (int i = 0; i < r.w; i++) canvas_put(c, r.x + i, r.y, line, focused ? 0x2501 : 0x2500);
     if (title && *title && r.w > PANE_EDGE + 4) {
+        enum { KEPT = 24 }; /* columns of a right part that a long title leaves room for */
         enum ink ink = focused ? INK_FOCUS : INK_TITLE;
-        used = PANE_EDGE + canvas_fit(c, r.x + PANE_EDGE, r.y, r.w - PANE_EDGE - 2, ink, title);
+        int room = r.w - PANE_EDGE - 2, beside = right ? canvas_width(c, right) : 0;
+        if (beside && beside <= KEPT && room - beside - 8 >= 10) room -= beside + 8;
+        used = PANE_EDGE + canvas_fit(c, r.x + PANE_EDGE, r.y, room, ink, title);
         canvas_put(c, r.x + PANE_EDGE - 1, r.y, canvas_style(c, ink), ' ');
         canvas_put(c, r.x + used, r.y, canvas_style(c, ink), ' ');
         used += 2;

@@ -46,8 +46,8 @@ static void numbers_title(const struct few_view *v, char out[64]) {
             most = n > most ? n : most;
         }
     }
-    if (least < most) snprintf(out, 64, "mean \u00B1 sd over %d\u2013%d support sets", least, most);
-    else snprintf(out, 64, "mean \u00B1 sd over %d support set%s", most, most == 1 ? "" : "s");
+    if (least < most) snprintf(out, 64, "bars: mean \u00B1 sd over %d\u2013%d support sets", least, most);
+    else snprintf(out, 64, "bars: mean \u00B1 sd over %d support set%s", most, most == 1 ? "" : "s");
 }
 
 static void draw_numbers(struct canvas *c, struct rect r, const struct few_view *v) {

@@ -14,16 +14,10 @@ static bool page_fits(const struct page_view *v, int i) {
 
 static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct page_view *v = &ui->page;
-    char title[400], how[48];
+    char how[48];
     if (v->going) snprintf(how, sizeof how, "running");
     else snprintf(how, sizeof how, v->code ? "exit code %d" : "done", v->code);
-    snprintf(title, sizeof title, "%.380s", v->command ? v->command : "no output yet");
-    size_t room = r.w > 30 ? (size_t)r.w - 24 : 6, n = strlen(title); /* how it stands is always told */
-    if (n > room && room < sizeof title - 4) {
-        while (room && ((unsigned char)title[room] & 0xC0) == 0x80) room--;
-        snprintf(title + room, 4, "…");
-    }
-    canvas_title(c, r, title, v->command ? how : NULL);
+    canvas_title(c, r, v->command ? v->command : "no output yet", v->command ? how : NULL);
     canvas_push_clip(c, rect_down(r, 1));
     for (int i = v->top; i < v->lines && i - v->top < r.h - 1; i++)
         canvas_text(c, r.x + PANE_EDGE - v->left, r.y + 1 + i - v->top,

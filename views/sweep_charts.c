@@ -46,9 +46,9 @@ static void draw_bar(struct canvas *c, int x, int y, int w, const struct bar_sca
     canvas_text(c, x + column(s, value, w), y, ink, mark);
 }
 
-static struct phrase scale_title(const struct sweep_page *p, const struct bar_scale *s) {
+static struct phrase scale_title(const struct sweep_page *p, const struct bar_scale *s, const char *marks) {
     if (!s->set) return (struct phrase){ "" };
-    return phrase("%s \u2026 %s", sweep_value(p, s->lo).text, sweep_value(p, s->hi).text);
+    return phrase("%s from %s to %s", marks, sweep_value(p, s->lo).text, sweep_value(p, s->hi).text);
 }
 
 /* ---- effects ---- */
@@ -60,7 +60,8 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         if (p->worth[i].level)
             sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low),
                 sweep_widen(&s, p->worth[i].high);
-    canvas_title(c, r, "main effect of each axis", scale_title(p, &s).text);
+    canvas_title(c, r, "main effect of each axis",
+                 scale_title(p, &s, "\u25CF mean, \u251C\u2524 95% interval,").text);
     if (p->no_worth || !p->worths) {
         canvas_wrap(c, rect_in(r, 3, 1), INK_DIM,
                     p->no_worth ? p->no_worth : "no finished runs yet");
@@ -117,7 +118,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     for (int i = 0; i < p->tiles; i++)
         sweep_widen(&s, p->tile[i].mean), sweep_widen(&s, p->tile[i].low), sweep_widen(&s, p->tile[i].high);
     canvas_title(c, r, phrase("%s%s", title[v->cost], p->mixed ? ", per metric" : "").text,
-                 scale_title(p, &s).text);
+                 scale_title(p, &s, "means").text);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
     const struct table_column column[] = { { "", name - 1, 1, false },

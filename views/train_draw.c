@@ -38,7 +38,7 @@ static void draw_curve(const struct train_view *v, struct canvas *c, struct rect
     struct rect in = plot_curve(c, r, d, look, train_cursor_x(v), true);
     struct phrase raw = { "" }, mean = { "" };
     if (look->smooth > 0) mean = phrase("smooth %.4g \u2501", plot_smooth_weight(look->smooth));
-    if (look->raw || !look->smooth) raw = phrase("raw %s", c->glyphs == GLYPHS_ASCII ? "." : "\u2591");
+    if (look->raw || !look->smooth) raw = phrase("raw %s", c->glyphs == GLYPHS_BLOCKS ? "\u2591" : "\u00B7");
     int w = canvas_width(c, raw.text),
         all = w + canvas_width(c, mean.text) + (*raw.text && *mean.text ? 3 : 0);
     if (v->chart == CHART_RATE || rect_empty(in) || all > in.w) return;
@@ -84,7 +84,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     bool smooth = v->look.smooth && v->chart != CHART_RATE;
     if (v->besides)
         title = phrase(smooth ? "smooth %g%s" : "raw", plot_smooth_weight(v->look.smooth),
-                      v->look.raw ? ", raw behind" : "");
+                      v->look.raw ? ", raw behind; + several" : "; + several");
     else if (job)
         title = phrase("#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, job_called(job).text,
                       job->task, (unsigned long long)job->seed);

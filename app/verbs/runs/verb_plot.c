@@ -208,6 +208,7 @@ static void plot_draw(const struct plotting *f, struct canvas *c) {
     if (f->look.log) n = text_more(right, sizeof right, n, "%slog", n ? " \u00B7 " : "");
     if (f->look.log_x)
         text_more(right, sizeof right, n, "%slog %s", n ? " \u00B7 " : "", plot_x_unit(f->look.x));
+    if (f->count > 1) text_more(right, sizeof right, strlen(right), "%s+ several", *right ? "; " : "");
     for (int i = 0; i < f->count; i++)
         line[i] = (struct figure_line){ f->of[i].data, f->of[i].name, f->of[i].note };
     figure_draw(
