@@ -72,6 +72,7 @@ enum effect_kind {
     EFFECT_MAP_PERPLEXITY, /* previous or next perplexity, `by` -1 or 1 */
     /* show the pooled vectors of the run, or of the model, next to those of the retriever */
     EFFECT_MAP_BESIDE,
+    EFFECT_MAP_SMALL, /* compute the layouts of all layers of the panel map_focus() */
     EFFECT_MAP_LAYER, /* move the panel map_focus() by `by` layers */
     EFFECT_COMPARE, /* compare run[0…] in ui->compare; text: the metric, "": the primary metric of each;
                      * `keep`: include runs on other examples */

@@ -261,6 +261,7 @@ static const struct key_entry keys[] = {
     { REQ_TERMS, 'o', false, KEYS_CHARTS, 4, "components",
       .help = "next loss component, all of them, the total",
       .on = { [SCREEN_COMPARE] = "curves of the loss, or of the metric",
+              [SCREEN_MAP] = "small maps of all layers or played steps, or one map",
               [SCREEN_RUNS] = "overlay the curves of the marked runs on Train" } },
     { REQ_FOLLOW, 'a', false, KEYS_CHARTS, 7, "follow", .help = "follow the last step" },
 

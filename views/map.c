@@ -121,7 +121,7 @@ static void begin_anew(struct map_view *v, enum effect_kind kind, int task, bool
                        struct effect *out) {
     v->asked = v->fresh = true;
     v->hidden = 0;
-    v->alone = v->list = v->region.on = false;
+    v->alone = v->list = v->region.on = v->many = false;
     for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
     out->kind = kind;
     out->run = v->subject;
@@ -265,7 +265,8 @@ static bool view_request(struct ui *ui, enum request r) {
     case REQ_NEXT_PART: v->part = (v->part + 1) % (v->data.panels + 1); break;
     case REQ_PREV_PART: v->part = (v->part + v->data.panels) % (v->data.panels + 1); break;
     case REQ_OPEN:
-        if (!legend) v->alone = !v->alone;
+        if (v->many) v->many = false;
+        else if (!legend) v->alone = !v->alone;
         else if (v->class < SCATTER_CLASSES) v->hidden ^= UINT64_C(1) << v->class;
         break;
     case REQ_FILTER_CELL: only_class(v); break;
@@ -286,10 +287,11 @@ static bool view_request(struct ui *ui, enum request r) {
     case REQ_NEXT: next_wrong(ui, 1); return true;
     case REQ_PREV: next_wrong(ui, -1); return true;
     case REQ_BACK:
-        if (!v->alone && !v->whole && !v->list && !v->region.on) return false;
+        if (!v->alone && !v->whole && !v->list && !v->region.on && !v->many) return false;
         if (v->whole) v->whole = false;
         else if (v->list) v->list = false;
         else if (v->region.on) v->region.on = false;
+        else if (v->many) v->many = false;
         else v->alone = false;
         break;
     default:
@@ -334,6 +336,10 @@ bool map_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_PAN_RIGHT:
         out->kind = EFFECT_MAP_LAYER;
         out->by = r == REQ_PAN_LEFT ? -1 : 1;
+        break;
+    case REQ_TERMS:
+        v->many = !v->many;
+        if (v->many) out->kind = EFFECT_MAP_SMALL;
         break;
     case REQ_BESIDE:
         if (v->data.retriever) out->kind = EFFECT_MAP_BESIDE;

@@ -3,15 +3,18 @@
  * The app replaces `data` between two draws (arrays and strings are its own) and calls
  * map_changed().  Requests change the view, or ask for a new layout through effects.
  *
- * In map.c; the region and its list in map_region.c; drawn in map_draw.c. */
+ * In map.c; the region, its list and the small maps in map_region.c; drawn in map_draw.c. */
 #ifndef VIEWS_MAP_H
 #define VIEWS_MAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "views/effects.h"
 #include "views/keys.h"
 #include "views/scatter.h"
+
+struct ui;
 
 enum { MAP_PANELS = 2, MAP_NEIGHBOURS = 5 };
 
@@ -26,6 +29,12 @@ struct map_moment {
     int64_t step;
     double silhouette, purity, metric;
     double task_silhouette, task_purity; /* of the tasks of a multi-task run */
+};
+
+/* The layout of a layer or a training step, for a small map. */
+struct map_small {
+    int64_t at;                /* layer (one above the last: the retriever) or step */
+    const double *xy;          /* n×2; NULL: not computed yet */
 };
 
 struct map_panel {
@@ -44,6 +53,8 @@ struct map_panel {
     double kept;
     const struct map_moment *moment; /* while training is played: all steps, and the shown one */
     int moments, at;
+    const struct map_small *small; /* of all layers, or of the steps */
+    int smalls;                /* 0: not requested */
 };
 
 struct map_data {
@@ -97,6 +108,7 @@ struct map_view {
     bool alone;                /* the focused panel is maximized */
     struct map_region region;
     bool list;                 /* examples are listed */
+    bool many;                 /* small maps of all layers or steps of the focused panel */
     bool whole;                /* the text of the example under the cursor is shown in full */
     enum map_colour colour;
     bool fresh;                /* these examples were not shown yet */
@@ -113,6 +125,8 @@ int map_focus(const struct map_view *v);
 int map_classes(const struct map_view *v);
 const char *map_class_name(const struct map_view *v, int class);
 int32_t *map_labels(const struct map_view *v, int panel);
+/* Makes the labels of shown examples outside the region -1. */
+void map_outside(const struct map_view *v, int32_t *labels);
 const char *map_name_of(const struct map_data *d, int class); /* of a label; "none" */
 
 /* Begins a region at the cursor, or clears it; extends it to the cursor (`points`: of the focused panel). */
@@ -125,6 +139,9 @@ int *map_listed(const struct map_view *v, int *count);
 /* Moves to another example of the list; false if r is not a move. */
 bool map_list_request(struct map_view *v, enum request r, int rows);
 void map_list_draw(const struct map_view *v, struct canvas *c, struct rect r);
+/* Draws the small maps of a panel, each with its layer or step; a click shows that one. */
+void map_many_draw(const struct map_view *v, struct canvas *c, struct rect r);
+void map_many_pick(struct ui *ui, int pick, struct effect *out);
 void map_region_draw(const struct map_view *v, struct canvas *c, int panel);
 /* Appends the numbers of its examples and of those predicted correctly. */
 void map_region_words(const struct map_view *v, struct buf *b);

@@ -43,14 +43,6 @@ static void numbers_of(const struct map_panel *p, bool by_task, int w, struct bu
     if (w >= 84 && p->purity_k) buf_printf(b, "   purity and kept of %d neighbors", p->purity_k);
 }
 
-/* Examples outside the region are drawn like unlabeled ones. */
-static void map_outside(const struct map_view *v, int32_t *labels) {
-    for (int i = 0; i < v->data.n; i++) {
-        bool hidden = labels[i] >= 0 && labels[i] < SCATTER_CLASSES && (v->hidden >> labels[i] & 1);
-        if (!hidden && !map_in_region(v, i)) labels[i] = -1;
-    }
-}
-
 /* Title, numbers of the original space, points. */
 static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct rect r) {
     const struct map_view *v = &ui->map;
@@ -337,9 +329,10 @@ static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect b
                       "cursor next to the pretrained model.");
         return;
     }
-    if (!rect_empty(p.at[PANE_MAP]))
+    if (v->many) map_many_draw(v, c, maps_of(&p));
+    else if (!rect_empty(p.at[PANE_MAP]))
         draw_panel(ui, c, v->alone || p.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
-    if (!rect_empty(p.at[PANE_MAP_2])) draw_panel(ui, c, 1, p.at[PANE_MAP_2]);
+    if (!v->many && !rect_empty(p.at[PANE_MAP_2])) draw_panel(ui, c, 1, p.at[PANE_MAP_2]);
     if (!rect_empty(p.at[PANE_ASIDE])) (v->list ? map_list_draw : draw_aside)(v, c, p.at[PANE_ASIDE]);
     if (v->list && rect_empty(p.at[PANE_ASIDE])) map_list_draw(v, c, maps_of(&p));
     if (v->whole && v->chosen >= 0) {
@@ -396,6 +389,7 @@ static const char *map_draw_hint(const struct ui *ui, const struct key_entry *k)
     case REQ_MORE: return "zoom";
     case REQ_DESCRIBE: return v->whole ? "close" : "text";
     case REQ_TEXTS: return v->list ? "close list" : "list";
+    case REQ_TERMS: return v->many ? "one map" : v->data.training ? "all steps" : "all layers";
     case REQ_REGION: return v->region.on ? "no region" : k->hint;
     case REQ_PAN_LEFT: return v->data.training || v->sets ? NULL : k->hint;
     case REQ_FILTER_CELL: return "filter";
@@ -416,8 +410,8 @@ static const enum request map_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT,
     REQ_DOWN, REQ_UP, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR,
     REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS,
-    REQ_FIRST, REQ_LAST, REQ_TEXTS, REQ_REGION, REQ_UNSEEN, REQ_DESCRIBE, REQ_STEP, REQ_REWIND, REQ_COLOUR,
-    REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
+    REQ_FIRST, REQ_LAST, REQ_TEXTS, REQ_TERMS, REQ_REGION, REQ_UNSEEN, REQ_DESCRIBE, REQ_STEP, REQ_REWIND,
+    REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
 };
 
 void inspect_rendered(const struct ui *ui, struct buf *out) {
@@ -437,6 +431,7 @@ static void map_draw_rendered(const struct ui *ui, struct buf *out) {
 
 static enum pane_id map_draw_focus(const struct ui *ui) {
     const struct map_view *v = &ui->map;
+    if (v->many && !v->list) return PANE_MAP;
     if (v->list && rect_empty(ui_panes(ui, SCREEN_MAP).at[PANE_ASIDE])) return PANE_MAP;
     if (v->list || v->part >= v->data.panels) return PANE_ASIDE;
     return v->part && !v->alone ? PANE_MAP_2 : PANE_MAP;
@@ -457,6 +452,7 @@ const struct screen screen_map = {
     .panes = layout_map,
     .need = map_draw_need,
     .focus = map_draw_focus,
+    .pick = map_many_pick,
     .draw = draw_map_screen,
     .readout = map_draw_readout,
     .copies = map_draw_copies,

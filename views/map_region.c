@@ -1,4 +1,5 @@
-/* The region of Map: a rectangle in the layout of a panel, and the list of its examples. */
+/* The region of Map: a rectangle in the layout of a panel, and the list of its examples; and small maps of all
+ * layers or steps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,13 @@ bool map_in_region(const struct map_view *v, int i) {
     if (!g->on || !xy) return true;
     bounds_of(g, in);
     return xy[2 * i] >= in[0] && xy[2 * i] <= in[2] && xy[2 * i + 1] >= in[1] && xy[2 * i + 1] <= in[3];
+}
+
+void map_outside(const struct map_view *v, int32_t *labels) {
+    for (int i = 0; i < v->data.n; i++) {
+        bool hidden = labels[i] >= 0 && labels[i] < SCATTER_CLASSES && (v->hidden >> labels[i] & 1);
+        if (!hidden && !map_in_region(v, i)) labels[i] = -1;
+    }
 }
 
 int *map_listed(const struct map_view *v, int *count) {
@@ -127,4 +135,63 @@ void map_region_draw(const struct map_view *v, struct canvas *c, int panel) {
     if (!v->region.on || v->region.panel != panel || !points.xy) return;
     bounds_of(&v->region, in);
     scatter_box(c, v->pane[panel], &points, &v->look[panel], in);
+}
+
+/* ---- small maps ---- */
+
+/* The layer or moment of the focused panel, as an index of its small maps. */
+static int small_now(const struct map_panel *p) {
+    return p->moments ? p->at : p->layer;
+}
+
+/* Columns of a grid of n cells with the largest sides; a row is as high as two columns are wide. */
+static int small_columns(struct rect r, int n) {
+    int best = 1, most = 0;
+    for (int columns = 1; columns <= n; columns++) {
+        int w = r.w / columns, h = r.h / ((n + columns - 1) / columns), side = w < 2 * h ? w : 2 * h;
+        if (side <= most) continue;
+        most = side;
+        best = columns;
+    }
+    return best;
+}
+
+void map_many_draw(const struct map_view *v, struct canvas *c, struct rect r) {
+    const struct map_panel *p = &v->data.panel[map_focus(v)];
+    canvas_title(c, r, phrase("%.80s \u00B7 all %s", p->title, p->moments ? "steps" : "layers").text,
+                 "o closes");
+    r = rect_down(r, 1);
+    if (!p->smalls)
+        canvas_fit(c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE, INK_DIM, "computing the layouts\u2026");
+    if (!p->smalls || rect_empty(r)) return;
+    int columns = small_columns(r, p->smalls), w = r.w / columns;
+    int h = r.h / ((p->smalls + columns - 1) / columns);
+    int32_t *labels = map_labels(v, map_focus(v));
+    map_outside(v, labels);
+    for (int i = 0; i < p->smalls; i++) {
+        const struct map_small *k = &p->small[i];
+        struct rect at = { r.x + i % columns * w, r.y + i / columns * h, w - 1, h };
+        struct scatter_data points = { v->data.n, k->xy, labels, map_classes(v), NULL };
+        struct scatter_look look;
+        struct phrase title = phrase("%s %lld", p->moments ? "step" : "layer", (long long)k->at);
+        if (!p->moments && k->at > p->layers) title = phrase("retriever");
+        scatter_look_init(&look);
+        look.hidden = v->hidden;
+        canvas_fit(c, at.x + PANE_EDGE, at.y, at.w - PANE_EDGE, i == small_now(p) ? INK_CURSOR : INK_TITLE,
+                   title.text);
+        zone_add(c, (struct zone){ .at = at, .pick = i + 1 });
+        at = rect_down(at, 1);
+        if (k->xy) scatter_draw(c, at, &points, &look, v->chosen, false);
+        else canvas_fit(c, at.x + PANE_EDGE, at.y, at.w - PANE_EDGE, INK_DIM,
+                        p->moments ? "not played yet" : "computing\u2026");
+    }
+    free(labels);
+}
+
+void map_many_pick(struct ui *ui, int pick, struct effect *out) {
+    struct map_view *v = &ui->map;
+    const struct map_panel *p = &v->data.panel[map_focus(v)];
+    int by = pick - 1 - small_now(p);
+    if (!by) v->many = false; /* a second click opens it */
+    else *out = (struct effect){ .kind = p->moments ? EFFECT_MAP_MOMENT : EFFECT_MAP_LAYER, .by = by };
 }

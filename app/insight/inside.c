@@ -199,10 +199,19 @@ static struct probe *with_retriever(struct inside *s) {
     return s->runs == 1 && s->probe[1].retrieved ? &s->probe[1] : NULL;
 }
 
+static void clear_small(struct inside_panel *p) {
+    for (int i = 0; p->small && i < inside_small_maps(p); i++) free(p->small[i]);
+    free(p->small);
+    tsne_free(p->small_now);
+    p->small = NULL;
+    p->small_now = NULL;
+}
+
 bool inside_beside(struct inside *s) {
     struct probe *run = with_retriever(s);
     if (!run || s->panels < MAP_PANELS) return false;
     struct probe *other = s->live[0].probe == run ? &s->probe[0] : run;
+    clear_small(&s->live[0]);
     set_panel(&s->live[0], other, other->layers);
     return true;
 }
@@ -297,6 +306,7 @@ static void clear_look(struct inside_panel *p) {
 void inside_release(struct inside *s) {
     for (int i = 0; i < MAP_PANELS; i++) {
         clear_look(&s->live[i]);
+        clear_small(&s->live[i]);
         clear_look(&s->play[i]);
         free(s->live[i].title);
         free(s->play[i].title);
@@ -362,6 +372,60 @@ int inside_look(struct inside *s, int panel, struct err *e) {
     }
     free(unit);
     return s->training || p->tsne ? 0 : e->code;
+}
+
+/* ---- small maps ---- */
+
+int inside_small_maps(const struct inside_panel *p) {
+    return p->probe ? p->probe->layers + 1 + (p->probe->retrieved > 0) : 0;
+}
+
+void inside_small(struct inside *s, int panel) {
+    struct inside_panel *p = &s->live[panel];
+    if (panel < s->panels && !p->small && inside_small_maps(p))
+        p->small = xcalloc((size_t)inside_small_maps(p), sizeof *p->small);
+}
+
+/* Begins the layout of the next layer without one; false: there is none. */
+static bool next_small(struct inside *s, struct inside_panel *p) {
+    struct err e = ERR_INIT;
+    int n = p->rows->n;
+    for (int i = 0; p->small && i < inside_small_maps(p); i++) {
+        if (p->small[i] || !p->probe->layer[i]) continue;
+        int width = probe_columns(p->probe, i);
+        size_t all = (size_t)n * (size_t)width;
+        real *unit = xmalloc((all + 1) * sizeof *unit);
+        struct tsne_options o;
+        memcpy(unit, p->probe->layer[i], all * sizeof *unit);
+        make_unit(unit, n, width);
+        tsne_options_init(&o);
+        o.perplexity = s->perplexity;
+        o.seed = INSIGHT_SEED;
+        o.crew = s->crew;
+        p->small_now = tsne_new(unit, n, width, &o, &e);
+        p->small_at = i;
+        free(unit);
+        return p->small_now != NULL;
+    }
+    return false;
+}
+
+bool inside_small_step(struct inside *s, int iterations) {
+    for (int i = 0; i < s->panels; i++) {
+        struct inside_panel *p = &s->live[i];
+        size_t numbers = 2 * (size_t)p->rows->n;
+        if (!p->small_now && !next_small(s, p)) continue;
+        tsne_step(p->small_now, iterations);
+        if (!tsne_done(p->small_now)) return true;
+        const real *xy = tsne_layout(p->small_now);
+        double *made = xcalloc(numbers + 1, sizeof *made);
+        for (size_t k = 0; k < numbers; k++) made[k] = (double)xy[k];
+        p->small[p->small_at] = made;
+        tsne_free(p->small_now);
+        p->small_now = NULL;
+        return true;
+    }
+    return false;
 }
 
 /* ---- moments of training ---- */
@@ -432,7 +496,12 @@ int inside_moment(struct inside *s, int at, struct err *e) {
 int inside_perplexity(struct inside *s, double perplexity, struct err *e) {
     int rc = 0;
     s->perplexity = perplexity;
-    for (int i = 0; i < MAP_PANELS; i++) moments_clear(&s->played[i]);
+    for (int i = 0; i < MAP_PANELS; i++) {
+        bool small = s->live[i].small != NULL;
+        moments_clear(&s->played[i]);
+        clear_small(&s->live[i]);
+        if (small) inside_small(s, i);
+    }
     if (s->training) return inside_moment(s, s->play[0].at, e);
     for (int i = 0; !rc && i < s->shown; i++) rc = inside_look(s, i, e);
     return rc;

@@ -11,7 +11,8 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 
-enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15, LATE_MS = 1000 };
+enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, LATE_MS = 1000 };
+enum { FRAME_ITERATIONS = 15, SMALL_ITERATIONS = 50 };
 
 struct orders {
     bool open, matrices, rewind;
@@ -21,6 +22,7 @@ struct orders {
     int task_at;
     int training, moment;           /* number of toggles; number of moments to move by */
     int beside;                     /* number of exchanges */
+    int small;                      /* panel + 1 whose small maps are requested; 0: none */
     int chosen;                     /* with matrices: example of Map + 1, 0: unchanged */
     int row, deeper, head;          /* of the attention */
 };
@@ -47,7 +49,7 @@ struct insight {
     /* the thread's own */
     struct inside inside;
     struct shared_rows *rows;
-    bool playing;
+    bool playing, small;       /* small: layouts of layers are computed */
     int64_t framed;            /* start of the last frame of the layout, clock_ms; 0: paused */
     char *trouble;             /* error of the last request; until the next */
 };
@@ -100,7 +102,7 @@ static void insight_drop(struct insight *in) {
     inside_release(&in->inside);
     shared_rows_drop(in->rows);
     in->rows = NULL;
-    in->playing = false;
+    in->playing = in->small = false;
 }
 
 static void do_open(struct insight *in, const struct orders *o) {
@@ -270,6 +272,8 @@ static void insight_carry_out(struct insight *in, struct orders *o) {
         s->perplexity = perplexity;
         lay_anew(in, -1);
     }
+    if (o->small) inside_small(s, o->small - 1);
+    in->small = in->small || o->small || o->perplexity;
     if (o->rewind) rewind_all(in);
     if (o->steps) step_on(in, o->steps);
     if (o->moment && s->training) step_on(in, o->moment);
@@ -283,7 +287,7 @@ static void insight_carry_out(struct insight *in, struct orders *o) {
 
 static bool any(const struct orders *o) {
     bool layer = o->layer[0] || o->layer[1];
-    bool training = o->training || o->moment || o->beside;
+    bool training = o->training || o->moment || o->beside || o->small;
     return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer || training;
 }
 
@@ -307,6 +311,12 @@ static void frame(struct insight *in) {
     insight_show(in, NULL, NULL);
 }
 
+/* Continues the small maps, after those that are played. */
+static void small_frame(struct insight *in) {
+    in->small = inside_small_step(&in->inside, SMALL_ITERATIONS);
+    insight_show(in, NULL, NULL);
+}
+
 static void wait_ms(struct insight *in, int64_t ms) {
     struct timespec until = clock_after((double)ms / 1000);
     while (!in->leaving && !any(&in->orders))
@@ -317,7 +327,7 @@ static void *insight_work(void *self) {
     struct insight *in = self;
     pthread_mutex_lock(&in->lock);
     while (!in->leaving) {
-        if (!in->playing) {
+        if (!in->playing && !in->small) {
             in->framed = 0;
             while (!in->leaving && !any(&in->orders)) pthread_cond_wait(&in->asked, &in->lock);
         }
@@ -328,6 +338,7 @@ static void *insight_work(void *self) {
         int64_t began = clock_ms();
         if (any(&o)) insight_carry_out(in, &o);
         if (in->playing) frame(in);
+        else if (in->small) small_frame(in);
         orders_release(&o);
         pthread_mutex_lock(&in->lock);
         int64_t left = (in->inside.training ? MOMENT_MS : FRAME_MS) - (clock_ms() - began);
@@ -417,6 +428,12 @@ void insight_perplexity(struct insight *in, int by) {
 void insight_layer(struct insight *in, int panel, int by) {
     BUG_IF(panel < 0 || panel >= MAP_PANELS);
     begin_order(in)->layer[panel] += by;
+    end_order(in);
+}
+
+void insight_small(struct insight *in, int panel) {
+    BUG_IF(panel < 0 || panel >= MAP_PANELS);
+    begin_order(in)->small = panel + 1;
     end_order(in);
 }
 

@@ -43,6 +43,8 @@ void insight_step(struct insight *in);
 void insight_rewind(struct insight *in);
 void insight_perplexity(struct insight *in, int by);
 void insight_layer(struct insight *in, int panel, int by);
+/* Computes layouts of all layers of a panel, for small maps, one after the other. */
+void insight_small(struct insight *in, int panel);
 /* Shows, next to a retriever's vectors, the pooled vectors of the run or those of the model. */
 void insight_beside(struct insight *in);
 /* Plays the sets that the runs stored during training, or returns to the layers; and moves to an earlier or

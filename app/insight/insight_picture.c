@@ -20,7 +20,8 @@ struct shared_rows {
 /* The memory of a map picture. */
 struct picture {
     struct shared_rows *rows;
-    double *xy[MAP_PANELS];
+    double *xy[MAP_PANELS], *small_xy[MAP_PANELS];
+    struct map_small *small[MAP_PANELS];
     int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
     struct map_moment *moment[MAP_PANELS];
     char *title[MAP_PANELS], *metric, *run_task, *busy, *failed;
@@ -72,6 +73,8 @@ void insight_map_free(struct insight_map *m) {
     shared_rows_drop(p->rows);
     for (int i = 0; i < MAP_PANELS; i++) {
         free(p->xy[i]);
+        free(p->small_xy[i]);
+        free(p->small[i]);
         free(p->predicted[i]);
         free(p->neighbour[i]);
         free(p->moment[i]);
@@ -139,6 +142,27 @@ static void place_points(struct picture *p, struct map_panel *to, int i, const r
     to->xy = p->xy[i];
 }
 
+/* Copies the layouts of all layers, as far as they are computed, or of the played moments. */
+static void place_small(struct picture *p, struct map_panel *to, int i, const struct inside_panel *from,
+                        bool training) {
+    int count = training ? from->moments->count : from->small ? inside_small_maps(from) : 0;
+    size_t numbers = 2 * (size_t)from->rows->n;
+    if (!count) return;
+    p->small[i] = xcalloc((size_t)count, sizeof *p->small[i]);
+    p->small_xy[i] = xcalloc((size_t)count * numbers + 1, sizeof *p->small_xy[i]);
+    for (int k = 0; k < count; k++) {
+        double *xy = p->small_xy[i] + (size_t)k * numbers;
+        const real *moment = training ? from->moments->moment[k].layout : NULL;
+        const double *layer = training ? NULL : from->small[k];
+        for (size_t j = 0; j < numbers && (moment || layer); j++)
+            xy[j] = moment ? (double)moment[j] : layer[j];
+        p->small[i][k] = (struct map_small){ training ? from->moments->moment[k].step : k,
+                                             moment || layer ? xy : NULL };
+    }
+    to->small = p->small[i];
+    to->smalls = count;
+}
+
 static void picture_panel(struct insight_map *m, struct picture *p, struct inside *in, int i) {
     struct inside_panel *from = &in->panel[i];
     struct map_panel *to = &m->data.panel[i];
@@ -159,6 +183,7 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
     to->retriever = from->probe ? from->layer > from->probe->layers
                                 : !strcmp(from->moments->pool, "retriever");
     m->data.retriever |= to->retriever;
+    place_small(p, to, i, from, in->training);
     if (in->training) {
         const struct moment *k = &from->moments->moment[from->at];
         p->moment[i] = moments_of(from->moments);

@@ -35,6 +35,9 @@ struct inside_panel {
     int near;                  /* neighbors per example: 10, or all if there are fewer */
     int32_t *neighbour;        /* examples × near, in the original space */
     struct ratings ratings, by_task; /* of the labels; of the tasks, with several */
+    double **small;            /* layouts of the layers, examples×2, for small maps; NULL: not requested */
+    struct tsne *small_now;    /* the one that is computed, of layer small_at */
+    int small_at;
     double kl, preservation;   /* of the layout at iteration `rated`; NaN before */
     int rated;
 };
@@ -81,6 +84,11 @@ int inside_open(struct inside *s, const struct inside_means *by, const struct in
 void inside_release(struct inside *s);
 /* Computes neighbors and scores of a panel, and a new layout unless moments are played. */
 int inside_look(struct inside *s, int panel, struct err *e);
+/* Requests the layouts of all layers of a panel; continues them by so many iterations, false: they are
+ * complete. */
+void inside_small(struct inside *s, int panel);
+bool inside_small_step(struct inside *s, int iterations);
+int inside_small_maps(const struct inside_panel *p); /* the layers with vectors */
 /* For a run with a retriever, shows next to its vectors the run's pooled ones, or the model's again.
  * Returns false without a retriever. */
 bool inside_beside(struct inside *s);

@@ -68,6 +68,7 @@ static void do_perplexity(struct session *s, const struct effect *x) {
 static void do_beside(struct session *s) {
     insight_beside(s->inside.insight);
 }
+static void do_small(struct session *s) { insight_small(s->inside.insight, map_focus(&s->ui.map)); }
 static void do_layer(struct session *s, const struct effect *x) {
     insight_layer(s->inside.insight, map_focus(&s->ui.map), x->by);
 }
@@ -127,6 +128,7 @@ const struct action inside_actions[] = {
     { EFFECT_MAP_REWIND, .plain = do_rewind },
     { EFFECT_MAP_PERPLEXITY, .act = do_perplexity },
     { EFFECT_MAP_BESIDE, .plain = do_beside },
+    { EFFECT_MAP_SMALL, .plain = do_small },
     { EFFECT_MAP_LAYER, .act = do_layer },
     { .kind = EFFECT_NONE },
 };

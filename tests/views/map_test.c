@@ -463,6 +463,62 @@ static void a_region_is_listed(void **state) {
     }
 }
 
+/* o shows a small map of each layer or step, all with the example under the cursor; a click goes to one. */
+static void layers_and_steps_are_small_maps(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{80, 24}, {200, 60}};
+    static const struct map_moment moments[] = {
+        { 0, 0.01, 0.52, NAN, NAN, NAN }, { 40, 0.05, 0.61, 0.7, NAN, NAN }, { 80, 0.2, 0.74, 0.81, NAN, NAN } };
+    for (size_t z = 0; z < COUNT_OF(sizes); z++) {
+        struct ui ui;
+        struct map_small small[7];
+        struct effect out;
+        char word[20];
+        scene_init(&ui, sizes[z][0], sizes[z][1], GLYPHS_BRAILLE, COLOURS_256);
+        ui_show(&ui, SCREEN_MAP);
+        assert_int_equal(scene_press(&ui, 'o').kind, EFFECT_MAP_SMALL);
+        assert_shows(&ui, "all layers");
+        assert_shows(&ui, "computing the layouts");
+        for (int i = 0; i < 7; i++) small[i] = (struct map_small){ i, i < 6 ? scene_xy[1] : NULL };
+        struct map_panel *p = &ui.map.data.panel[map_focus(&ui.map)];
+        p->small = small;
+        p->smalls = 7;
+        ui_changed(&ui);
+        for (int i = 0; i < 7; i++) {
+            snprintf(word, sizeof word, "layer %d", i);
+            assert_shows(&ui, word);
+        }
+        assert_shows(&ui, "computing\u2026"); /* the last */
+        struct canvas c;
+        canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colours);
+        ui_draw(&ui, &c);
+        int chosen = 0, x3 = 0, y3 = 0;
+        for (int i = 0; i < c.w * c.h; i++) {
+            chosen += c.cell[i].cp == 0x25CF && (c.cell[i].style.attr & ATTR_REVERSE);
+            if (c.cell[i].cp == 'l' && i + 6 < c.w * c.h && c.cell[i + 4].cp == 'r' && c.cell[i + 6].cp == '3') x3 = i % c.w, y3 = i / c.w;
+        }
+        assert_int_equal(chosen, 6); /* in each */
+        ui_mouse(&ui, &(struct mouse){ MOUSE_CLICK, x3 + 1, y3 + 1, 0 }, &out);
+        assert_true(out.kind == EFFECT_MAP_LAYER && out.by == 3 - p->layer);
+        p->layer = 3;
+        ui_mouse(&ui, &(struct mouse){ MOUSE_CLICK, x3 + 1, y3 + 1, 0 }, &out);
+        assert_true(out.kind == EFFECT_NONE && !ui.map.many); /* there already: opened */
+        scene_press(&ui, 'o');
+        p->moment = moments;
+        p->moments = p->smalls = 3;
+        ui.map.data.training = true;
+        for (int i = 0; i < 3; i++) small[i] = (struct map_small){ moments[i].step, i ? NULL : scene_xy[1] };
+        ui_changed(&ui);
+        assert_shows(&ui, "all steps");
+        assert_shows(&ui, "step 40");
+        assert_shows(&ui, "not played yet");
+        scene_press(&ui, PRESS_ESC);
+        assert_true(!ui.map.many && ui.screen == SCREEN_MAP);
+        canvas_release(&c);
+        ui_release(&ui);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unseen_tasks_are_asked_for),
@@ -481,6 +537,7 @@ int main(void) {
         cmocka_unit_test(a_text_is_shown_in_full),
         cmocka_unit_test(two_maps_have_one_cursor),
         cmocka_unit_test(a_region_is_listed),
+        cmocka_unit_test(layers_and_steps_are_small_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

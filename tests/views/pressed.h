@@ -14,7 +14,7 @@
     _(LIST_MODELS) _(LIST_TASKS) _(MODEL) _(TASK) _(METHOD_TEXT) _(START) _(METHOD_KEEP) _(METHODS_OUT) _(METHODS_IN) _(EXPORT) \
     _(COPY) _(COPY_RUN) _(SHELL) \
     _(INSPECT) _(SETS) _(HEATMAP) _(ATTENTION_ROW) _(ATTENTION_LAYER) _(ATTENTION_HEAD) _(MAP_TRAINING) _(MAP_MOMENT) \
-    _(MAP_PLAY) _(MAP_STEP) _(MAP_REWIND) _(MAP_PERPLEXITY) _(MAP_BESIDE) _(MAP_LAYER) _(COMPARE) _(SWEEPS) _(SWEEP_NEW) \
+    _(MAP_PLAY) _(MAP_STEP) _(MAP_REWIND) _(MAP_PERPLEXITY) _(MAP_BESIDE) _(MAP_SMALL) _(MAP_LAYER) _(COMPARE) _(SWEEPS) _(SWEEP_NEW) \
     _(SWEEP_GO) _(SWEEP_STOP) _(SWEEP_EXTEND) _(PICTURE) _(TABLE) _(VERB) _(VERB_STOP) _(LESSONS) _(LESSON) _(LESSON_CLOSE) \
     _(LESSON_STEP) _(SET) _(SAVE_SETTINGS) _(MOUSE) _(QUIT) _(SUSPEND) _(REDRAW)
 #define PRESSED_NAME(NAME) [EFFECT_##NAME] = #NAME,
@@ -42,7 +42,7 @@ static const struct pressed_field pressed_fields[] = {
     FIELD(sweep.look.row), FIELD(sweep.look.column), FIELD(sweep.worth), FIELD(sweep.tile),
     FIELD(heatmap.shown), FIELD(heatmap.cluster), FIELD(heatmap.look.fit), FIELD(heatmap.look.size), FIELD(heatmap.look.row),
     FIELD(heatmap.look.column),
-    FIELD(map.whole), FIELD(map.list), FIELD(map.region.on),
+    FIELD(map.whole), FIELD(map.list), FIELD(map.many), FIELD(map.region.on),
     FIELD(map.hidden), FIELD(map.part), FIELD(map.class), FIELD(map.alone), FIELD(map.colour), FIELD(map.chosen),
     FIELD(learn.cursor), FIELD(learn.up), FIELD(learn.large), FIELD(detail.top), FIELD(explain.top),
     FIELD(data.cursor), FIELD(data.at), FIELD(data.dev), FIELD(data.first), FIELD(data.report_top),

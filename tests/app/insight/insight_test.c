@@ -188,6 +188,50 @@ static void rewinding_gives_the_same_layout(void **state) {
     insight_free(in);
 }
 
+/* A small map of a layer is the map of that layer; another perplexity computes them again. */
+static void small_maps_are_of_the_layers(void **state) {
+    (void)state;
+    struct insight *in = insight_new(store, false, crew, wake, NULL);
+    static const double asked[] = { 30, 20, 10, 5 };
+    open_runs(in, 1);
+    insight_small(in, 1);
+    double before = 0;
+    for (size_t turn = 0; turn < COUNT_OF(asked); turn++) {
+        steps(in, 750);
+        struct insight_map *m = NULL;
+        bool all = false;
+        for (int i = 0; i < 3000 && !all; i++) {
+            struct insight_map *next = insight_take_map(in);
+            poll(NULL, 0, next ? 0 : 10);
+            if (!next) continue;
+            insight_map_free(m);
+            m = next;
+            const struct map_panel *p = m->data.panels > 1 ? &m->data.panel[1] : NULL;
+            all = p && p->smalls == 3 && !m->data.busy && m->data.iteration == m->data.iterations && m->data.asked == asked[turn];
+            for (int k = 0; all && k < 3; k++) all = p->small[k].xy && p->small[k].at == k;
+        }
+        assert_true(all);
+        const struct map_panel *p = &m->data.panel[1];
+        assert_null(m->data.panel[0].small);
+        assert_memory_equal(p->small[p->layer].xy, p->xy, 2 * 20 * sizeof(double));
+        assert_true(memcmp(p->small[0].xy, p->xy, 2 * 20 * sizeof(double)) != 0);
+        assert_true(turn + 1 < COUNT_OF(asked) || p->small[0].xy[0] != before); /* of 20 examples, 6 at most */
+        before = p->small[0].xy[0];
+        insight_map_free(m);
+        insight_perplexity(in, -1);
+    }
+    insight_free(in);
+    struct insight_map *map;
+    struct err e = ERR_INIT;
+    int64_t fourth = 4;
+    test_ok(insight_now(store, &(struct insight_subject){ .run = &fourth, .runs = 1 }, true, &map, NULL, &e), &e);
+    const struct map_panel *p = &map->data.panel[0];
+    assert_true(p->smalls == p->moments && p->smalls == 4); /* all steps were played */
+    for (int k = 0; k < 4; k++) assert_true(p->small[k].xy && p->small[k].at == p->moment[k].step);
+    assert_memory_equal(p->small[p->at].xy, p->xy, 2 * 12 * sizeof(double));
+    insight_map_free(map);
+}
+
 /* Leaving in the midst of it, and opening anew before the first is done. */
 static void leaving_early_is_safe(void **state) {
     (void)state;
@@ -391,6 +435,7 @@ int main(void) {
         cmocka_unit_test(model_and_run_side_by_side),
         cmocka_unit_test(zero_updates_are_undefined), cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(rewinding_gives_the_same_layout),
+        cmocka_unit_test(small_maps_are_of_the_layers),
         cmocka_unit_test(leaving_early_is_safe),     cmocka_unit_test(training_is_played),
         cmocka_unit_test(screens_are_rendered),      cmocka_unit_test(what_is_kept_is_read),
         cmocka_unit_test(a_run_without_checkpoint_is_played), /* the last: it takes files away */
