@@ -60,11 +60,9 @@ int *map_listed(const struct map_view *v, int *count) {
     int32_t *labels = map_labels(v, at);
     struct scatter_data points = { v->data.n, v->data.panel[at].xy, labels, map_classes(v), NULL };
     struct scatter_look look = v->look[at];
-    *count = 0;
-    for (int i = 0; points.xy && i < v->data.n; i++)
-        if (v->region.on ? map_in_region(v, i) && scatter_drawn(&points, &look, i)
-                         : scatter_in_sight(v->glyphs, v->pane[at], &points, &look, i))
-            list[(*count)++] = i;
+    *count = v->region.on ? 0 : scatter_in_sight(v->glyphs, v->pane[at], &points, &look, list);
+    for (int i = 0; v->region.on && points.xy && i < v->data.n; i++)
+        if (map_in_region(v, i) && scatter_drawn(&points, &look, i)) list[(*count)++] = i;
     free(labels);
     return list;
 }

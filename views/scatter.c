@@ -157,24 +157,27 @@ static void mark_chosen(struct canvas *c, struct rect r, const struct frame *f,
 
 enum { NAME_MOST = 16, NAME_NEAR = 8 /* rows between a name and the middle of its points */ };
 
-/* A cell of each class: the medians of its points in sight; false: there are none. */
-static bool middle_of(const struct frame *f, struct rect r, const struct scatter_data *d,
-                      const struct scatter_look *k, int class, int *column, int *row) {
-    int *count = xcalloc((size_t)(r.w + r.h), sizeof *count), n = 0;
+/* Counts the points of each class in sight by column and row: for each class r.w columns, then r.h rows. */
+static int *counts_of(const struct frame *f, struct rect r, const struct scatter_data *d,
+                      const struct scatter_look *k, int classes) {
+    int *count = xcalloc((size_t)(r.w + r.h) * (size_t)classes + 1, sizeof *count);
     for (int i = 0; i < d->n; i++) {
-        int x, y;
-        if (d->label[i] != class || !scatter_drawn(d, k, i)) continue;
+        int x, y, class = d->label[i];
+        if (class < 0 || class >= classes || !scatter_drawn(d, k, i)) continue;
         pixel(f, d->xy[2 * i], d->xy[2 * i + 1], &x, &y);
         if (x < 0 || y < 0 || x >= r.w * f->px || y >= r.h * f->py) continue;
-        count[x / f->px]++;
-        count[r.w + y / f->py]++;
-        n++;
+        count[class * (r.w + r.h) + x / f->px]++;
+        count[class * (r.w + r.h) + r.w + y / f->py]++;
     }
-    *column = *row = 0;
-    for (int sum = count[0]; 2 * sum < n; sum += count[*column]) ++*column;
-    for (int sum = count[r.w]; 2 * sum < n; sum += count[r.w + *row]) ++*row;
-    free(count);
-    return n > 0;
+    return count;
+}
+
+/* The median of a histogram; -1: it is empty. */
+static int median_of(const int *count, int n) {
+    int all = 0, at = -1;
+    for (int i = 0; i < n; i++) all += count[i];
+    for (int sum = 0; all && 2 * sum < all; sum += count[at]) at++;
+    return at;
 }
 
 /* Writes the place of a name of w columns near the middle where it covers the fewest marks; false where it
@@ -203,10 +206,13 @@ static void scatter_names(struct canvas *c, struct rect r, const struct frame *f
                           const struct scatter_data *d, const struct scatter_look *k,
                           const struct scatter_dots *t) {
     uint8_t *named = xcalloc((size_t)r.w * (size_t)r.h, 1);
+    int *counts = counts_of(f, r, d, k, t->kinds - 1);
     for (int class = 0; class < t->kinds - 1; class++) {
-        int column, row, x = 0, y = 0, w = canvas_width(c, d->name[class]) + 2;
+        const int *count = counts + class * (r.w + r.h);
+        int column = median_of(count, r.w), row = median_of(count + r.w, r.h);
+        int x = 0, y = 0, w = canvas_width(c, d->name[class]) + 2;
         if (w > NAME_MOST + 2) w = NAME_MOST + 2;
-        if (!middle_of(f, r, d, k, class, &column, &row)) continue;
+        if (column < 0) continue;
         if (!place_name(t, named, w + 2, column, row, &x, &y)) continue;
         canvas_fill(c, (struct rect){ r.x + x, r.y + y, w + 2, 1 }, INK_TEXT, ' ');
         canvas_put(c, r.x + x + 1, r.y + y, scatter_mark_style(c, d->classes, class),
@@ -214,6 +220,7 @@ static void scatter_names(struct canvas *c, struct rect r, const struct frame *f
         canvas_fit(c, r.x + x + 3, r.y + y, w - 2, INK_TITLE, d->name[class]);
         memset(named + y * r.w + x, 1, (size_t)w + 2);
     }
+    free(counts);
     free(named);
 }
 
@@ -259,13 +266,18 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
 
 /* ---- cursor and window ---- */
 
-bool scatter_in_sight(enum glyphs g, struct rect r, const struct scatter_data *d,
-                      const struct scatter_look *k, int point) {
-    if (rect_empty(r) || !d->xy || !scatter_drawn(d, k, point)) return false;
+int scatter_in_sight(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                     int *point) {
+    int count = 0;
+    if (rect_empty(r) || !d->xy) return 0;
     struct frame f = frame_of(g, r, d, k);
-    int x, y;
-    pixel(&f, d->xy[2 * point], d->xy[2 * point + 1], &x, &y);
-    return x >= 0 && y >= 0 && x < r.w * f.px && y < r.h * f.py;
+    for (int i = 0; i < d->n; i++) {
+        int x, y;
+        if (!scatter_drawn(d, k, i)) continue;
+        pixel(&f, d->xy[2 * i], d->xy[2 * i + 1], &x, &y);
+        if (x >= 0 && y >= 0 && x < r.w * f.px && y < r.h * f.py) point[count++] = i;
+    }
+    return count;
 }
 
 void scatter_span(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,

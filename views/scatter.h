@@ -33,10 +33,11 @@ void scatter_look_init(struct scatter_look *k);
  * is shown. */
 void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
                   const struct scatter_look *k, int chosen, bool cursor);
-/* Return whether a point is drawn, and whether within r. */
+/* Returns whether a point is drawn where it is in sight. */
 bool scatter_drawn(const struct scatter_data *d, const struct scatter_look *k, int point);
-bool scatter_in_sight(enum glyphs g, struct rect r, const struct scatter_data *d,
-                      const struct scatter_look *k, int point);
+/* Writes the points that are drawn within r; returns their number. */
+int scatter_in_sight(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
+                     int *point);
 /* Writes what the cursor's cell covers of the data: left, low, right, high. */
 void scatter_span(enum glyphs g, struct rect r, const struct scatter_data *d, const struct scatter_look *k,
                   double out[4]);
