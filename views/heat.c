@@ -73,7 +73,7 @@ static int label_width(const struct canvas *c, struct rect r, const struct heat_
 struct heat_page heat_page(const struct canvas *c, struct rect r, const struct heat_data *d,
                            const struct heat_look *k) {
     struct heat_page p = { .label = label_width(c, r, d) };
-    /* half blocks need colours: without them a line holds one row */
+    /* half blocks need colors; without them a line holds one row */
     int first = c->colours == COLOURS_256 && c->glyphs != GLYPHS_ASCII ? HEAT_HALF : HEAT_LINE;
     int width = r.w - p.label - 1, height = r.h - 1; /* a line of column names above */
     if (width < 0) width = 0;
@@ -125,7 +125,7 @@ static int16_t colour(const struct scale *s, double v) {
     return (s->diverging ? around_zero : sequential)[level(s, v)];
 }
 
-/* A mark whose density stands for the value; on signed scales the sign is beside it. */
+/* Returns a mark whose density shows the value; the sign is drawn next to it. */
 static uint32_t density(const struct canvas *c, const struct scale *s, double v) {
     static const uint32_t fine[] = { ' ', 0x2591, 0x2592, 0x2593, 0x2588 };
     static const char plain[] = " .:-=+*#%@";
@@ -135,7 +135,7 @@ static uint32_t density(const struct canvas *c, const struct scale *s, double v)
     return fine[heat_into((int)(share * 5), 0, 4)];
 }
 
-/* At most `room` characters: "0.62", ".62" or two digits of hundredths; "1" for one. */
+/* Formats a value in at most `room` characters: "0.62", or two digits of hundredths; "1" for one. */
 static void heat_number(double v, int room, char out[16]) {
     if (room >= 5) {
         snprintf(out, 16, fabs(v) < 10 ? "%.2f" : "%.3g", v);
@@ -145,7 +145,7 @@ static void heat_number(double v, int room, char out[16]) {
         snprintf(out, 16, "%02.0f", fabs(v) * 100);
         if (v < -0.005) snprintf(out, 16, "-%.0f", -v * 100);
     } else {
-        *out = 0; /* no room for it: the colour and the read-out tell */
+        *out = 0; /* does not fit: the color and the readout show it */
     }
     if ((int)strlen(out) > room) *out = 0;
 }
@@ -181,8 +181,7 @@ static void draw_cell(struct canvas *c, int x, int y, int w, const struct scale 
     }
 }
 
-/* Two rows in one line; a half that is undefined keeps the ground's colour, and both
- * undefined get the mark. */
+/* Draws two rows in one line; an undefined half has the background's color, two have the mark. */
 static void draw_halves(struct canvas *c, int x, int y, int w, const struct scale *s, double upper,
                         double lower, bool has_lower) {
     bool up = isfinite(upper), down = has_lower && isfinite(lower);
@@ -202,12 +201,12 @@ static void draw_halves(struct canvas *c, int x, int y, int w, const struct scal
 
 /* ---- labels ---- */
 
-/* Columns to the left of a name that is drawn over the middle of a wide cell. */
+/* Returns the columns to the left of a name that is centered over a wide cell. */
 static int centered(const struct heat_page *p, int w) {
     return p->cell > cell_width[HEAT_FULL] && w < p->cell ? (p->cell - w) / 2 : 0;
 }
 
-/* The column names that fit, and always the one under the cursor. */
+/* Draws the column names that fit, and always the one under the cursor. */
 static void draw_columns(struct canvas *c, struct rect r, const struct heat_data *d,
                          const struct heat_look *k, const struct heat_page *p) {
     int x0 = r.x + p->label + 1, end = r.x + r.w;
@@ -216,7 +215,7 @@ static void draw_columns(struct canvas *c, struct rect r, const struct heat_data
         own = canvas_width(c, heat_column_name(d, k->column));
         if (own < p->cell) own = p->cell;
         if (own > LABEL_MOST) own = LABEL_MOST;
-        if (p->cell >= 5) own = p->cell; /* its neighbours keep their names */
+        if (p->cell >= 5) own = p->cell; /* its neighbors keep their names */
         if (own > end - x0) own = end - x0;
         own_x = x0 + here * p->cell;
         if (own_x + own > end) own_x = end - own;

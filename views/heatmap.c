@@ -10,7 +10,7 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-/* The matrix shown, or NULL; and as the drawing takes it. */
+/* Return the shown matrix, or NULL; and its data for drawing. */
 static const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v) {
     return v->shown < v->data.matrices ? &v->data.matrix[v->shown] : NULL;
 }
@@ -25,14 +25,14 @@ static struct heat_data heatmap_shown(const struct heatmap_view *v) {
                               .column_order = v->cluster ? m->column_cluster : NULL };
 }
 
-/* The page at the interface's size. */
+/* Returns the page at the size of the interface. */
 static struct heat_page heatmap_page_of(const struct ui *ui, const struct heat_data *d) {
     struct canvas measure = { .glyphs = ui->glyphs, .colours = ui->colours };
     struct panes p = ui_panes(ui, SCREEN_HEATMAP);
     return heat_page(&measure, p.at[PANE_MATRIX], d, &ui->heatmap.look);
 }
 
-/* Cursor and window inside the matrix shown, at the interface's size. */
+/* Keeps the cursor and the window inside the shown matrix. */
 static void heatmap_settle(struct ui *ui) {
     struct heatmap_view *v = &ui->heatmap;
     if (v->shown >= v->data.matrices) v->shown = v->data.matrices ? v->data.matrices - 1 : 0;
@@ -56,7 +56,7 @@ static void heatmap_show(struct heatmap_view *v, int by) {
     v->look = (struct heat_look){ .fit = true };
 }
 
-/* Another row, layer or head; the attention comes into sight. */
+/* Requests another example, layer or head, and shows the attention. */
 static void attend(struct ui *ui, enum effect_kind kind, int by, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     if (v->data.attention >= v->data.matrices) {
@@ -178,7 +178,7 @@ static void heatmap_copies(const struct ui *ui, struct copy_list *to) {
     buf_release(&row);
 }
 
-/* The cell under the cursor, with the names and texts of its row and column in full. */
+/* Writes the cell under the cursor, with the names and texts of its row and column in full. */
 static void write_cell(const struct ui *ui, struct sheet *s) {
     const struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);

@@ -49,7 +49,7 @@ int32_t *map_labels(const struct map_view *v, int panel) {
     return out;
 }
 
-/* A panel as the scatter takes it; free(labels). */
+/* Returns the points of a panel for the scatter plot; the caller frees *labels. */
 static struct scatter_data map_points_of(const struct map_view *v, int panel, int32_t **labels) {
     const struct map_data *d = &v->data;
     *labels = map_labels(v, panel);
@@ -75,7 +75,7 @@ static void map_choose(struct map_view *v) {
     }
 }
 
-/* After data or size changed: what the cursor is on, parts inside their bounds. */
+/* Called after data or size changed: bounds the parts and finds the example under the cursor. */
 static void map_changed(struct map_view *v) {
     const struct map_data *d = &v->data;
     if (v->fresh && d->tasks > 1 && d->panels) v->colour = MAP_BY_TASK;
@@ -103,8 +103,8 @@ void map_place(struct ui *ui) {
 
 /* ---- requests ---- */
 
-/* The runs a key on the present screen is about: two marked ones, or the one under the
- * cursor. */
+/* Writes the runs that a key on the current screen refers to: two marked runs, or the one under the cursor;
+ * returns their number. */
 static int runs_here(const struct ui *ui, int64_t run[MAP_PANELS]) {
     const struct screen *s = screen_at(ui->screen);
     const int64_t *marked;
@@ -116,7 +116,7 @@ static int runs_here(const struct ui *ui, int64_t run[MAP_PANELS]) {
     return run[0] > 0;
 }
 
-/* Asks for the subjects from the start; `task`: of several which one. */
+/* Requests the subjects from the start; `task`: index of the task of a multi-task run. */
 static void begin_anew(struct map_view *v, enum effect_kind kind, int task, bool matrices,
                        struct effect *out) {
     v->asked = v->fresh = true;
@@ -144,7 +144,7 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
         *v->unseen = 0;
         begin_anew(v, EFFECT_INSPECT, INSPECT_USUAL, matrices, out);
     } else if (matrices && (!ui->heatmap.data.matrices || from == INSIDE_POINTS)) {
-        out->kind = EFFECT_HEATMAP; /* its attention is of the row under Map's cursor */
+        out->kind = EFFECT_HEATMAP; /* attention of the example under the cursor of Map */
         out->by = from == INSIDE_POINTS ? v->chosen : -1;
     }
     ui_show(ui, screen);
@@ -195,7 +195,7 @@ void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *o
 }
 
 
-/* The cursor of the panel in focus; zoomed where the factor is not 1. */
+/* Moves the cursor of the focused panel, or zooms it by a factor other than 1. */
 static void map_move(struct map_view *v, int columns, int rows, double factor) {
     int32_t *labels;
     int at = map_focus(v);
@@ -205,7 +205,7 @@ static void map_move(struct map_view *v, int columns, int rows, double factor) {
     free(labels);
 }
 
-/* To an example, whose class is shown. */
+/* Moves the cursor to an example and shows its class. */
 static void map_go(struct map_view *v, int i) {
     int32_t *labels;
     int at = map_focus(v);
@@ -217,7 +217,7 @@ static void map_go(struct map_view *v, int i) {
     map_changed(v);
 }
 
-/* To the next row that is predicted wrong, in the order of the file. */
+/* Moves to the next misclassified example, in file order. */
 static void next_wrong(struct ui *ui, int by) {
     struct map_view *v = &ui->map;
     const struct map_data *d = &v->data;
@@ -234,7 +234,7 @@ static void next_wrong(struct ui *ui, int by) {
                      : "no predictions: the pretrained model has no trained head");
 }
 
-/* Only the class of the row under the cursor (in the legend: of its line). */
+/* Hides all classes but that of the example under the cursor, or of the line of the legend. */
 static void only_class(struct map_view *v) {
     int class = v->class;
     if (v->part < v->data.panels) {

@@ -30,7 +30,7 @@ static struct phrase title_of(const struct map_view *v, int panel) {
                   p->title, p->layer, p->layers);
 }
 
-/* Numbers of the original space, then of the layout. */
+/* Appends the scores of the original space, then those of the layout. */
 static void numbers_of(const struct map_panel *p, bool by_task, int w, struct buf *b) {
     bool short_names = w < 44;
     put_score(b, short_names ? "silh" : "silhouette", by_task ? &p->task_silhouette : &p->silhouette, w);
@@ -43,7 +43,7 @@ static void numbers_of(const struct map_panel *p, bool by_task, int w, struct bu
     if (w >= 84 && p->purity_k) buf_printf(b, "   purity and kept of %d neighbors", p->purity_k);
 }
 
-/* Title, numbers of the original space, points. */
+/* Draws a panel: title, scores, points. */
 static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct rect r) {
     const struct map_view *v = &ui->map;
     const struct map_panel *p = &v->data.panel[panel];
@@ -86,7 +86,7 @@ static const char *colour_name(enum map_colour k) {
     return names[k];
 }
 
-/* One class of the legend; returns the columns used. */
+/* Draws one class of the legend; returns the columns used. */
 static int legend_entry(const struct map_view *v, struct canvas *c, int x, int y, int room, int class,
                         int count) {
     bool hidden = class < SCATTER_CLASSES && (v->hidden >> class & 1);
@@ -117,11 +117,11 @@ static void draw_legend_line(const struct map_view *v, struct canvas *c, struct 
 static double map_draw_purity_of(const struct map_moment *k,
                                  bool by_task) { return by_task ? k->task_purity : k->purity; }
 
-/* The purity of all moments as one line of bars (digits in ASCII), and which is shown. */
+/* Appends the purity of all steps as bars (digits in ASCII), and marks the shown one. */
 static void put_moments(const struct map_panel *p, bool by_task, enum glyphs g, struct buf *b) {
     double lo = INFINITY, hi = -INFINITY;
     for (int i = 0; i < p->moments; i++) {
-        lo = fmin(lo, map_draw_purity_of(&p->moment[i], by_task)); /* of a NaN and a number the number */
+        lo = fmin(lo, map_draw_purity_of(&p->moment[i], by_task)); /* fmin ignores NaN */
         hi = fmax(hi, map_draw_purity_of(&p->moment[i], by_task));
     }
     buf_printf(b, "step %lld, %d of %d", (long long)p->moment[p->at].step, p->at + 1, p->moments);
@@ -163,7 +163,7 @@ static void settings(const struct map_view *v, struct buf *b) {
 
 /* ---- the row under the cursor ---- */
 
-/* "1 → 0": the label and, where a head exists, what is predicted. */
+/* Appends "1 → 0": the label and, with a head, the prediction. */
 static void put_classes(const struct map_view *v, int panel, struct buf *b) {
     const struct map_data *d = &v->data;
     const int32_t *predicted = d->panel[panel].predicted;
@@ -222,7 +222,7 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     }
 }
 
-/* A line a moment: step, silhouette, purity, metric; returns the rows used. */
+/* Draws a line per step: silhouette, purity, metric; returns the rows used. */
 static int aside_moments(const struct map_view *v, struct canvas *c, struct rect r) {
     const struct map_panel *p = &v->data.panel[map_focus(v)];
     int rows = r.h - 2 < p->moments ? r.h - 2 : p->moments, first = p->at >= rows ? p->at - rows + 1 : 0;
@@ -287,7 +287,7 @@ void inspect_card(struct canvas *c, struct rect r, int y, void (*write)(const st
     canvas_pop_clip(c);
 }
 
-/* The example under the cursor and its neighbors, with their texts in full. */
+/* Writes the example under the cursor and its neighbors, with their texts in full. */
 static void write_example(const struct ui *ui, struct sheet *s) {
     const struct map_view *v = &ui->map;
     const struct map_data *d = &v->data;
@@ -311,7 +311,7 @@ static void write_example(const struct ui *ui, struct sheet *s) {
     }
 }
 
-/* The rectangle of both panels. */
+/* Returns the rectangle of both panels. */
 static struct rect maps_of(const struct panes *p) {
     struct rect r = p->at[PANE_MAP], right = p->at[PANE_MAP_2];
     if (!rect_empty(right)) r.w = right.x + right.w - r.x;

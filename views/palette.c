@@ -19,8 +19,8 @@ void palette_begin(struct palette *p, const char *line) {
 int palette_score(const char *typed, const char *word, const char *note) {
     int score = !*typed                ? 0
                 : !strcmp(typed, word) ? 1 << 20
-                                       : prompt_match(typed, word); /* nothing typed: as they come */
-    if (score >= 0) return score + 1000; /* before what fits by its note alone */
+                                       : prompt_match(typed, word); /* nothing typed: as offered */
+    if (score >= 0) return score + 1000; /* before words that match by their note alone */
     return typed[0] && typed[1] && strcasestr(note, typed) ? 0 : -1;
 }
 

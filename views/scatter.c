@@ -7,14 +7,14 @@
 #include "core/base/mem.h"
 #include "views/theme.h"
 
-/* How data become pixels: x right, y up. */
+/* The mapping of data to pixels: x to the right, y up. */
 struct frame {
-    int px, py;          /* pixels a cell */
-    double tall;         /* a pixel's height in its widths */
+    int px, py;          /* pixels per cell */
+    double tall;         /* height of a pixel in units of its width */
     double width, height;
     double mid_x, mid_y; /* of the points */
     double half;         /* half of their larger extent, > 0 */
-    double scale;        /* pixels a unit of data, zoom included */
+    double scale;        /* pixels per unit of data, with the zoom */
     double at_x, at_y;   /* data in the middle of the pane */
 };
 
@@ -67,7 +67,7 @@ static struct frame frame_of(enum glyphs g, struct rect r, const struct scatter_
     return f;
 }
 
-/* Pixel of a point, not bounded but by what an int holds. */
+/* Computes the pixel of a point, which may be outside the pane. */
 static void pixel(const struct frame *f, double x, double y, int *column, int *row) {
     double px = f->width / 2 + (x - f->at_x) * f->scale;
     double py = f->height / 2 - (y - f->at_y) * f->scale / f->tall;
@@ -100,9 +100,9 @@ uint32_t scatter_mark(const struct canvas *c, int classes, int class) {
 
 /* ---- drawing ---- */
 
-/* Per cell: which dots are set, and how many points each class has. */
+/* The dots of each cell, and the number of points of each class in it. */
 struct scatter_dots {
-    int w, h, kinds; /* kinds: classes, and one more for points of none */
+    int w, h, kinds; /* kinds: classes, and one for unlabeled points */
     uint8_t *bits;
     uint16_t *count;
 };
@@ -122,7 +122,7 @@ static void raster_fill(struct scatter_dots *t, const struct frame *f, const str
     }
 }
 
-/* The class with most points, the first of equals. */
+/* Returns the class with most points, the first of equals. */
 static int winner(const struct scatter_dots *t, int cell) {
     const uint16_t *n = &t->count[cell * t->kinds];
     int best = t->kinds - 1;
@@ -172,7 +172,7 @@ static int *counts_of(const struct frame *f, struct rect r, const struct scatter
     return count;
 }
 
-/* The median of a histogram; -1: it is empty. */
+/* Returns the median of a histogram; -1 if it is empty. */
 static int median_of(const int *count, int n) {
     int all = 0, at = -1;
     for (int i = 0; i < n; i++) all += count[i];
@@ -343,7 +343,7 @@ int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
 
 static double bounded(double v, double lo, double hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* Moves the window so that the cursor's share lies inside it. */
+/* Moves the window so that the cursor is inside it. */
 static void scatter_follow(const struct frame *f, struct scatter_look *k) {
     double u = bounded(k->u, 0, 0.999), v = bounded(k->v, 0, 0.999);
     if (k->zoom > 1) {
