@@ -141,8 +141,9 @@ void layout_train(enum layout_size size, struct rect body, const struct layout_n
 }
 
 void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
-    int aside = least(body.w / 3, 60);
-    if (size == LAYOUT_WIDE && body.w - aside >= need->table) out->at[PANE_ASIDE] = part_right(&body, aside);
+    enum { ASIDE_LEAST = 30 };
+    int aside = least(least(body.w / 3, 60), body.w - need->table);
+    if (size == LAYOUT_WIDE && aside >= ASIDE_LEAST) out->at[PANE_ASIDE] = part_right(&body, aside);
     out->at[PANE_TABLE] = body;
 }
 

@@ -45,7 +45,7 @@ struct layout_need {
     int evidence; /* compare, sweep: lines of the evidence on a group or cell */
     int part;     /* sweep, compare: the part that is shown where there is room for one */
     int panels;   /* map: 1 or 2 side by side */
-    int table;    /* runs: columns of the window that the chosen columns of the table need; 0: any */
+    int table;    /* runs: the width of the table, before which the pane next to it gives way; 0: any */
     bool options; /* compose: the cursor is on the run's options */
 };
 

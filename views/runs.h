@@ -128,7 +128,7 @@ struct runs_view {
     const char *task[RUNS_TASKS]; /* their names in order, of all shown runs */
     int tasks;
     int left;                 /* columns scrolled past, besides id and method, which stay */
-    int method_width, task_width;
+    int method_width, task_width, whole; /* whole: the width at which no text of the table is cut off */
     bool grouped;             /* groups by the column group_by are shown instead of runs */
     int group_by;
     struct runs_group *group; /* owned */

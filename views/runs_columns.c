@@ -31,30 +31,14 @@ static int fixed_width(const struct runs_view *v, int column) {
     return column == COL_METHOD || column == COL_TASK ? 0 : runs_column_at(v, column).width;
 }
 
-int runs_least_width(const struct runs_view *v) {
+/* The width of all columns with method and task at their least. */
+static int least_width(const struct runs_view *v) {
     int w = PANE_EDGE + 1;
     for (int p = 0; p < v->places; p++) {
         int i = v->place[p];
         w += (i == COL_METHOD ? METHOD_LEAST : i == COL_TASK ? TASK_LEAST : fixed_width(v, i)) + gap_after(i);
     }
     return w;
-}
-
-/* Takes what is too wide from *w, down to `least`. */
-static void shrink(int *w, int least, int *over) {
-    int by = *w - least < *over ? *w - least : *over;
-    if (by <= 0) return;
-    *w -= by;
-    *over -= by;
-}
-
-void runs_size_columns(struct runs_view *v) {
-    int over = runs_least_width(v) - v->width;
-    v->method_width = v->visible[COL_METHOD] ? widest(v, true, METHOD_LEAST, METHOD_MOST) : METHOD_LEAST;
-    v->task_width = v->visible[COL_TASK] ? widest(v, false, TASK_LEAST, TASK_MOST) : TASK_LEAST;
-    over += v->method_width - METHOD_LEAST + v->task_width - TASK_LEAST;
-    shrink(&v->method_width, METHOD_LEAST, &over);
-    shrink(&v->task_width, TASK_LEAST, &over);
 }
 
 /* Places a column unless it is beyond the right edge; one that `must` be in sight is cut off there. */
@@ -86,6 +70,33 @@ void runs_place(const struct runs_view *v, struct column_places *k) {
     }
 }
 
+/* Takes what is too wide from *w, down to `least`. */
+static void shrink(int *w, int least, int *over) {
+    int by = *w - least < *over ? *w - least : *over;
+    if (by <= 0) return;
+    *w -= by;
+    *over -= by;
+}
+
+void runs_size_columns(struct runs_view *v) {
+    int over = least_width(v) - v->width;
+    v->method_width = v->visible[COL_METHOD] ? widest(v, true, METHOD_LEAST, METHOD_MOST) : METHOD_LEAST;
+    v->task_width = v->visible[COL_TASK] ? widest(v, false, TASK_LEAST, TASK_MOST) : TASK_LEAST;
+    over += v->method_width - METHOD_LEAST + v->task_width - TASK_LEAST;
+    v->whole = v->width + over;
+    int method = v->method_width;
+    shrink(&v->method_width, METHOD_LEAST, &over);
+    shrink(&v->task_width, TASK_LEAST, &over);
+    if (over <= 0 || !v->visible[COL_METHOD]) return;
+    /* not all fit: the method gets what those in sight leave */
+    struct column_places k;
+    int end = 0;
+    runs_place(v, &k);
+    for (int i = 0; i < COL_COUNT + v->tasks; i++) end = k.x[i] + k.w[i] > end ? k.x[i] + k.w[i] : end;
+    v->method_width += v->width - 2 - end;
+    if (v->method_width > method) v->method_width = method;
+}
+
 void runs_show_column(struct runs_view *v) {
     struct column_places k;
     int at = 0, others = 0;
@@ -93,7 +104,7 @@ void runs_show_column(struct runs_view *v) {
         if (v->place[p] == v->column) at = others;
         others += !is_frozen(v->place[p]);
     }
-    if (is_frozen(v->column) || runs_least_width(v) <= v->width) v->left = 0;
+    if (is_frozen(v->column) || least_width(v) <= v->width) v->left = 0;
     v->left = ui_into(v->left > at && !is_frozen(v->column) ? at : v->left, others - 1);
     for (runs_place(v, &k); !k.w[v->column] && v->left < others - 1; runs_place(v, &k)) v->left++;
 }

@@ -140,6 +140,7 @@ static void draw_runs_screen(const struct ui *ui, struct canvas *c, struct rect 
     struct column_places k;
     if (v->grouped) {
         runs_draw_groups(v, c, r);
+        if (!rect_empty(p.at[PANE_ASIDE])) runs_group_summary(v, c, p.at[PANE_ASIDE]);
         return;
     }
     runs_place(v, &k);
@@ -188,10 +189,14 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
 }
 
 static void runs_draw_changed(struct ui *ui) {
-    struct panes p = ui_panes(ui, SCREEN_RUNS);
-    ui->runs.width = p.at[PANE_TABLE].w;
-    ui->runs.page = p.body.h > 3 ? p.body.h - 2 : 1;
-    runs_changed(&ui->runs);
+    struct runs_view *v = &ui->runs;
+    for (int i = 0; i < 2; i++) { /* the width depends on the columns, and on it what they show */
+        struct panes p = ui_panes(ui, SCREEN_RUNS);
+        if (i && v->width == p.at[PANE_TABLE].w) break;
+        v->width = p.at[PANE_TABLE].w;
+        v->page = p.body.h > 3 ? p.body.h - 2 : 1;
+        runs_changed(v);
+    }
 }
 
 static int64_t runs_draw_run(const struct ui *ui) {
@@ -292,10 +297,10 @@ static void runs_draw_rendered(const struct ui *ui, struct buf *out) {
     free(filter);
 }
 
-/* The pane next to the table gives way to the columns that the user chose. */
+/* The pane next to the table gives way to its columns. */
 static void runs_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     (void)f;
-    if (ui->runs.picks && !ui->runs.grouped) need->table = runs_least_width(&ui->runs);
+    if (!ui->runs.grouped) need->table = ui->runs.whole;
 }
 
 const struct screen screen_runs = {

@@ -226,7 +226,7 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
     const struct run_row *row = row_of(v, g);
     char list[256];
     group_seeds(v, g, list, sizeof list);
-    buf_printf(out, "%s %s", runs_column_name[v->group_by], g->value);
+    buf_puts(out, group_name(v, g).text);
     if (!g->n) {
         buf_puts(out, ": no finished runs with a value");
         return;
@@ -238,4 +238,30 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
                    g->differs ? ": weights differ, the newest counts" : "");
     buf_printf(out, ", %s of %s, %lld examples", row->decides ? row->decides : row->metric, row->task,
                (long long)row->rows);
+}
+
+void runs_group_summary(const struct runs_view *v, struct canvas *c, struct rect r) {
+    enum { SEED = 12, VALUE = 9 };
+    static const struct table_column column[] = { { "id", 6, 1, true },
+                                                  { "seed", SEED, 1, true },
+                                                  { "value", VALUE, 2, true },
+                                                  { "state", 12, 0, false } };
+    if (!v->groups) return;
+    const struct runs_group *g = &v->group[v->group_cursor];
+    const struct run_row *row = row_of(v, g);
+    canvas_rule(c, r.x, r.y, r.w, group_name(v, g).text,
+                phrase("%d run%s", g->runs, g->runs == 1 ? "" : "s").text);
+    struct table t = { c, column, r.x + PANE_EDGE, r.y + 1 };
+    table_heads(t, COUNT_OF(column));
+    for (int i = 0; i < g->runs && i < r.h - 2; i++) {
+        const struct run_row *of = &v->row[v->member[g->first + i]];
+        bool counted = v->counted[g->first + i];
+        t = (struct table){ c, column, r.x + PANE_EDGE, r.y + 2 + i };
+        table_cell(&t, INK_TEXT, "%lld", (long long)of->id);
+        table_cell(&t, INK_TEXT, "%llu", (unsigned long long)of->seed);
+        table_cell(&t, counted ? INK_TITLE : INK_DIM, "%s", group_value(row, of->best).text);
+        table_cell(&t, INK_DIM, "%s",
+                   counted || of->state != RUN_FINISHED ? run_state_name(of->state) : "not counted");
+    }
+    if (g->runs > r.h - 2) canvas_text(c, r.x + PANE_EDGE, r.y + r.h - 1, INK_DIM, "\u2026 Enter lists all");
 }

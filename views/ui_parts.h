@@ -166,8 +166,10 @@ void sweep_typed(struct ui *ui, const char *text, bool more, struct effect *out)
 void compose_mark(struct ui *ui);
 bool compose_is_marked(const struct compose_view *v, const struct choice *k);
 char *compose_sweep_line(const struct compose_view *v);
-/* Runs grouped by a column: compute the groups; draw them; handle requests; the line above the hints. */
+/* Runs grouped by a column: compute the groups; draw them, and the runs of the one under the cursor in the
+ * pane next to them; handle requests; the line above the hints. */
 void runs_find_groups(struct runs_view *v);
+void runs_group_summary(const struct runs_view *v, struct canvas *c, struct rect r);
 void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r);
 bool runs_groups_request(struct ui *ui, enum request r, struct effect *out);
 void runs_groups_readout(const struct runs_view *v, struct buf *out);
@@ -176,8 +178,7 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out);
 bool runs_cell_value(const struct run_row *r, int column, char out[256]);
 int runs_by_kind(const struct run_row *a, const struct run_row *b);
 /* runs_columns.c: order the columns from left to right; compute the widths of method and task; scroll to the
- * column under the cursor; the places of those in sight; the width of all with method and task at their
- * least. */
+ * column under the cursor; the places of those in sight. */
 struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS]; /* w 0: out of sight */
     bool more_left, more_right;
@@ -186,7 +187,6 @@ void runs_order_columns(struct runs_view *v);
 void runs_size_columns(struct runs_view *v);
 void runs_show_column(struct runs_view *v);
 void runs_place(const struct runs_view *v, struct column_places *out);
-int runs_least_width(const struct runs_view *v);
 /* Handles requests about columns; adds the picked column; opens a line of the columns for editing, and applies
  * it. */
 bool runs_columns_request(struct ui *ui, enum request r, struct effect *out);

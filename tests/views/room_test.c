@@ -43,7 +43,7 @@ static const struct scene more[] = {
 
 /* Scenes in which texts are still cut off, by screen; one that is mended leaves the list. */
 static const char *const unmended[] = {
-    /* Runs */ "runs", "runs-groups", "over-palette",
+    /* Runs */ "runs-groups",
     /* Heatmap */ "heatmap", "heatmap-prototypes",
     /* Map */ "map", "map-retriever",
     /* Learn */ "learn",

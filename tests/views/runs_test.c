@@ -695,6 +695,35 @@ static void columns_scroll_and_move(void **state) {
     ui_release(&ui);
 }
 
+/* Next to the groups are the runs of the one under the cursor; opened, they have its name. */
+static void a_group_lists_its_runs(void **state) {
+    (void)state;
+    struct ui ui;
+    static struct run_row rows[3];
+    open(&ui);
+    ui_resize(&ui, 200, 60);
+    for (int i = 0; i < 3; i++) {
+        rows[i] = scene_rows[1];
+        rows[i].id = 21 + i;
+        rows[i].seed = 101 + (uint64_t)i;
+        rows[i].best = 0.7 + 0.01 * i;
+    }
+    ui.runs.row = rows;
+    ui.runs.rows = 3;
+    ui_changed(&ui);
+    while (ui.runs.column != COL_METHOD) type(&ui, "l");
+    type(&ui, "J");
+    assert_true(scene_shows(&ui, "3 runs") && scene_shows(&ui, "    22          102     71.00  finished"));
+    assert_true(scene_shows(&ui, "lora(r=8): mean 71.00 of 3 runs, seeds 101, 102, 103"));
+    ui_resize(&ui, 200, 5); /* fewer rows than runs */
+    assert_true(scene_shows(&ui, "71.00"));
+    ui_resize(&ui, 80, 24);
+    assert_false(scene_shows(&ui, "finished"));
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_FILTER);
+    assert_true(scene_shows(&ui, "lora(r=8), 3 seeds"));
+    ui_release(&ui);
+}
+
 /* Saved filters are chosen from a list, where the one in use can be saved or forgotten. */
 static void filters_are_saved(void **state) {
     (void)state;
@@ -745,6 +774,7 @@ int main(void) {
         cmocka_unit_test(deleting_is_asked_twice),
         cmocka_unit_test(columns_are_chosen_and_ordered),
         cmocka_unit_test(columns_scroll_and_move),
+        cmocka_unit_test(a_group_lists_its_runs),
         cmocka_unit_test(filters_are_saved),
         cmocka_unit_test(ten_thousand),
     };

@@ -34,6 +34,11 @@ static void list_lessons(struct ui *ui) {
     ui->learn.listed = true;
 }
 
+static void evaluate_it(struct ui *ui) {
+    scene_scores(ui, 8);
+    detail_scored(ui);
+}
+
 /* Every screen, and what lies over them. */
 struct scene {
     const char *name;
@@ -59,6 +64,7 @@ static const struct scene scenes[] = {
     {"map", SCREEN_MAP, NULL, NULL, false},
     {"learn", SCREEN_LEARN, NULL, list_lessons, false},
     {"detail", SCREEN_DETAIL, NULL, NULL, false},
+    {"detail-scores", SCREEN_DETAIL, NULL, evaluate_it, false},
     {"explain", SCREEN_COMPOSE, "lora", explain_it, false},
     {"data-find", SCREEN_DATA, NULL, find_a_file, false},
     {"page", SCREEN_PAGE, NULL, print_a_page, false},
