@@ -14,6 +14,7 @@ static const struct canvas compose_draw_plain = { .glyphs = GLYPHS_BRAILLE }; /*
 /* One axis with its choices on a line, the current one marked, those that are not allowed dim. */
 static void axis_line(const struct compose_view *of, struct canvas *c, struct rect r, int y, enum axis a) {
     int x = r.x + 18, last = r.x + r.w - 1;
+    zone_pick(c, r.x, y, r.w, PICK_CELL + of->part * PICK_AXES + (int)a);
     canvas_text(c, r.x + 3, y, INK_DIM, axis_name(a));
     if (!of->choice_count) {
         canvas_text(c, x, y, INK_TEXT, axis_value(&of->config.method.module[of->part], a).text);
@@ -143,7 +144,7 @@ static void side_draw_entry(const struct compose_view *v, struct canvas *c, stru
     bool here = p && p == v->facts.preset;
     bool bad = p ? v->bad[e->preset] != NULL : v->own[e->own].why != NULL;
     canvas_cursor(c, x + 1, y, here);
-    if (p) zone_pick(c, x, y, e->w, PICK_PRESET_AT + e->preset);
+    zone_pick(c, x, y, e->w, PICK_PRESET_AT + (p ? e->preset : COMPOSE_PRESETS + e->own));
     int used = canvas_fit(c, x + 2, y, room, here ? INK_ACCENT : bad ? INK_DIM : INK_TEXT, side_name(v, e));
     if (r.w >= SIDE_COLUMNS)
         canvas_fit(c, x + 4 + used, y, room - used - 3, INK_DIM, p ? p->sizes : v->own[e->own].text);

@@ -309,13 +309,18 @@ void compose_pick(struct ui *ui, int pick, struct effect *out) {
     struct compose_view *v = &ui->compose;
     double usual = config_default_lr(&v->config.method, NULL);
     int at = pick % 10000, kind = pick - at;
-    (void)out;
     v->note = -1;
     if (kind != 0) v->walking = false;
+    if (kind == PICK_PRESET_AT && at >= COMPOSE_PRESETS) { /* a saved method */
+        const struct compose_own *own = &v->own[at - COMPOSE_PRESETS];
+        if (own->why) ui_say(ui, SAY_WARNING, "%.150s: %.150s", own->name, own->why);
+        else out->kind = EFFECT_METHOD_TEXT;
+        snprintf(out->text, sizeof out->text, "%s", own->text);
+        return;
+    }
     if (kind == PICK_PRESET_AT) {
-        if (at >= COMPOSE_PRESETS || !v->bad[at]) compose_take_preset(v, preset_at(at)->name);
-        if (at < COMPOSE_PRESETS && v->bad[at])
-            ui_say(ui, SAY_WARNING, "%.150s: %.150s", preset_at(at)->name, v->bad[at]);
+        if (!v->bad[at]) compose_take_preset(v, preset_at(at)->name);
+        else ui_say(ui, SAY_WARNING, "%.150s: %.150s", preset_at(at)->name, v->bad[at]);
         return;
     }
     if (kind == 0) {

@@ -55,6 +55,30 @@ static void methods_at_the_side(void **state) {
     ui_release(&ui);
 }
 
+/* A saved method at the side is loaded by a click, or its fault is shown; a line of the list of axes leads to its axis. */
+static void what_is_at_the_side_is_clicked(void **state) {
+    (void)state;
+    static const struct compose_own own[] = {{"mine", "lora(r=4) + bitfit", NULL}, {"odd", "lora(", "expected )"}};
+    static const int size[][2] = {{120, 48}, {200, 60}};
+    struct ui ui;
+    scene_compose(&ui, "lora");
+    ui.compose.own = own;
+    ui.compose.owns = 2;
+    for (size_t s = 0; s < COUNT_OF(size); s++) {
+        ui_resize(&ui, size[s][0], size[s][1]);
+        struct effect out = scene_click(&ui, "mine");
+        assert_int_equal(out.kind, EFFECT_METHOD_TEXT);
+        assert_string_equal(out.text, "lora(r=4) + bitfit");
+        assert_int_equal(scene_click(&ui, "odd").kind, EFFECT_NONE);
+        assert_string_equal(ui.message, "odd: expected )");
+    }
+    scene_click(&ui, "dropout  ");
+    assert_int_equal(ui.compose.axis, AXIS_DROPOUT);
+    scene_click(&ui, "vocabulary-all");
+    assert_int_equal(ui.compose.axis, AXIS_INIT);
+    ui_release(&ui);
+}
+
 /* Columns are as wide as their cells and more of them are shown where there is room; narrow windows keep the old ones. */
 static void the_table_uses_the_width(void **state) {
     (void)state;
@@ -154,6 +178,7 @@ static void no_line_runs_through_a_word(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_at_the_side),
+        cmocka_unit_test(what_is_at_the_side_is_clicked),
         cmocka_unit_test(the_table_uses_the_width),
         cmocka_unit_test(formulas_are_beside_the_block),
         cmocka_unit_test(all_axes_leave_room_for_the_block),
