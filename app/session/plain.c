@@ -46,7 +46,8 @@ static char *plain_line(const char *line, bool *said) {
     char *first = text_word(&at), *rest = xstrdup(at + strspn(at, " ")), *out = NULL;
     *said = true;
     if (!strcmp(first, "help") && !*rest) say_what_there_is();
-    else if (!strcmp(first, "go") && *rest) out = xprintf("render --screen %s", rest);
+    else if (!strcmp(first, "go") && *rest) /* taller than a window: nothing scrolls here */
+        out = xprintf("render --screen %s --size 80x40", rest);
     else if (!strcmp(first, "clone") && *rest) out = xprintf("train --like %s", rest);
     else if (!strcmp(first, "sort")) out = xprintf("runs --sort %s", *rest ? rest : "id");
     else if (!strcmp(first, "save-settings")) out = xstrdup("settings --write");
