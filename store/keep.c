@@ -425,25 +425,28 @@ void store_filters_release(struct store_filters *f) {
     memset(f, 0, sizeof *f);
 }
 
-static int keep_columns(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    const char *columns = arg;
+struct saved_text {
+    const char *name, *text;
+};
+
+static int save_text(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    const struct saved_text *t = arg;
     (void)s;
-    return *columns
-               ? db_run(db, e, "INSERT OR REPLACE INTO meta(name,value) VALUES('columns',?)", "t", columns)
-               : db_run(db, e, "DELETE FROM meta WHERE name='columns'", "");
+    if (!*t->text) return db_run(db, e, "DELETE FROM meta WHERE name=?", "t", t->name);
+    return db_run(db, e, "INSERT OR REPLACE INTO meta(name,value) VALUES(?,?)", "tt", t->name, t->text);
 }
 
-int store_keep_columns(struct store *s, const char *columns, struct err *e) {
-    return writer_call(s, keep_columns, (char *)(uintptr_t)columns, e);
+int store_save_text(struct store *s, const char *name, const char *text, struct err *e) {
+    return writer_call(s, save_text, &(struct saved_text){ name, text }, e);
 }
 
-static void take_columns(void *self, sqlite3_stmt *st) { *(char **)self = db_text(st, 0, true); }
+static void take_text(void *self, sqlite3_stmt *st) { *(char **)self = db_text(st, 0, true); }
 
-int store_columns(struct store *s, char **columns, struct err *e) {
-    *columns = NULL;
+int store_saved_text(struct store *s, const char *name, char **text, struct err *e) {
+    *text = NULL;
     pthread_mutex_lock(&s->reading);
-    int rc = db_each(s->reader, e, take_columns, columns, "SELECT value FROM meta WHERE name='columns'", "");
+    int rc = db_each(s->reader, e, take_text, text, "SELECT value FROM meta WHERE name=?", "t", name);
     pthread_mutex_unlock(&s->reading);
-    if (!rc && !*columns) *columns = xstrdup("");
+    if (!rc && !*text) *text = xstrdup("");
     return rc;
 }

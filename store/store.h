@@ -272,10 +272,10 @@ struct store_filters {
 };
 int store_filters(struct store *s, struct store_filters *out, struct err *e);
 void store_filters_release(struct store_filters *f);
-/* Reads the columns of the list in this database, as typed; "": automatic.  *columns is owned by the
- * caller. */
-int store_keep_columns(struct store *s, const char *columns, struct err *e);
-int store_columns(struct store *s, char **columns, struct err *e);
+/* Save and read a text about the screens by its name: "columns" of the list, as typed (automatic if empty),
+ * and "screens" (views/stored.h).  "": none; *text is owned by the caller. */
+int store_save_text(struct store *s, const char *name, const char *text, struct err *e);
+int store_saved_text(struct store *s, const char *name, char **text, struct err *e);
 /* Stores a finite number under `name` as a point of a run's last step, whoever owns the run, committed
  * immediately; replaces an existing one of that step. */
 int store_measure(struct store *s, int64_t run, const char *name, double value, struct err *e);

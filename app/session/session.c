@@ -96,6 +96,7 @@ static void loop(struct session *s) {
             say_waits(s);
             session__discard(s);
             session_draw(s);
+            session__store_screens(s, false);
             frame = now;
             dirty = false;
         }
@@ -187,6 +188,7 @@ static void session_begin(struct session *s, const struct session_start *with) {
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
     if (s->read_only) ui_show(&s->ui, SCREEN_RUNS);
     session__ask_columns(s);
+    session__ask_screens(s);
     session__ask_runs(s);
     session__list_own(s);
     say_lost(s);
@@ -360,6 +362,7 @@ int session_run(const struct session_start *with, struct err *e) {
     if (with->said && *with->said) ui_say(&s.ui, SAY_WARNING, "%s", with->said);
     loop(&s);
     if (!session_hung_up) term_stop();
+    session__store_screens(&s, true);
     store_on_wait(told_before);
     finish_runs(&s);
     background_free(s.background);

@@ -61,6 +61,7 @@ struct session_runs {
     struct history_rows *rows;
     struct run_page *page;
     struct page_scores *scores;
+    char *stored; /* the state of the screens as it is in the database (views/stored.h); NULL: not read yet */
 };
 
 /* session_moves.c: trash, restore and names, with undo. */
@@ -224,6 +225,9 @@ void session__train_release(struct session *s);
 /* session_runs.c; the config that trains a run again, and its state (may be NULL). */
 void session__ask_runs(struct session *s);
 void session__ask_columns(struct session *s);
+/* Restore the state of the screens from the last session; store it if it has changed (leaving: now). */
+void session__ask_screens(struct session *s);
+void session__store_screens(struct session *s, bool leaving);
 int session__stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
                            struct err *e);
 void session__runs_release(struct session *s);

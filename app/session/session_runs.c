@@ -12,6 +12,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/config/complete.h"
+#include "views/stored.h"
 
 /* ---- the list ---- */
 
@@ -147,7 +148,7 @@ static void line_scores(const struct session *s, struct buf *b, const struct eff
 
 static int read_columns(struct background_work *w) {
     char *columns = NULL;
-    int rc = store_columns(w->store, &columns, &w->e);
+    int rc = store_saved_text(w->store, "columns", &columns, &w->e);
     w->made = columns; /* "": none */
     return rc;
 }
@@ -164,6 +165,52 @@ void session__ask_columns(struct session *s) {
         LANE_SCREENS, read_columns, take_columns, .drop = work_drop, .alone = true
     };
     session__ask(s, &kind, NULL, 0, NULL);
+}
+
+/* ---- filter, order and grouping of the last session ---- */
+
+static int read_screens(struct background_work *w) {
+    char *text = NULL;
+    int rc = store_saved_text(w->store, "screens", &text, &w->e);
+    w->made = text;
+    return rc;
+}
+
+static void take_screens(struct session *s, struct background_work *w) {
+    if (w->failed || s->runs.stored) return;
+    stored_read(&s->ui, w->made);
+    s->runs.stored = w->made;
+    w->made = NULL;
+    if (*s->runs.stored) session__ask_runs(s);
+    if (*s->ui.runs.filter && !*s->ui.message)
+        ui_say(&s->ui, SAY_INFO, "Runs has the filter of the last session: %s   (F there clears it)",
+               s->ui.runs.filter);
+}
+
+void session__ask_screens(struct session *s) {
+    static const struct work_kind kind = {
+        LANE_SCREENS, read_screens, take_screens, .drop = work_drop, .alone = true
+    };
+    session__ask(s, &kind, NULL, 0, NULL);
+}
+
+static int save_screens(struct background_work *w) {
+    return store_save_text(w->store, "screens", w->text, &w->e);
+}
+
+void session__store_screens(struct session *s, bool leaving) {
+    static const struct work_kind kind = { LANE_SCREENS, save_screens, .alone = true };
+    struct buf now = BUF_INIT;
+    struct err ignored = ERR_INIT;
+    if (!s->runs.stored || s->read_only || (s->ui.prompt.open && !leaving)) return;
+    stored_write(&s->ui, &now);
+    if (strcmp(buf_text(&now), s->runs.stored)) {
+        if (leaving) store_save_text(s->store, "screens", buf_text(&now), &ignored);
+        else session__ask(s, &kind, NULL, 0, buf_text(&now));
+        free(s->runs.stored);
+        s->runs.stored = xstrdup(buf_text(&now));
+    }
+    buf_release(&now);
 }
 
 static int read_saved(struct background_work *w) {
@@ -185,7 +232,7 @@ static const struct work_kind saved_work = {
 };
 
 static int keep_columns(struct background_work *w) {
-    return store_keep_columns(w->store, w->text, &w->e);
+    return store_save_text(w->store, "columns", w->text, &w->e);
 }
 
 static void do_columns(struct session *s, const struct effect *x) {
@@ -518,4 +565,5 @@ void session__runs_release(struct session *s) {
     history_rows_free(s->runs.rows);
     run_page_free(s->runs.page);
     page_scores_free(s->runs.scores);
+    free(s->runs.stored);
 }

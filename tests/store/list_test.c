@@ -536,10 +536,10 @@ static void columns_are_kept(void **state) {
     struct err e = ERR_INIT;
     static const char *const kept[] = { "id best", "seed id", "" };
     for (size_t i = 0; i < COUNT_OF(kept); i++) {
-        test_ok(store_keep_columns(s, kept[i], &e), &e);
+        test_ok(store_save_text(s, "columns", kept[i], &e), &e);
         close_it(s);
         s = open_at(path, STORE_WRITE);
-        test_ok(store_columns(s, &columns, &e), &e);
+        test_ok(store_saved_text(s, "columns", &columns, &e), &e);
         assert_string_equal(columns, kept[i]);
         free(columns);
     }

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "tests/views/scene.h"
+#include "views/stored.h"
 #include "views/ui_parts.h"
 
 enum { MANY = 10000 };
@@ -725,6 +726,35 @@ static void a_group_lists_its_runs(void **state) {
 }
 
 /* Saved filters are chosen from a list, where the one in use can be saved or forgotten. */
+/* Filter, order and grouping are the same after a start, as is the drawn list; what a later program wrote is ignored. */
+static void the_list_is_restored(void **state) {
+    (void)state;
+    static const char *const keys[] = {"", "/lora\r", "llls", "llllsS/state=finished\r", "lllJ", "b"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        struct ui ui, next;
+        struct buf before = BUF_INIT, after = BUF_INIT, shown = BUF_INIT, again = BUF_INIT;
+        open(&ui);
+        open(&next);
+        for (const char *k = keys[i]; *k; k++) scene_press(&ui, *k == '\r' ? PRESS_ENTER : (uint32_t)*k);
+        scene_press(&ui, 'g');
+        stored_write(&ui, &before);
+        assert_int_equal(before.size > 0, i > 0);
+        buf_puts(&before, "zoom 3\nsort nothing\n");
+        stored_read(&next, buf_text(&before));
+        next.runs.column = ui.runs.column;
+        scene_press(&next, 'g');
+        stored_write(&next, &after);
+        assert_memory_equal(buf_text(&before), buf_text(&after), after.size);
+        *ui.message = *next.message = 0;
+        render_ui(&ui, RENDER_TEXT, &shown);
+        render_ui(&next, RENDER_TEXT, &again);
+        assert_string_equal(buf_text(&shown), buf_text(&again));
+        buf_release(&before), buf_release(&after), buf_release(&shown), buf_release(&again);
+        ui_release(&ui);
+        ui_release(&next);
+    }
+}
+
 static void filters_are_saved(void **state) {
     (void)state;
     struct ui ui;
@@ -776,6 +806,7 @@ int main(void) {
         cmocka_unit_test(columns_scroll_and_move),
         cmocka_unit_test(a_group_lists_its_runs),
         cmocka_unit_test(filters_are_saved),
+        cmocka_unit_test(the_list_is_restored),
         cmocka_unit_test(ten_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

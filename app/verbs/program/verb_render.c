@@ -92,7 +92,7 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
     snprintf(v->filter, sizeof v->filter, "%s", filter);
     int rc = history_rows_read(store, v->trash, false, filter, NULL, &s->runs, e);
     if (!rc && *s->runs->error) rc = err_set(e, ERR_USAGE, "--filter: %s", s->runs->error);
-    if (!rc) rc = store_columns(store, &columns, e);
+    if (!rc) rc = store_saved_text(store, "columns", &columns, e);
     if (rc) return rc;
     v->row = s->runs->row;
     v->rows = s->runs->rows;

@@ -67,6 +67,33 @@ static void undo_can_be_typed_ahead(void **state) {
     leave();
 }
 
+/* The filter and the order of Runs are there after the next start. */
+static void runs_are_listed_as_before(void **state) {
+    (void)state;
+    need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    json_decref(stage_train(&stage, 0, "--steps 2 --seed 5"));
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 2  finished", true);
+    type("S /");
+    type("\"seed=5\" Enter");
+    await(" 1  finished", false);
+    leave();
+    start("", "");
+    await("filter of the last session: seed=5", true);
+    type("3");
+    await(" 2  finished", true);
+    assert_false(shows(" 1  finished"));
+    type("F");
+    await(" 1  finished", true);
+    type("g d"); /* the first: the order is as before */
+    await_runs(1);
+    await(" 2  finished", true);
+    leave();
+}
+
 /* What a message offers works: the key that takes a move back, resume, stopping a run that
  * another process trains. */
 static void messages_offer_what_works(void **state) {
@@ -694,6 +721,7 @@ static void settings_and_the_mouse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(runs_are_listed_as_before, make, close_shell),
         cmocka_unit_test_setup_teardown(own_rows_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(sweeps_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(several_tasks_by_keys, make, close_shell),

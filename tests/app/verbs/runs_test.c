@@ -224,7 +224,7 @@ static void a_picture_has_the_columns_that_are_kept(void **state) {
     struct store *s;
     struct err e = ERR_INIT;
     test_ok(store_open(&s, stage.db, STORE_WRITE, &e), &e);
-    test_ok(store_keep_columns(s, "seed disk curve id", &e), &e);
+    test_ok(store_save_text(s, "columns", "seed disk curve id", &e), &e);
     char *text = stage_out(0, "render --screen runs --filter seed=3 --db '%s'", stage.db);
     const char *seed = strstr(text, "seed"), *disk = strstr(text, "disk");
     assert_true(seed && disk && seed < disk && !strstr(text, "method"));
@@ -233,7 +233,7 @@ static void a_picture_has_the_columns_that_are_kept(void **state) {
     text = stage_out(0, "render --screen runs --trash --db '%s'", stage.db);
     assert_non_null(strstr(text, "the trash is empty"));
     free(text);
-    test_ok(store_keep_columns(s, "", &e), &e);
+    test_ok(store_save_text(s, "columns", "", &e), &e);
     test_ok(store_close(s, &e), &e);
     stage_refused(2, "--filter: ", "render --screen runs --filter 'nothing=' --db '%s'", stage.db);
     stage_refused(2, "--filter: requires --screen runs or compare", "render --screen map --filter lora --db '%s'", stage.db);

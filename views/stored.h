@@ -1,0 +1,12 @@
+/* What the screens keep from one start to the next: filter, order and grouping of Runs. */
+#ifndef VIEWS_STORED_H
+#define VIEWS_STORED_H
+
+#include "views/ui.h"
+
+/* Appends the state as lines "name value"; the defaults have no line. */
+void stored_write(const struct ui *ui, struct buf *out);
+/* Restores it; unknown names and values are ignored.  The caller requests the rows again. */
+void stored_read(struct ui *ui, const char *text);
+
+#endif
