@@ -273,14 +273,14 @@ static int decide(const struct import *m, const struct distinct *x, enum data_ki
     if (numbers && !k.odd && (k.fractions || k.commas)) {
         *kind = DATA_REGRESSION;
         text_line(&r->notes,
-                  "scores, because every label is a number and some are not integers; --kind classes "
-                  "reads them as class names");
+                  "labels are scores, because all are numbers and some are not integers; --kind classes reads "
+                  "them as class names");
         return 0;
     }
     text_line(&r->notes, !k.odd && numbers
-                             ? "classes, because every label is an integer; --kind scores reads them as "
+                             ? "labels are classes, because all are integers; --kind scores reads them as "
                                "scores"
-                             : "classes, because some labels are not numbers");
+                             : "labels are classes, because some are not numbers");
     if (!k.odd && x->vocab.count > 20)
         text_line(&r->notes, "warning: %zu different integers as classes", x->vocab.count);
     return 0;

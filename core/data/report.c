@@ -58,7 +58,7 @@ static void bytes_text(const struct import_report *r, struct buf *out) {
 static void lines_text(const struct import_report *r, struct buf *out) {
     buf_printf(out, "%zu example%s from %zu line%s", r->examples, plural(r->examples), r->lines,
                plural(r->lines));
-    if (r->header) buf_printf(out, ", %zu of them the header", r->header);
+    if (r->header) buf_printf(out, " (%zu header line%s)", r->header, plural(r->header));
     buf_puts(out, "\n");
     if (r->bom) buf_puts(out, "a byte order mark at the start was removed\n");
     if (r->blank) buf_printf(out, "%zu blank line%s skipped\n", r->blank, plural(r->blank));

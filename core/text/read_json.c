@@ -72,7 +72,7 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
     for (size_t i = 0; i < COUNT_OF(baked); i++) {
         const json_t *v = json_object_get(root, baked[i]);
         if (v && !json_is_null(v))
-            text_line(r->report, "%s: its %s is ignored", path, baked[i]);
+            text_line(r->report, "%s: \"%s\" is ignored", path, baked[i]);
     }
     return 0;
 }

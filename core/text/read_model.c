@@ -122,7 +122,7 @@ static int read_bpe_settings(struct tokenizer *t, const char *path, const json_t
     json_get_bool(model, path, "ignore_merges", &b->ignore_merges, e);
     json_get_double(model, path, "dropout", &dropout, e);
     if (e->code) return e->code;
-    if (dropout) text_line(report, "%s: the dropout of its merges is ignored", path);
+    if (dropout) text_line(report, "%s: BPE \"dropout\" is ignored", path);
     free(b->prefix);
     free(b->suffix);
     b->prefix = xstrdup(prefix);

@@ -222,7 +222,7 @@ static void headers_and_label_names(void **state) {
     says(&d, "\"True \", 1 example");
     says(&d, "differ only in case, whitespace, invisible characters or Unicode form");
     says(&d, "are the same number");
-    says(&d, "classes, because some labels are not numbers");
+    says(&d, "labels are classes, because some are not numbers");
     dataset_release(&d);
 }
 
@@ -267,7 +267,7 @@ static void scores(void **state) {
     test_ok(READ(&d, "s.tsv", "text\tlabel\na\t10\nb\t9\n"), &e);
     assert_int_equal(d.kind, DATA_CLASSES);
     assert_string_equal(d.class_name[0], "9");
-    says(&d, "classes, because every label is an integer");
+    says(&d, "labels are classes, because all are integers");
     dataset_release(&d);
 }
 

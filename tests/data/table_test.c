@@ -84,7 +84,7 @@ static void declared_delimiter(void **state) {
     test_ok(READ(&d, "a.csv", "\xef\xbb\xbfsep=;\r\ntext;label\r\ngood, film;pos\r\n"), &e);
     has_text(&d, 0, "good, film");
     assert_int_equal(d.example[0].line, 3);
-    says(&d, "1 example from 3 lines, 2 of them the header");
+    says(&d, "1 example from 3 lines (2 header lines)");
     says(&d, "line 1 sets the delimiter \";\"");
     adds_up(&d);
     dataset_release(&d);

@@ -329,7 +329,7 @@ static void a_share_is_a_percentage(void **state) {
     static const char *const wrong[] = { "0", "0%", "100%", "1", "-5%", "%", "x%", "10%%", "nan" };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct err e = ERR_INIT;
-        test_refused(config_set(&c, "split", wrong[i], &e), ERR_USAGE, &e, "P%");
+        test_refused(config_set(&c, "split", wrong[i], &e), ERR_USAGE, &e, "must be a percentage below 100%, or none");
     }
     config_release(&c);
 }

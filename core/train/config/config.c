@@ -116,15 +116,14 @@ static char *config_list_hint(const struct option *o, const char *name, const ch
 
 /* Sets *e for an invalid value; `name` is the spelling that was given. */
 static int config_refused(const struct option *o, const char *name, const char *value, struct err *e) {
-    const char *must = o->values ? o->values : "on|off";
+    char *must = option_values(o), *hint = config_list_hint(o, name, value);
     size_t words = 0;
-    if (!*value) return err_set(e, ERR_USAGE, "--%s: empty value; must be %s", name, must);
     while (o->word && o->word[words]) words++;
     const char *near = words ? text_nearest(value, o->word, words) : NULL;
-    if (near)
-        return err_set(e, ERR_USAGE, "--%s %s: must be %s; did you mean %s?", name, value, must, near);
-    char *hint = config_list_hint(o, name, value);
-    err_set(e, ERR_USAGE, "--%s %s: must be %s%s", name, value, must, hint);
+    if (!*value) err_set(e, ERR_USAGE, "--%s: empty value; must be %s", name, must);
+    else if (near) err_set(e, ERR_USAGE, "--%s %s: must be %s; did you mean %s?", name, value, must, near);
+    else err_set(e, ERR_USAGE, "--%s %s: must be %s%s", name, value, must, hint);
+    free(must);
     free(hint);
     return e->code;
 }

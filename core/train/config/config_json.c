@@ -61,9 +61,11 @@ char *config_json(const struct run_config *c) {
 }
 
 static int config_json_wrong(const struct option *o, const char *value, struct err *e) {
-    return err_set(e, ERR_INPUT, "%s: \"%s\": invalid value \"%s\"; must be %s", config_json_config_name,
-                   o->key, value,
-                   o->values ? o->values : "on|off");
+    char *must = option_values(o);
+    err_set(e, ERR_INPUT, "%s: \"%s\": invalid value \"%s\"; must be %s", config_json_config_name, o->key,
+            value, must);
+    free(must);
+    return e->code;
 }
 
 static int config_json_read_member(struct run_config *c, const struct option *o, const json_t *all,
@@ -79,9 +81,13 @@ static int config_json_read_member(struct run_config *c, const struct option *o,
             ? err_prefix(e, "%s", config_json_config_name) : config_json_wrong(o, s, e);
     }
     if (!json_get_double(all, config_json_config_name, o->key, &v, e)) return e->code;
-    if (!(o->has_unset && v == o->unset) && !option_in_range(o, v))
-        return err_set(e, ERR_INPUT, "%s: \"%s\": out of range; must be %s", config_json_config_name, o->key,
-                       o->values);
+    if (!(o->has_unset && v == o->unset) && !option_in_range(o, v)) {
+        char *must = option_values(o);
+        err_set(e, ERR_INPUT, "%s: \"%s\": out of range: %.10g; must be %s", config_json_config_name, o->key,
+                v, must);
+        free(must);
+        return e->code;
+    }
     option_set_number(c, o, v);
     return 0;
 }

@@ -77,7 +77,7 @@ static const struct option option_options[] = {
     { MEMBER(limit), .kind = OPTION_SHARE, .low = 0, .high = 1e9, .above = true, .name = "limit",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true,
       .unset_word = "none",
-      HELP("N|P%|none", "train on a random sample of N (or P%) training examples of each task") },
+      HELP("N ≥ 1|P%|none", "train on a random sample of N (or P%) training examples of each task") },
     { MEMBER(limit_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "limit-seed",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES,
       HELP("N", "seed of the sample of --limit") },
@@ -500,6 +500,45 @@ static char *print_share(double v) {
     if (take_share(text, &again) && again == v) return text;
     free(text);
     return option_print_number(v, "");
+}
+
+/* One of the values that a row lists, in words. */
+static void value_in_words(const char *s, size_t n, struct buf *out) {
+    static const char *const words[][2] = {
+        { "X > 0", "a number above 0" },
+        { "X \u2265 0", "a number of at least 0" },
+        { "0 \u2264 X \u2264 1", "a number between 0 and 1" },
+        { "0 \u2264 X < 1", "a number of at least 0 and below 1" },
+        { "0 < X \u2264 1", "a number above 0 and at most 1" },
+        { "N", "an integer of at least 0" },
+        { "P%", "a percentage below 100%" },
+    };
+    static const char least[] = "N \u2265 ", to[] = " \u2026 ";
+    const char *range = memmem(s, n, to, strlen(to));
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strlen(words[i][0]) == n && !memcmp(words[i][0], s, n)) {
+            buf_puts(out, words[i][1]);
+            return;
+        }
+    if (range)
+        buf_printf(out, "an integer between %.*s and %.*s", (int)(range - s), s,
+                   (int)(n - strlen(to)) - (int)(range - s), range + strlen(to));
+    else if (n > strlen(least) && text_starts(s, least))
+        buf_printf(out, "an integer of at least %.*s", (int)(n - strlen(least)), s + strlen(least));
+    else buf_add(out, s, n);
+}
+
+char *option_values(const struct option *o) {
+    const char *values = o->values ? o->values : "on|off";
+    const char *or = strpbrk(values, " %") ? ", or " : " or ";
+    struct buf b = BUF_INIT;
+    for (const char *s = values; *s;) {
+        size_t n = strcspn(s, "|");
+        if (b.size) buf_puts(&b, strchr(s, '|') ? ", " : or);
+        value_in_words(s, n, &b);
+        s += n + (s[n] == '|');
+    }
+    return buf_take(&b);
 }
 
 char *option_print_value(const void *of, const struct option *o) {

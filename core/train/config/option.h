@@ -105,6 +105,8 @@ const char *option_text(const struct run_config *c, const struct option *o);
 double option_number(const void *of, const struct option *o);
 void option_set_number(void *of, const struct option *o, double v);
 bool option_in_range(const struct option *o, double v);
+/* Returns the values of the option in words, for example "a number above 0, or default"; caller frees. */
+char *option_values(const struct option *o);
 /* Prints and parses a number, a word, a flag or a set of words in the struct to which the row's offset
  * refers. option_print_value: caller frees; option_take_value returns false for a value outside the range. */
 char *option_print_value(const void *of, const struct option *o);

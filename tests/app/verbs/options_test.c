@@ -19,7 +19,7 @@ static void contradictions_leave_no_run(void **state) {
         { "--decay -1", "--decay -1: must be" },
         { "--weight-decay -1", "--weight-decay -1: must be" },
         { "--decay 1 --wd 2", "--decay: the same option as --wd; use one of them" },
-        { "--lr 0", "--lr 0: must be X > 0|default" },
+        { "--lr 0", "--lr 0: must be a number above 0, or default" },
         { "--lr 1e-3,1e-2", "use petri sweep --lr '{1e-3,1e-2}'" },
         { "--lr 1e-3..1e-2", "use petri sweep --lr '{1e-3..1e-2:5}'" },
         { "--batch '{2, 4}'", "use petri sweep --batch '{2, 4}'" },

@@ -45,7 +45,7 @@ static void a_file_without_header(void **state) {
     expect(stage_out(0, "eval 1 --json --db '%s'", stage.db), "\"rows\":3");
     expect(stage_out(0, "eval 1 --file '%s' --json --db '%s'", path, stage.db), "\"rows\":3");
     expect(stage_out(0, "embed --run 1 --json --db '%s'", stage.db), "\"rows\":3");
-    expect(train(path, "--text #1 --label #2 --header"), "2 examples from 3 lines, 1 of them the header");
+    expect(train(path, "--text #1 --label #2 --header"), "2 examples from 3 lines (1 header line)");
     expect(stage_out(0, "eval 2 --file '%s' --json --db '%s'", path, stage.db), "\"rows\":2");
     expect(stage_out(0, "show 2 --json --db '%s'", stage.db), "\"header\":\"on\"");
     stage_refused(2, "--header or --no-header", "train --train '%s' --header --no-header --db '%s'", path, stage.db);
