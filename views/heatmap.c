@@ -131,16 +131,16 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
 
 static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct rect r) {
     canvas_title(c, r, "matrices", NULL);
-    for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
+    struct rect rest = { r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE, r.h - 1 };
+    for (int i = 0; i < v->data.matrices && rest.h > 0; i++) {
         bool here = i == v->shown;
-        zone_add(c, (struct zone){ .at = { r.x, r.y + 1 + i, r.w, 1 }, .part = i - v->shown });
-        canvas_cursor(c, r.x + 1, r.y + 1 + i, here);
-        canvas_fit(c, r.x + PANE_EDGE, r.y + 1 + i, r.w - PANE_EDGE, here ? INK_TITLE : INK_TEXT,
-                   v->data.matrix[i].title);
+        int rows = canvas_wrap(c, rest, here ? INK_TITLE : INK_TEXT, v->data.matrix[i].title);
+        zone_add(c, (struct zone){ .at = { r.x, rest.y, r.w, rows }, .part = i - v->shown });
+        canvas_cursor(c, r.x + 1, rest.y, here);
+        rest = rect_down(rest, rows);
     }
     const struct heat_matrix *m = heatmap_matrix(v);
-    int y = r.y + v->data.matrices + 2;
-    struct rect rest = rect_in(r, PANE_EDGE, y - r.y);
+    rest = rect_down(rest, 1);
     if (rest.h <= 0) return;
     canvas_push_clip(c, rest);
     if (m->beside) rest.y += canvas_wrap(c, rest, INK_TITLE, m->beside) + 1;

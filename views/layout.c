@@ -152,10 +152,10 @@ static void take_aside(enum layout_size size, struct rect *body, struct panes *o
 }
 
 void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
-    take_aside(size, &body, out);
     if (body.h >= 6)
         out->at[PANE_FOOT] =
             inside(take_bottom(&body, size == LAYOUT_PANE ? 1 : size == LAYOUT_WIDE ? 2 : 3));
+    take_aside(size, &body, out); /* the notes below are as wide as the window */
     if (need->panels > 1 && size != LAYOUT_PANE) {
         out->at[PANE_MAP_2] = take_right(&body, body.w / 2);
         out->at[PANE_MAP_2].x += 1;

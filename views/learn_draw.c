@@ -220,7 +220,12 @@ int learn_about_rows(const struct ui *ui) {
 static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     bool wide = r.w >= 72;
-    canvas_title(c, r, "Lessons", wide ? "reading  computing here           " : NULL);
+    int needs = 8; /* columns of what a lesson needs, as far as a wide window has them */
+    for (int i = 0; i < v->rows && r.w >= 100; i++) {
+        int w = canvas_width(c, v->row[i].needs);
+        needs = w > 24 ? 24 : w > needs ? w : needs;
+    }
+    canvas_title(c, r, "Lessons", wide ? phrase("reading  computing here%*s", needs + 3, "").text : NULL);
     if (!v->rows) {
         canvas_wrap(c, rect_in(r, PANE_EDGE, 1), INK_DIM,
                     *v->failed  ? v->failed
@@ -232,17 +237,17 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
     for (int i = 0; i < shown && v->top + i < v->rows; i++) {
         const struct learn_row *row = &v->row[v->top + i];
         bool here = v->top + i == v->cursor;
-        int y = r.y + 1 + i, title = wide ? r.w - 35 : r.w - 4;
+        int y = r.y + 1 + i, title = wide ? r.w - 27 - needs : r.w - 4, x = r.x + r.w - needs;
         zone_row(c, r, y, v->top + i - v->cursor);
         canvas_cursor(c, r.x + 1, y, here);
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;
-        canvas_printf(c, r.x + r.w - 31, y, INK_DIM, "%2d min", row->minutes);
+        canvas_printf(c, x - 23, y, INK_DIM, "%2d min", row->minutes);
         double seconds = estimate_scaled(row->seconds, ui->compose.arch, ui->compose.workers,
                                          ui->compose.gflops);
-        if (seconds > 0) canvas_printf(c, r.x + r.w - 24, y, INK_DIM, "%4.0f s", ceil(seconds));
-        canvas_fit(c, r.x + r.w - 17, y, 7, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
-        canvas_fit(c, r.x + r.w - 9, y, 8, INK_DIM, row->needs);
+        if (seconds > 0) canvas_printf(c, x - 16, y, INK_DIM, "%4.0f s", ceil(seconds));
+        canvas_fit(c, x - 9, y, 7, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
+        canvas_fit(c, x - 1, y, needs, INK_DIM, row->needs);
     }
     if (about) {
         int y = r.y + r.h - about;

@@ -211,7 +211,7 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     const int32_t *near = d->panel[panel].neighbour;
     if (!near || r.h < 3) return;
     r.y++;
-    canvas_title(c, r, "nearest in the original space", NULL);
+    canvas_title(c, r, "nearest before t-SNE", NULL);
     r.y++;
     r.h -= 2;
     for (int k = 0; k < MAP_NEIGHBOURS && r.h > 0; k++) {
@@ -301,7 +301,7 @@ static void write_example(const struct ui *ui, struct sheet *s) {
         sheet_text(s, PANE_EDGE, INK_TITLE, buf_text(&b));
         buf_release(&b);
     }
-    if (near) sheet_rule(s, "nearest in the original space", NULL);
+    if (near) sheet_rule(s, "nearest before t-SNE", NULL);
     for (int k = 0; near && k < MAP_NEIGHBOURS; k++) {
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;

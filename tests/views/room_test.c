@@ -44,9 +44,6 @@ static const struct scene more[] = {
 /* Scenes in which texts are still cut off, by screen; one that is mended leaves the list. */
 static const char *const unmended[] = {
     /* Runs */ "runs-groups",
-    /* Heatmap */ "heatmap", "heatmap-prototypes",
-    /* Map */ "map", "map-retriever",
-    /* Learn */ "learn",
 };
 
 static bool is_unmended(const char *name) {
