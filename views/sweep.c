@@ -156,7 +156,7 @@ const char *sweep_cost_name(enum sweep_cost c) {
 
 int sweep_at_cursor(const struct sweep_view *v) {
     int at = -1;
-    if (!v->page.tiles || v->part == PART_WORTH) return -1;
+    if (!v->page.tiles || v->part == PART_EFFECTS) return -1;
     if (v->part == PART_GRID) {
         struct sweep_grid g;
         sweep_grid(v, &g);
@@ -183,9 +183,9 @@ static void settle(struct ui *ui) {
     struct sweep_view *v = &ui->sweep;
     v->cursor = ui_into(v->cursor, v->items - 1);
     ui_in_sight(&v->top, v->cursor, ui_body(ui).h - 1);
-    v->worth = ui_into(v->worth, v->page.worths - 1);
+    v->effect = ui_into(v->effect, v->page.effects - 1);
     v->tile = ui_into(v->tile, v->page.tiles - 1);
-    ui_in_sight(&v->worth_top, v->worth, rows_of(ui, PART_WORTH));
+    ui_in_sight(&v->effect_top, v->effect, rows_of(ui, PART_EFFECTS));
     ui_in_sight(&v->tile_top, v->tile, rows_of(ui, PART_FRONT));
     struct sweep_grid g;
     sweep_grid(v, &g);
@@ -215,7 +215,7 @@ static void show(struct ui *ui, struct effect *out) {
 void sweep_open(struct sweep_view *v, int64_t id) {
     v->open = id;
     v->part = PART_GRID;
-    v->pair = v->slice = v->worth = v->tile = v->worth_top = v->tile_top = 0;
+    v->pair = v->slice = v->effect = v->tile = v->effect_top = v->tile_top = 0;
     v->look = (struct heat_look){ .fit = true };
     v->page = (struct sweep_page){ 0 };
 }
@@ -253,8 +253,8 @@ static bool compared(struct ui *ui, struct effect *out) {
 static void sweep_to_runs(struct ui *ui, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
     int tile = sweep_at_cursor(v), n = 0;
-    const struct sweep_worth *w = v->part == PART_WORTH && v->worth < v->page.worths
-                                      ? &v->page.worth[v->worth]
+    const struct sweep_effect *w = v->part == PART_EFFECTS && v->effect < v->page.effects
+                                      ? &v->page.effect[v->effect]
                                       : NULL;
     int64_t *run = NULL;
     struct phrase what = phrase("sweep %lld", (long long)v->page.id);
@@ -318,7 +318,7 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     default:
         if (!ui_step(r, 10, &down, &right)) return false;
         if (v->part == PART_GRID) v->look.row += down, v->look.column += right;
-        else if (v->part == PART_WORTH) v->worth += down;
+        else if (v->part == PART_EFFECTS) v->effect += down;
         else v->tile += down + right;
     }
     settle(ui);

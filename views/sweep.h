@@ -22,8 +22,8 @@ struct sweep_item {
 enum sweep_cost { SWEEP_TRAINED, SWEEP_SECONDS, SWEEP_MEMORY, SWEEP_COSTS };
 struct sweep_tile {       /* a cell */
     const char *name, *state, *seeds;
-    const char *reason;   /* why it is invalid, or the state of its runs; NULL */
-    const char *const *axis; /* of each axis its value; NULL: it has none */
+    const char *reason;   /* the reason if it is invalid, or the failures of its runs; NULL */
+    const char *const *axis; /* its value of each axis; NULL: none */
     bool valid;
     bool front[SWEEP_COSTS]; /* Pareto-optimal; false if page.no_cost has a reason */
     bool best;            /* of its kind */
@@ -34,44 +34,44 @@ struct sweep_tile {       /* a cell */
     const int64_t *run;
     int runs;
     double seconds_left;  /* estimated training time of its unfinished runs; NaN: unknown */
-    const double *rung;   /* of page.rungs, the means there; NaN: it did not come so far; NULL: none */
+    const double *rung;   /* the means at page.rungs; NaN: not reached; NULL: none */
     /* In words: the mean over seeds; the paired difference from the best other cell; what follows; the runs
      * with their values, and what is left.  NULL: not known. */
     const char *evidence, *difference, *follows, *list;
 };
-struct sweep_worth {      /* of a level of an axis */
+struct sweep_effect {      /* of a level of an axis */
     const char *axis, *level; /* level NULL: a slope */
-    const char *aliased;  /* with what; NULL */
+    const char *aliased;  /* names of the axes that it cannot be separated from; NULL */
     int axis_at;
     int n;
-    double value, low, high; /* NaN: not known */
+    double value, low, high; /* NaN: unknown */
 };
 struct sweep_page {
     int64_t id;           /* 0: none */
     const char *text, *metric, *rows; /* NULL while no run has a value */
-    const char *mixed;    /* in a line why not all cells can be compared; NULL */
+    const char *mixed;    /* the reason if not all cells can be compared, in a line; NULL */
     const char *leader;   /* the best cell so far and since when it leads; NULL: none, or several metrics */
     bool points;          /* values are shown ×100 */
     const char *const *axis;
-    const int *shown_axis; /* those that a reader chooses from: no part of another */
+    const int *shown_axis; /* those that are not part of another */
     int axes, shown_axes;
-    int rungs; /* where its cells stop and the best go on, the last is the end; 0: they go through */
+    int rungs; /* of successive halving, the last is the end of training; 0: not halved */
     const struct sweep_tile *tile;
     int tiles;
-    const struct sweep_worth *worth;
-    int worths;
-    const char *no_cost[SWEEP_COSTS]; /* why cells are not compared by it (runs of several machines, say);
-                                         NULL: they are */
-    const char *worth_of, *no_worth; /* what the effects are of, why there are none; NULL */
+    const struct sweep_effect *effect;
+    int effects;
+    const char *no_cost[SWEEP_COSTS]; /* the reason if cells cannot be compared by the cost, such as runs of
+                                         several machines; NULL */
+    const char *effects_of, *no_effects; /* their runs and blocks; the reason if there are none; NULL */
     int wanted, over, live,
-        failed; /* runs: asked for, done with, waiting or training, failed among those done with */
-    double seconds_left;  /* NaN: not known */
+        failed; /* runs: requested, finished or failed, waiting or training, failed */
+    double seconds_left;  /* NaN: unknown */
     bool working;         /* this process works on it */
     /* of a few-shot run, which `petri resume` continues; it is not resumed or extended here */
     bool draws;
 };
 
-enum sweep_part { PART_GRID, PART_WORTH, PART_FRONT, PART_LINES, PART_COUNT };
+enum sweep_part { PART_GRID, PART_EFFECTS, PART_FRONT, PART_LINES, PART_COUNT };
 
 struct sweep_view {
     /* set by the app */
@@ -87,7 +87,7 @@ struct sweep_view {
     int pair;             /* which two axes the grid has */
     int slice;            /* which values the others have there */
     struct heat_look look;
-    int worth, worth_top; /* under the cursor among the effects */
+    int effect, effect_top; /* under the cursor among the effects */
     int tile, tile_top;   /* in the front's order, or of the lines */
     int64_t chosen[1];    /* what an effect is about */
 };

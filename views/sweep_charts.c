@@ -1,4 +1,4 @@
-/* Sweep, drawn: what each axis is worth with its error bars, what is good at its size, all cells as lines
+/* Draws Sweep: the main effect of each axis with its intervals, the Pareto front, and all cells as lines
  * over the axes. */
 #include <math.h>
 #include <stdio.h>
@@ -53,18 +53,18 @@ static struct phrase scale_title(const struct sweep_page *p, const struct bar_sc
 
 /* ---- effects ---- */
 
-void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r) {
+void sweep_draw_effects(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct bar_scale s = { 0, 0, false };
-    for (int i = 0; i < p->worths; i++)
-        if (p->worth[i].level)
-            sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low),
-                sweep_widen(&s, p->worth[i].high);
+    for (int i = 0; i < p->effects; i++)
+        if (p->effect[i].level)
+            sweep_widen(&s, p->effect[i].value), sweep_widen(&s, p->effect[i].low),
+                sweep_widen(&s, p->effect[i].high);
     canvas_title(c, r, "main effect of each axis",
                  scale_title(p, &s, "\u25CF mean, \u251C\u2524 95% interval,").text);
-    if (p->no_worth || !p->worths) {
+    if (p->no_effects || !p->effects) {
         canvas_wrap(c, rect_in(r, 3, 1), INK_DIM,
-                    p->no_worth ? p->no_worth : "no finished runs yet");
+                    p->no_effects ? p->no_effects : "no finished runs yet");
         return;
     }
     int name = r.w / 3 > 36 ? 36 : r.w / 3, x = r.x + 3 + name + COUNT_WIDTH + VALUE_WIDTH + 1,
@@ -73,12 +73,12 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
                                            { "n", COUNT_WIDTH, 0, true },
                                            { "mean", VALUE_WIDTH, 1, true } };
     table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
-    canvas_fit(c, x, r.y + 1, w, INK_DIM, p->worth_of ? p->worth_of : "");
-    for (int i = 0; i < r.h - 2 && v->worth_top + i < p->worths; i++) {
-        const struct sweep_worth *e = &p->worth[v->worth_top + i];
+    canvas_fit(c, x, r.y + 1, w, INK_DIM, p->effects_of ? p->effects_of : "");
+    for (int i = 0; i < r.h - 2 && v->effect_top + i < p->effects; i++) {
+        const struct sweep_effect *e = &p->effect[v->effect_top + i];
         int y = r.y + 2 + i;
         struct table t = { c, column, r.x + 3, y };
-        enum ink ink = ui_part_row(c, r, y, PART_WORTH - (int)v->part, v->worth_top + i - v->worth,
+        enum ink ink = ui_part_row(c, r, y, PART_EFFECTS - (int)v->part, v->effect_top + i - v->effect,
                                    PRESS_ENTER)
                            ? INK_TITLE
                            : INK_TEXT;
@@ -118,7 +118,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     for (int i = 0; i < p->tiles; i++)
         sweep_widen(&s, p->tile[i].mean), sweep_widen(&s, p->tile[i].low), sweep_widen(&s, p->tile[i].high);
     canvas_title(c, r, phrase("%s%s", title[v->cost], p->mixed ? ", per metric" : "").text,
-                 scale_title(p, &s, "means").text);
+                 scale_title(p, &s, "\u251C\u2524 95% intervals").text);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
     const struct table_column column[] = { { "", name - 1, 1, false },

@@ -45,7 +45,7 @@ static void draw_tile(const struct sweep_view *v, struct canvas *c, struct rect 
 void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     const struct sweep_page *p = &ui->sweep.page;
     need->part = (int)ui->sweep.part;
-    if (!ui->sweep.open || (f->size != LAYOUT_WIDE && need->part == PART_WORTH)) return;
+    if (!ui->sweep.open || (f->size != LAYOUT_WIDE && need->part == PART_EFFECTS)) return;
     const char *longest[TILE_LINES] = { NULL }, *line[TILE_LINES];
     for (int i = 0; i < p->tiles; i++) {
         tile_lines(&p->tile[i], "-", line);
@@ -171,7 +171,8 @@ void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     }
     if (!rect_empty(p.at[PANE_SWEEP_HEAD])) draw_head(v, c, p.at[PANE_SWEEP_HEAD]);
     if (!rect_empty(p.at[PANE_SWEEP + PART_GRID])) draw_grid(v, c, p.at[PANE_SWEEP + PART_GRID]);
-    if (!rect_empty(p.at[PANE_SWEEP + PART_WORTH])) sweep_draw_worth(v, c, p.at[PANE_SWEEP + PART_WORTH]);
+    if (!rect_empty(p.at[PANE_SWEEP + PART_EFFECTS]))
+        sweep_draw_effects(v, c, p.at[PANE_SWEEP + PART_EFFECTS]);
     if (!rect_empty(p.at[PANE_SWEEP + PART_FRONT])) sweep_draw_front(v, c, p.at[PANE_SWEEP + PART_FRONT]);
     if (!rect_empty(p.at[PANE_SWEEP + PART_LINES])) sweep_draw_lines(v, c, p.at[PANE_SWEEP + PART_LINES]);
     if (!rect_empty(p.at[PANE_EVIDENCE])) draw_tile(v, c, p.at[PANE_EVIDENCE]);
@@ -182,9 +183,9 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     const struct sweep_page *p = &v->page;
     int at = v->open && p->id == v->open ? sweep_at_cursor(v) : -1;
     if (!v->open || p->id != v->open) return;
-    if (v->part == PART_WORTH) {
-        const struct sweep_worth *w = v->worth < p->worths ? &p->worth[v->worth] : NULL;
-        if (p->no_worth) buf_printf(out, "no effects: %s", p->no_worth);
+    if (v->part == PART_EFFECTS) {
+        const struct sweep_effect *w = v->effect < p->effects ? &p->effect[v->effect] : NULL;
+        if (p->no_effects) buf_printf(out, "no effects: %s", p->no_effects);
         else if (w && isfinite(w->value)) {
             buf_printf(out, "main effect of %s: %s %s", w->axis, w->level ? w->level : "slope",
                        sweep_value(p, w->value).text);
@@ -192,7 +193,7 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
                 buf_printf(out, ", 95%% CI [%s, %s]", sweep_value(p, w->low).text,
                            sweep_value(p, w->high).text);
             buf_printf(out, ", n %d", w->n);
-        } else if (p->worth_of) buf_puts(out, p->worth_of);
+        } else if (p->effects_of) buf_puts(out, p->effects_of);
         return;
     }
     if (at < 0) {

@@ -155,7 +155,7 @@ void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body);
 void sweep_readout(const struct ui *ui, struct buf *out);
 const char *sweep_options(const char *text); /* the command line of a sweep without "petri sweep" */
 struct phrase sweep_value(const struct sweep_page *p, double x); /* ×100 if values are shares */
-void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r);
+void sweep_draw_effects(const struct sweep_view *v, struct canvas *c, struct rect r);
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r);
 void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r);
 /* Opens a line for editing, unless it is too long for the prompt; starts or extends the typed sweep. */

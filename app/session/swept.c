@@ -139,20 +139,20 @@ static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
     page->seconds_left = seconds / (page->live > 1 ? page->live : 1);
 }
 
-static void fill_worth(struct swept_page *p) {
+static void fill_effects(struct swept_page *p) {
     const struct side_by_side *c = &p->cells;
     struct sweep_page *page = &p->page;
     comparison_effects(c, &p->effects);
-    p->worth = xcalloc((size_t)p->effects.count + 1, sizeof *p->worth);
+    p->effect = xcalloc((size_t)p->effects.count + 1, sizeof *p->effect);
     for (int i = 0; i < p->effects.count; i++) {
         const struct compared_effect *x = &p->effects.effect[i];
         if (x->axis2 >= 0) continue; /* petri sweep ID --json prints pairs */
-        p->worth[page->worths++] = (struct sweep_worth){ c->axis[x->axis], x->level, x->aliased, x->axis,
+        p->effect[page->effects++] = (struct sweep_effect){ c->axis[x->axis], x->level, x->aliased, x->axis,
                                                          (int)x->n,        x->value, x->low,     x->high };
     }
-    page->worth = p->worth;
-    page->worth_of = p->effects.about;
-    page->no_worth = p->effects.why;
+    page->effect = p->effect;
+    page->effects_of = p->effects.about;
+    page->no_effects = p->effects.why;
 }
 
 static void fill_page(struct swept_page *p, const struct sweep_plan *plan, const struct sweeping *work) {
@@ -172,7 +172,7 @@ static void fill_page(struct swept_page *p, const struct sweep_plan *plan, const
     if (page->leader) swept_keep(p, (char *)page->leader);
     for (int i = 0; i < c->groups; i++) fill_tile(p, i);
     fill_progress(p, plan);
-    fill_worth(p);
+    fill_effects(p);
     page->rungs = plan->spec.halving ? COMPARED_RUNGS : 0;
     page->id = c->id;
     page->text = c->title;
@@ -210,7 +210,7 @@ void swept_page_free(struct swept_page *p) {
     comparison_effects_release(&p->effects);
     comparison_evidence_release(p->evidence, p->cells.groups);
     comparison_release(&p->cells);
-    free(p->run), free(p->text), free(p->tile), free(p->worth), free(p->shown_axis), free(p->item);
+    free(p->run), free(p->text), free(p->tile), free(p->effect), free(p->shown_axis), free(p->item);
     free(p);
 }
 

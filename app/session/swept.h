@@ -16,7 +16,7 @@ struct swept_page {
     struct compared_effects effects;
     struct compared_evidence *evidence; /* of each cell */
     struct sweep_tile *tile;
-    struct sweep_worth *worth;
+    struct sweep_effect *effect;
     int *shown_axis;
     int64_t **run;          /* of each cell */
     char **text;            /* owned */

@@ -195,8 +195,8 @@ static void curves_are_means_of_seeds(void **state) {
     }
 }
 
-/* Runs that do not count are told in the title and of their group. */
-static void repeated_runs_are_told(void **state) {
+/* The title and the line of the group name runs that are not counted. */
+static void repeated_runs_are_counted_apart(void **state) {
     (void)state;
     struct ui ui;
     begin(&ui, 200, 60);
@@ -576,7 +576,7 @@ int main(void) {
                                        cmocka_unit_test(the_first_tab_has_something_to_compare),
                                        cmocka_unit_test(settings_of_all_groups_differ), cmocka_unit_test(the_evidence_is_in_words),
                                        cmocka_unit_test(spikes_do_not_flatten_the_curves), cmocka_unit_test(more_is_asked_for),
-                                       cmocka_unit_test(repeated_runs_are_told), cmocka_unit_test(curves_are_means_of_seeds),
+                                       cmocka_unit_test(repeated_runs_are_counted_apart), cmocka_unit_test(curves_are_means_of_seeds),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
                                        cmocka_unit_test(a_front_is_by_each_cost), cmocka_unit_test(the_best_cell_stands_out),

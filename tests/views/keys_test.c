@@ -772,7 +772,7 @@ static void curves_and_cells_are_clicked(void **state) {
     while (!line_has(&ui, row, "main effect of each axis")) row++;
     x = column_of(&ui, row, "main effect");
     point(&ui, MOUSE_CLICK, x + 5, row + 3);
-    assert_true(v->part == PART_WORTH && v->worth == 1);
+    assert_true(v->part == PART_EFFECTS && v->effect == 1);
     for (row = 0; !line_has(&ui, row, "lora(r=8)               \u25B2"); row++) continue;
     x = column_of(&ui, row, "lora(r=8)");
     point(&ui, MOUSE_CLICK, x + 14, row); /* the grid's */

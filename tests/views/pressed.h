@@ -39,7 +39,7 @@ static const struct pressed_field pressed_fields[] = {
     FIELD(compare.part), FIELD(compare.partial), FIELD(compare.kind), FIELD(compare.cursor), FIELD(compare.key), FIELD(compare.metric),
     FIELD(compare.losses), FIELD(compare.smooth), FIELD(compare.log),
     FIELD(sweep.open), FIELD(sweep.cursor), FIELD(sweep.part), FIELD(sweep.cost), FIELD(sweep.pair), FIELD(sweep.slice),
-    FIELD(sweep.look.row), FIELD(sweep.look.column), FIELD(sweep.worth), FIELD(sweep.tile),
+    FIELD(sweep.look.row), FIELD(sweep.look.column), FIELD(sweep.effect), FIELD(sweep.tile),
     FIELD(heatmap.shown), FIELD(heatmap.cluster), FIELD(heatmap.look.fit), FIELD(heatmap.look.size), FIELD(heatmap.look.row),
     FIELD(heatmap.look.column),
     FIELD(map.whole), FIELD(map.list), FIELD(map.many), FIELD(map.region.on),

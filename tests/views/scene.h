@@ -311,7 +311,7 @@ static inline void scene_sweep(struct ui *ui) {
     tiles[0].follows = "No difference is shown: differences from -4.02 to 0.44 percentage points are compatible with these runs; more "
                        "seeds narrow the interval.";
     tiles[0].list = "runs #1 80.10, #7 81.09, #13 82.17";
-    static const struct sweep_worth worths[] = {{"method", "lora(r=2)", NULL, 0, 6, 0.8073, 0.7951, 0.8195},
+    static const struct sweep_effect effects[] = {{"method", "lora(r=2)", NULL, 0, 6, 0.8073, 0.7951, 0.8195},
                                                 {"method", "lora(r=8)", NULL, 0, 6, 0.8199, 0.8077, 0.8321},
                                                 {"lr", NULL, NULL, 2, 15, -0.0124, -0.0301, 0.0053},
                                                 {"method", "bitfit\x1b[2J", "lr", 0, 3, NAN, NAN, NAN}};
@@ -322,9 +322,9 @@ static inline void scene_sweep(struct ui *ui) {
     ui->sweep.page = (struct sweep_page){
         .id = 1, .text = items[1].text, .metric = "accuracy", .rows = "dev.accuracy of reviews, 2538 rows", .points = true,
         .leader = "best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12", .axis = axes,
-        .shown_axis = shown, .axes = 3, .shown_axes = 2, .tile = tiles, .tiles = 6, .worth = worths, .worths = 4,
+        .shown_axis = shown, .axes = 3, .shown_axes = 2, .tile = tiles, .tiles = 6, .effect = effects, .effects = 4,
         .no_cost = {NULL, NULL, "lora(r=2) lr=0.001 ran on \"Zen\", lora(r=8) lr=0.001 on \"Haswell\": their memory is not compared"},
-        .worth_of = "15 runs; as blocks seeds 1, 2, 3", .wanted = 15, .over = 12, .live = 2, .failed = 1, .seconds_left = 94};
+        .effects_of = "15 runs; as blocks seeds 1, 2, 3", .wanted = 15, .over = 12, .live = 2, .failed = 1, .seconds_left = 94};
 }
 
 /* The interface with every screen filled. */
