@@ -197,7 +197,7 @@ static void learn_is_an_axis_over_episodes(void **state) {
     assert_true(compose_axis_applies(v, AXIS_LEARN));
     assert_int_equal(v->facts.errors, 0);
     const struct finding *last = &v->facts.finding[v->facts.findings - 1];
-    assert_true(last->level == LEVEL_WARNING && strstr(last->text, "only in runs over episodes"));
+    assert_true(last->level == LEVEL_WARNING && strstr(last->text, "only in episodic training"));
     scene_method(&ui, "meta-adapters(m=2)");
     v->part = 2;
     v->axis = AXIS_LEARN;

@@ -287,7 +287,7 @@ static int check_epochs(const struct run_config *c, struct err *e) {
     config_init(&usual);
     bool epochs = c->epochs > 0 && c->epochs != usual.epochs;
     config_release(&usual);
-    return epochs ? err_set(e, ERR_USAGE, "--epochs: not available for runs over episodes; use --steps") : 0;
+    return epochs ? err_set(e, ERR_USAGE, "--epochs: not available in episodic training; use --steps") : 0;
 }
 
 /* Completes a run over episodes: generated head, number of steps, form, metric and corpus. */
@@ -357,11 +357,11 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
         return err_set(e, ERR_USAGE, "--%s: applies only with --share-frozen on", idle->name);
     if (idle->scope == OPTION_OF_ROWS)
         return err_set(e, ERR_USAGE,
-                       "--%s: does not apply to runs over episodes; use --regime 'meta(tasks=N, support=N, "
+                       "--%s: does not apply to episodic training; use --regime 'meta(tasks=N, support=N, "
                        "query=N)'",
                        idle->name);
     if (idle->scope == OPTION_OF_META)
-        return err_set(e, ERR_USAGE, "--%s: applies only to runs over episodes (--regime meta)", idle->name);
+        return err_set(e, ERR_USAGE, "--%s: applies only to episodic training (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_PROMPT_TEXT)
         return err_set(e, ERR_USAGE, "--%s: no module is initialized from it; use prompt(init=text)",
                        idle->name);
@@ -424,7 +424,7 @@ static int check_regime(const struct run_config *c, struct err *e) {
             "--method: a generated head needs the classes of an episode; use --regime meta, or remove + "
             "generated-head");
     if (r.kind == REGIME_META && c->embed_every)
-        return err_set(e, ERR_USAGE, "--embed-every: not available for runs over episodes");
+        return err_set(e, ERR_USAGE, "--embed-every: not available in episodic training");
     return 0;
 }
 
@@ -435,7 +435,7 @@ static int check_masked(const struct run_config *c, struct err *e) {
         return err_set(e, ERR_USAGE, "--form masked: takes one file of texts; --tasks is not supported");
     if (config_is_meta(c))
         return err_set(e, ERR_USAGE,
-                       "--form masked: not available for runs over episodes; use --episodes smlmt:FILE for "
+                       "--form masked: not available in episodic training; use --episodes smlmt:FILE for "
                        "masked-word episodes");
     if (config_has_join(c))
         return err_set(e, ERR_USAGE, "--form masked: contrastive (whole-batch) losses are not supported; "
@@ -457,7 +457,7 @@ static int check_teachers(const struct run_config *c, int tasks, struct err *e) 
     if (!c->teachers) return 0;
     int n = c->teachers->count;
     if (config_is_meta(c) || config_is_staged(c))
-        return err_set(e, ERR_USAGE, "--teachers: not supported for runs over episodes or in stages");
+        return err_set(e, ERR_USAGE, "--teachers: not supported in episodic training or in stages");
     if (config_has_join(c))
         return err_set(e, ERR_USAGE,
                        "--teachers: not supported with contrastive (whole-batch) losses; remove + retriever");
@@ -512,7 +512,7 @@ static int check_together(const struct run_config *c, const struct config_facts 
         return err_set(
             e, ERR_USAGE,
             "--warmup %.0f: the run has only %lld steps, so the learning rate would not reach its peak; use "
-            "fewer, or a share such as 0.1",
+            "fewer warm-up steps, or a share such as 0.1",
             floor(c->warmup), (long long)f->steps);
     return 0;
 }

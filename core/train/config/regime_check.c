@@ -57,7 +57,7 @@ static void find_of_learn(struct regime_findings *f, const struct method *m) {
     for (int i = 0; i < m->count; i++)
         if (m->module[i].learn != LEARN_BOTH)
             regime_find(f, LEVEL_WARNING, "R5", i,
-                        "module %d: learn=%s has an effect only in runs over episodes; without --regime meta "
+                        "module %d: learn=%s has an effect only in episodic training; without --regime meta "
                         "the module trains normally",
                         i + 1, learn_name(m->module[i].learn));
 }

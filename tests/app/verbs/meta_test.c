@@ -65,7 +65,7 @@ static void what_cannot_be_is_refused_before_anything_is_stored(void **state) {
     (void)state;
     char *file = corpus(), *db = xprintf("%s/none.db", stage.folder);
     stage_refused(3, "/nowhere", "train --model %s %s --episodes smlmt:/nowhere --db %s", stage.model, small, db);
-    stage_refused(2, "applies only to runs over episodes", "train --model %s --train %s --dev %s --method 'lora(r=2)' --episodes smlmt:%s --db %s",
+    stage_refused(2, "applies only to episodic training", "train --model %s --train %s --dev %s --method 'lora(r=2)' --episodes smlmt:%s --db %s",
                   stage.model, stage.toy, stage.toy, file, db);
     stage_refused(2, "use --steps", "train --model %s %s --episodes smlmt:%s --epochs 7 --db %s", stage.model, small, file, db);
     stage_refused(2, "stage 1", "train --model %s --regime 'stages(a, b)' --db %s", stage.model, db);
