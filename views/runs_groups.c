@@ -184,8 +184,12 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
     enum { VALUE = 9, RUNS = 6, COUNT = 4, METRIC = 10 };
     bool wide = r.w >= 100; /* else the best gives way */
     int list_w = wide ? 14 : 9, rest = r.w - 4 - (wide ? 3 : 2) * VALUE - RUNS - COUNT - list_w - METRIC,
-        name = rest * 2 / 3;
-    if (name < 10) name = 10;
+        name = 10; /* the longest name as far as it leaves a third to the task */
+    for (int i = 0; i < v->groups; i++) {
+        int w = canvas_width(c, v->group[i].value) + 1;
+        name = w > name ? w : name;
+    }
+    if (name > rest * 2 / 3 && rest >= 15) name = rest * 2 / 3;
     const struct table_column column[] = {
         { runs_column_name[v->group_by], name - 1, 1, false },
         { "task", rest - name < 6 ? 5 : rest - name - 1, 1, false },
