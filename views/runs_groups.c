@@ -245,7 +245,7 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
 }
 
 void runs_group_summary(const struct runs_view *v, struct canvas *c, struct rect r) {
-    enum { SEED = 12, VALUE = 9 };
+    enum { SEED = 8, VALUE = 7 };
     static const struct table_column column[] = { { "id", 6, 1, true },
                                                   { "seed", SEED, 1, true },
                                                   { "value", VALUE, 2, true },

@@ -714,7 +714,7 @@ static void a_group_lists_its_runs(void **state) {
     ui_changed(&ui);
     while (ui.runs.column != COL_METHOD) type(&ui, "l");
     type(&ui, "J");
-    assert_true(scene_shows(&ui, "3 runs") && scene_shows(&ui, "    22          102     71.00  finished"));
+    assert_true(scene_shows(&ui, "3 runs") && scene_shows(&ui, "    22      102   71.00  finished"));
     assert_true(scene_shows(&ui, "lora(r=8): mean 71.00 of 3 runs, seeds 101, 102, 103"));
     ui_resize(&ui, 200, 5); /* fewer rows than runs */
     assert_true(scene_shows(&ui, "71.00"));
