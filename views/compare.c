@@ -315,6 +315,7 @@ static enum pane_id compare_focus(const struct ui *ui) {
 }
 
 const struct screen screen_compare = {
+    .tip = { REQ_OPEN, "Enter lists the runs of a group; n shows the next metric, o the losses" },
     .name = "compare",
     .about =
         "Compare shows the marked runs, or those that match the filter of Runs, side by side. Runs that "

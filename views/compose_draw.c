@@ -490,6 +490,7 @@ static enum pane_id compose_draw_focus(const struct ui *ui) {
 }
 
 const struct screen screen_compose = {
+    .tip = { REQ_DOWN, "j and k change the value of an axis, h and l go to another; Enter trains" },
     .name = "compose",
     .rendered = compose_rendered,
     .pick = compose_pick,

@@ -279,6 +279,7 @@ static enum pane_id heatmap_focus(const struct ui *ui) {
 }
 
 const struct screen screen_heatmap = {
+    .tip = { REQ_PAN_RIGHT, "] and [ show the other matrices; s orders by cluster, D shows the texts" },
     .name = "heatmap",
     .about = "Heatmap shows similarity matrices of layers, classes, trained tensors and examples, and the "
              "attention of one example.",

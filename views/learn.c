@@ -248,6 +248,7 @@ static const enum request learn_keys[] = { REQ_OPEN,  REQ_LEFT, REQ_RIGHT,     R
                                            REQ_MORE,  REQ_LESS, REQ_NONE };
 
 const struct screen screen_learn = {
+    .tip = { REQ_OPEN, "Enter starts a lesson; 8 returns to it from any screen" },
     .name = "learn",
     .unrendered = true,
     .listed = ":runs tag=lesson lists it", /* lists hide it */

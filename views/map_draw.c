@@ -438,6 +438,7 @@ static enum pane_id map_draw_focus(const struct ui *ui) {
 }
 
 const struct screen screen_map = {
+    .tip = { REQ_NEXT, "n goes to the next misclassified example; c changes the colors" },
     .name = "map",
     .about = "Map shows examples as points by their vectors, for the pretrained model and the run under the "
              "cursor in Runs, with scores of the separation of the classes.",

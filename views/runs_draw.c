@@ -304,6 +304,7 @@ static void runs_draw_need(const struct ui *ui, const struct layout_frame *f, st
 }
 
 const struct screen screen_runs = {
+    .tip = { REQ_MARK, "Space marks runs: 4 compares them, 7 maps them; Enter opens one" },
     .name = "runs",
     .about =
         "Runs lists all runs of this database, including those of other processes. h and l move between "

@@ -17,6 +17,11 @@ struct copy_list;
 struct screen {
     const char *name;           /* as in `render --screen` */
     const char *about;          /* its purpose, shown on Help; may be NULL */
+    /* Shown when `to` shows the screen, until its key has been used there once; text NULL: none. */
+    struct {
+        enum request used;
+        const char *text;
+    } tip;
     const enum request *keys;   /* requests handled besides the global ones; ends with REQ_NONE */
     /* ---- navigation ---- */
     const char *tab;            /* on line 1; NULL without a tab */

@@ -16,6 +16,8 @@ void stored_write(const struct ui *ui, struct buf *out) {
     if (v->by_task) buf_puts(out, "tasks on\n");
     if (v->grouped && v->group_by < COL_COUNT)
         buf_printf(out, "group %s\n", runs_column_name[v->group_by]);
+    for (int i = 0; i < SCREEN_COUNT; i++)
+        if (ui->tipped >> i & 1) buf_printf(out, "used %s\n", screen_at((enum screen_id)i)->name);
 }
 
 /* Finds the column of that name. */
@@ -47,8 +49,11 @@ void stored_read(struct ui *ui, const char *text) {
         char *value = strchr(line, ' ');
         if (!value) continue;
         *value++ = 0;
+        enum screen_id used = strcmp(line, "used") ? SCREEN_COUNT : screen_by_name(value);
+        if (used < SCREEN_COUNT) ui->tipped |= UINT32_C(1) << used;
         stored_line(&ui->runs, line, value);
     }
     free(copy);
+    ui->tips = true;
     runs_changed(&ui->runs);
 }

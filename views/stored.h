@@ -1,4 +1,4 @@
-/* What the screens keep from one start to the next: filter, order and grouping of Runs. */
+/* What the screens keep from one start to the next: filter, order and grouping of Runs, used tips. */
 #ifndef VIEWS_STORED_H
 #define VIEWS_STORED_H
 
@@ -6,7 +6,8 @@
 
 /* Appends the state as lines "name value"; the defaults have no line. */
 void stored_write(const struct ui *ui, struct buf *out);
-/* Restores it; unknown names and values are ignored.  The caller requests the rows again. */
+/* Restores it, and shows tips from now on.  Unknown names and values are ignored; the caller requests the rows
+ * again. */
 void stored_read(struct ui *ui, const char *text);
 
 #endif

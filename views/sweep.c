@@ -447,6 +447,7 @@ static enum pane_id sweep_focus(const struct ui *ui) {
 }
 
 const struct screen screen_sweep = {
+    .tip = { REQ_OPEN, "Enter opens a sweep, then the runs of a cell; A starts a new sweep" },
     .name = "sweep",
     .about = "Sweep lists the sweeps and shows one of them: a grid of two axes (< and > choose them, n steps "
              "through the values of the others), the main effect of each axis, the Pareto front (x: by "

@@ -421,6 +421,7 @@ static enum pane_id train_draw_focus(const struct ui *ui) {
 }
 
 const struct screen screen_train = {
+    .tip = { REQ_LEFT, "h and l move the cursor along the curves; Tab shows the next chart" },
     .name = "train",
     .about =
         "Train shows the selected run while it trains: its loss, its metric on the validation set, and the "

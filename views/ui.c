@@ -82,6 +82,12 @@ static void picker_close(struct ui *ui) {
     if (ui->use == USE_PICK) ui->prompt.open = false;
 }
 
+void ui_tip(struct ui *ui) {
+    const char *text = screens[ui->screen]->tip.text;
+    bool used = ui->tipped >> ui->screen & 1;
+    if (ui->tips && text && !used && !*ui->message) ui_say(ui, SAY_INFO, "%s", text);
+}
+
 void ui_show(struct ui *ui, enum screen_id screen) {
     enum screen_id from = ui->screen;
     if (from == screen) return;
@@ -432,6 +438,7 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
         if (screens[i]->to != r) continue;
         if (screens[i]->show) screens[i]->show(ui, out);
         else ui_show(ui, (enum screen_id)i);
+        ui_tip(ui); /* only here: what another key opened is described on its line */
         return true;
     }
     switch (r) {
@@ -506,6 +513,7 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
         return;
     }
     enum request r = keys_request(ui->screen, p);
+    if (r != REQ_NONE && r == screens[ui->screen]->tip.used) ui->tipped |= UINT32_C(1) << ui->screen;
     if (r != REQ_NONE && everywhere(ui, r, out)) return;
     struct ui *before = xmalloc(sizeof *before);
     memcpy(before, ui, sizeof *before); /* with its padding, for the comparison */

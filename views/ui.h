@@ -80,6 +80,8 @@ struct ui {
     bool line_new;         /* it belongs to the last press */
     bool offers_undo;      /* the message offers to undo or redo the last change of runs */
     bool mouse;            /* the app reports the mouse */
+    bool tips;             /* tips are shown (screen.h); `tipped`: a bit per screen whose tip has been used */
+    uint32_t tipped;
     enum say say;
     int64_t now;           /* of the last press */
     bool flush;            /* a question has opened: drop what was typed ahead */
@@ -91,6 +93,8 @@ void ui_resize(struct ui *ui, int w, int h);
 /* Updates the screens after the app has replaced data. */
 void ui_changed(struct ui *ui);
 void ui_show(struct ui *ui, enum screen_id screen);
+/* Shows the tip of the current screen, unless there is a message. */
+void ui_tip(struct ui *ui);
 
 /* Handles one press.  *out is cleared first and is mostly EFFECT_NONE.  Afterwards the app checks ui->flush
  * (calls term_flush(), then clears it). */

@@ -185,6 +185,7 @@ static void take_screens(struct session *s, struct background_work *w) {
     if (*s->ui.runs.filter && !*s->ui.message)
         ui_say(&s->ui, SAY_INFO, "Runs has the filter of the last session: %s   (F there clears it)",
                s->ui.runs.filter);
+    ui_tip(&s->ui);
 }
 
 void session__ask_screens(struct session *s) {

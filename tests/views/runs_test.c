@@ -755,6 +755,44 @@ static void the_list_is_restored(void **state) {
     }
 }
 
+/* The tip of a screen is shown until the next press, and again until its key has been used there; also after a start. */
+static void tips_go_away(void **state) {
+    (void)state;
+    static const int size[][2] = {{80, 24}, {200, 60}};
+    for (size_t i = 0; i < COUNT_OF(size); i++) {
+        struct ui ui, next;
+        struct buf text = BUF_INIT;
+        scene_init(&ui, size[i][0], size[i][1], GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_init(&next, size[i][0], size[i][1], GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_press(&ui, '3');
+        assert_string_equal(ui.message, ""); /* the app has not said yet what was used */
+        stored_read(&ui, "used train\nused nothing\n");
+        type(&ui, "123");
+        assert_true(scene_shows(&ui, "Space marks runs: 4 compares them"));
+        type(&ui, "j");
+        assert_false(scene_shows(&ui, "Space marks runs"));
+        type(&ui, "13");
+        assert_true(scene_shows(&ui, "Space marks runs"));
+        type(&ui, " 2");
+        assert_string_equal(ui.message, "");
+        type(&ui, "3");
+        assert_string_equal(ui.message, "");
+        stored_write(&ui, &text);
+        stored_read(&next, buf_text(&text));
+        type(&next, "3");
+        assert_string_equal(next.message, "");
+        type(&next, "1");
+        assert_true(scene_shows(&next, "j and k change the value"));
+        for (int s = 0; s < SCREEN_COUNT; s++) {
+            const char *tip = screen_at((enum screen_id)s)->tip.text;
+            if (tip && strlen(tip) > 78) fail_msg("\"%s\" is cut on 80 columns", tip);
+        }
+        buf_release(&text);
+        ui_release(&ui);
+        ui_release(&next);
+    }
+}
+
 static void filters_are_saved(void **state) {
     (void)state;
     struct ui ui;
@@ -807,6 +845,7 @@ int main(void) {
         cmocka_unit_test(a_group_lists_its_runs),
         cmocka_unit_test(filters_are_saved),
         cmocka_unit_test(the_list_is_restored),
+        cmocka_unit_test(tips_go_away),
         cmocka_unit_test(ten_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
