@@ -1,5 +1,6 @@
 #include "tests/support/test.h"
 
+#include "core/base/mem.h"
 #include "views/layout.h"
 #include "views/screen.h"
 
@@ -69,10 +70,38 @@ static void compose_at_80x24(void **state) {
     assert_int_equal(p.at[PANE_FACTS].h, 5);
 }
 
+/* Whether a pane begins in the row after another one above it. */
+static bool touch(const struct panes *p) {
+    for (int i = 0; i < PANE_COUNT; i++)
+        for (int j = 0; j < PANE_COUNT; j++) {
+            struct rect a = p->at[i], b = p->at[j];
+            bool above = !rect_empty(a) && !rect_empty(b) && a.y + a.h == b.y;
+            if (above && a.x < b.x + b.w && b.x < a.x + a.w) return true;
+        }
+    return false;
+}
+
+/* Panes with titles are apart where there is room, and use all rows where there is not. */
+static void panes_are_apart_where_there_is_room(void **state) {
+    (void)state;
+    static const layout_panes_of screens[] = {layout_compose, layout_train};
+    static const int size[][2] = {{80, 24}, {100, 30}, {120, 30}, {200, 60}};
+    for (size_t k = 0; k < COUNT_OF(screens); k++)
+        for (size_t i = 0; i < COUNT_OF(size); i++) {
+            struct layout_frame f;
+            struct panes p;
+            struct layout_need need = {.modules = 2, .axis = 3, .facts = 5, .jobs = 3};
+            layout_frame(size[i][0], size[i][1], &f);
+            layout_panes(screens[k], f.size, f.body, &need, &p);
+            assert_int_equal(touch(&p), size[i][1] == 24);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size),
         cmocka_unit_test(compose_at_80x24),
+        cmocka_unit_test(panes_are_apart_where_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
