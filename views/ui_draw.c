@@ -229,18 +229,19 @@ static void draw_line_of(const struct ui *ui, struct canvas *c, struct rect r, i
 static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
     static const enum ink inks[] = { INK_TEXT, INK_GOOD, INK_WARN, INK_BAD };
     int used = 0, said = 1;
-    if (ui->ask.kind) {
-        canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_WARN, ui->ask.text);
-    } else if (ui->prompt.open && !((ui->use == USE_FILES || ui->use == USE_PICK) && *ui->message)) {
+    const char *says = ui->ask.kind ? ui->ask.text : ui->message;
+    bool over = *ui->message && (ui->use == USE_FILES || ui->use == USE_PICK); /* over the prompt */
+    if (!ui->ask.kind && ui->prompt.open && !over) {
         prompt_draw(&ui->prompt, c, r.x + 1, r.y, r.w - 2);
-    } else if (*ui->message) {
+    } else if (*says) {
         /* a long one lies over the rows above until the next press: it is read to its end */
-        int rows = canvas_wrap_rows(c, r.w - 2, ui->message);
+        int rows = canvas_wrap_rows(c, r.w - 2, says);
         rows = rows > r.y + 1 ? r.y + 1 : rows < 1 ? 1 : rows;
         struct rect box = { r.x, r.y - rows + 1, r.w, rows };
         if (rows > 1) canvas_fill(c, box, INK_TEXT, ' ');
-        canvas_wrap(c, (struct rect){ r.x + 1, box.y, r.w - 2, rows }, inks[ui->say], ui->message);
-        used = canvas_width(c, ui->message);
+        canvas_wrap(c, (struct rect){ r.x + 1, box.y, r.w - 2, rows },
+                    ui->ask.kind ? INK_WARN : inks[ui->say], says);
+        used = canvas_width(c, says);
         said = rows;
     } else if (ui->picker.open) {
         const struct picker *p = &ui->picker;

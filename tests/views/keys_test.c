@@ -666,6 +666,38 @@ static void values_and_texts_are_copied_whole(void **state) {
     ui_release(&ui);
 }
 
+/* A window that is resized while a list, a line or a question is open shows what it shows when opened at that size. */
+static void dialogs_are_resized(void **state) {
+    (void)state;
+    static const struct {
+        enum screen_id screen;
+        const char *keys, *shown;
+    } dialog[] = {{SCREEN_RUNS, ",jjjj", "available actions"}, {SCREEN_RUNS, "yj", "copy of run"}, {SCREEN_COMPOSE, "Pj", "methods"},
+                  {SCREEN_RUNS, "/lo", "lo"}, {SCREEN_RUNS, ":sho", ":sho"}, {SCREEN_TRAIN, "K", "Esc"}, {SCREEN_TRAIN, "q", "Esc"}};
+    static const int size[][2] = {{80, 24}, {200, 60}, {60, 20}, {120, 30}, {80, 24}};
+    for (size_t i = 0; i < COUNT_OF(dialog); i++) {
+        struct ui ui, fresh;
+        scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+        ui_show(&ui, dialog[i].screen);
+        for (const char *k = dialog[i].keys; *k; k++) scene_press(&ui, (unsigned char)*k);
+        for (size_t n = 0; n < COUNT_OF(size); n++) {
+            struct buf a = BUF_INIT, b = BUF_INIT;
+            ui_resize(&ui, size[n][0], size[n][1]);
+            scene_init(&fresh, size[n][0], size[n][1], GLYPHS_BRAILLE, COLOURS_256);
+            ui_show(&fresh, dialog[i].screen);
+            for (const char *k = dialog[i].keys; *k; k++) scene_press(&fresh, (unsigned char)*k);
+            render_ui(&ui, RENDER_ANSI, &a);
+            render_ui(&fresh, RENDER_ANSI, &b);
+            assert_string_equal(buf_text(&a), buf_text(&b));
+            if (!scene_shows(&ui, dialog[i].shown)) fail_msg("%d columns: no \"%s\"", size[n][0], dialog[i].shown);
+            if (ui.ask.kind) assert_true(scene_shows(&ui, strrchr(ui.ask.text, ' ') + 1)); /* to its last word */
+            buf_release(&a), buf_release(&b);
+            ui_release(&fresh);
+        }
+        ui_release(&ui);
+    }
+}
+
 /* A click leads to what is drawn there, on every screen, as keys would. */
 static void what_is_drawn_is_clicked(void **state) {
     (void)state;
@@ -814,6 +846,7 @@ int main(void) {
         cmocka_unit_test(tabs_are_clicked_where_they_are),
         cmocka_unit_test(the_mouse_points),
         cmocka_unit_test(what_is_drawn_is_clicked),
+        cmocka_unit_test(dialogs_are_resized),
         cmocka_unit_test(every_screen_is_copied),
         cmocka_unit_test(values_and_texts_are_copied_whole),
         cmocka_unit_test(curves_and_cells_are_clicked),
