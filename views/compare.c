@@ -320,7 +320,8 @@ const struct screen screen_compare = {
     .about =
         "Compare shows the marked runs, or those that match the filter of Runs, side by side. Runs that "
         "differ only in the seed form a group with mean, standard deviation and n; below are the evidence on "
-        "the group under the cursor, the settings that differ between groups, and the curves. Ranks and differences are computed only within the same "
+        "the group under the cursor, the settings that differ between groups, and the curves. Ranks and "
+        "differences are computed only within the same "
         "metric, task and examples, each on a tab (b: the next one).",
     .keys = compare_keys,
     .tab = "4 Compare",

@@ -21,8 +21,8 @@ struct compare_kind {
 };
 struct compare_group {
     const char *name, *state, *seeds;
-    /* In words: the mean over seeds; the paired difference from the best other group of its kind; what follows
-     * from it.  NULL: not known. */
+    /* In words: the mean over seeds; the paired difference from the best other group of its kind; what
+     * follows from it.  NULL: not known. */
     const char *evidence, *difference, *follows;
     int kind;            /* without a value, that of other runs of its task */
     bool other_rows;     /* evaluated on other examples of the task */

@@ -116,7 +116,7 @@ struct compose_view {
     char run_note[200];            /* of the next runs */
     char run_name[64];             /* name of the next run */
     struct compose_off off;
-    struct module adding;          /* a copy of a module that is in the method, until the question is answered */
+    struct module adding; /* a copy of a module that is in the method, until the question is answered */
     int adding_at;
     bool copies;                   /* answered: copies are added without a question, until another method */
     bool folded[OPTION_GROUPS];

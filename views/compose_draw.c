@@ -220,8 +220,8 @@ static bool formulas_fit(const struct canvas *c, const struct formula *f, int co
     return true;
 }
 
-/* With room for it, the tensors and the arithmetic of the first of them are below. In a narrow pane the composition
- * is below the function. */
+/* With room for it, the tensors and the arithmetic of the first of them are below. In a narrow pane the
+ * composition is below the function. */
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct formula f[METHOD_MODULES];
     int count = gather_formulas(&v->config.method, v->arch, f), shown = count < r.h ? count : r.h, y = r.y,

@@ -110,8 +110,8 @@ static const char *side_name(const struct compose_view *v, const struct side_ent
     return e->heading ? e->heading : e->own >= 0 ? v->own[e->own].name : preset_at(e->preset)->name;
 }
 
-/* In a wide pane two columns with a line per method, else the names of a family one after the other.  Returns the
- * rows. */
+/* In a wide pane two columns with a line per method, else the names of a family one after the other.  Returns
+ * the rows. */
 static int side_lay(const struct compose_view *v, struct side_entry *entry, int n, int w) {
     int x = 0, y = -1;
     for (int i = 0; i < n; i++) {

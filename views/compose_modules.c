@@ -64,7 +64,8 @@ void compose_add(struct ui *ui, const struct module *new, int at) {
     }
     v->adding = *new;
     v->adding_at = at;
-    ui_ask(ui, ASK_COPY, 0, "add an exact copy of module %d, to change its position?   y yes   Esc no", same + 1);
+    ui_ask(ui, ASK_COPY, 0, "add an exact copy of module %d, to change its position?   y yes   Esc no",
+           same + 1);
 }
 
 void compose_add_copy(struct ui *ui) {

@@ -1,5 +1,5 @@
-/* The networks of the method on Compose, such as a generator or a retriever: parts after the modules, each a line
- * of the diagram with keys that are edited like the axes of a module. */
+/* The networks of the method on Compose, such as a generator or a retriever: parts after the modules, each a
+ * line of the diagram with keys that are edited like the axes of a module. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

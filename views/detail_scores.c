@@ -134,9 +134,10 @@ void detail_put_scores(struct sheet *p, const struct detail_view *v) {
     if (!s || s->run != v->run.id) {
         sheet_rule(p, "predictions", NULL);
         sheet_text(p, PANE_EDGE, INK_DIM,
-                   v->scoring ? "Evaluating the best checkpoint on the validation set\u2026"
-                              : "D evaluates the best checkpoint: confusion matrix, scores of each class, worst "
-                                "errors");
+                   v->scoring
+                       ? "Evaluating the best checkpoint on the validation set\u2026"
+                       : "D evaluates the best checkpoint: confusion matrix, scores of each class, worst "
+                         "errors");
         return;
     }
     sheet_rule(p, "predictions",

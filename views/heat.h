@@ -17,14 +17,15 @@ struct heat_data {
     const char *const *row_name, *const *column_name;
     bool diverging;                 /* values around 0: the scale is symmetrical */
     const int *row_order, *column_order; /* the shown order; NULL: as stored */
-    const uint32_t *sign;           /* rows×columns: drawn at the left of a number, or in an undefined cell; 0: none; NULL */
+    const uint32_t
+        *sign; /* rows×columns: drawn at the left of a number, or in an undefined cell; 0: none; NULL */
 };
 
 /* Sizes of a cell, from the smallest. */
 enum heat_size { HEAT_HALF, HEAT_HALF_WIDE, HEAT_LINE, HEAT_SHORT, HEAT_FULL, HEAT_SIZES };
 
 struct heat_look {
-    bool fit;              /* the largest size at which everything is visible, up to all of the pane; else `size` */
+    bool fit; /* the largest size at which everything is visible, up to all of the pane; else `size` */
     enum heat_size size;
     int row, column;       /* under the cursor, as shown */
     int top, left;         /* first visible row and column */

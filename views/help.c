@@ -46,7 +46,8 @@ const char method_about[] =
     "computation, and the source of its weights. In Compose, h and l move between axes, j and k "
     "between choices; Enter trains the method shown.";
 
-/* Draws the keys of a screen below a rule: of one group, or (KEYS_GROUPS) all but those that work everywhere. */
+/* Draws the keys of a screen below a rule: of one group, or (KEYS_GROUPS) all but those that work everywhere.
+ */
 static void help_part(const struct ui *ui, struct sheet *s, enum screen_id screen, enum key_group group) {
     const struct canvas measure = { .glyphs = s->glyphs };
     bool all = group == KEYS_GROUPS, title = false;

@@ -150,7 +150,7 @@ static void settings(const struct map_view *v, struct buf *b) {
     }
     if (d->training) put_moments(&d->panel[map_focus(v)], v->colour == MAP_BY_TASK, v->glyphs, b);
     if (d->perplexity > 0) buf_printf(b, "perplexity %.3g", d->perplexity);
-    if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (asked %g)", d->asked);
+    if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (requested %g)", d->asked);
     buf_puts(b, "  ");
     if (!d->training)
         buf_printf(b, "iteration %d/%d%s  ", d->iteration, d->iterations,

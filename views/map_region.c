@@ -1,5 +1,5 @@
-/* The region of Map: a rectangle in the layout of a panel, and the list of its examples; and small maps of all
- * layers or steps. */
+/* The region of Map: a rectangle in the layout of a panel, and the list of its examples; and small maps of
+ * all layers or steps. */
 #include <stdlib.h>
 #include <string.h>
 

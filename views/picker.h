@@ -47,7 +47,8 @@ void picker_release(struct picker *p);
 void picker_open(struct picker *p, enum pick_kind kind, const char *title);
 /* Adds an item and returns it; the last one if the list is full. */
 struct pick_item *picker_add(struct picker *p, const char *name, const char *note, bool dim);
-/* Sets the typed text and moves the cursor to the item that matches it best; if it is empty, the cursor stays. */
+/* Sets the typed text and moves the cursor to the item that matches it best; if it is empty, the cursor
+ * stays. */
 void picker_filter(struct picker *p, const char *text);
 /* Moves the cursor by this many of the shown items, at most to the first or the last. */
 void picker_move(struct picker *p, int by);

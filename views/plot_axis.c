@@ -170,8 +170,8 @@ static void log_ticks(double lo, double hi, int decades, struct ticks *t) {
         }
 }
 
-/* Writes the ticks of an axis at a level, 0 the finest; false: there are no coarser ones.  Those of a level are
- * evenly spaced: 1-2-5 steps, or decades of a log axis that has several of its 1-2-5 numbers. */
+/* Writes the ticks of an axis at a level, 0 the finest; false: there are no coarser ones.  Those of a level
+ * are evenly spaced: 1-2-5 steps, or decades of a log axis that has several of its 1-2-5 numbers. */
 static bool ticks_of(double lo, double hi, bool log_scale, bool whole, int level, struct ticks *t) {
     static const int decades[] = { 0, 1, 2, 5, 10, 20, 50, 100 };
     if (log_scale) {

@@ -53,8 +53,8 @@ static void draw_places(struct canvas *c, const struct plot_frame *f, const stru
     canvas_text(c, f->inside.x + f->inside.w - canvas_width(c, x_name), y + 1, INK_DIM, x_name);
 }
 
-/* Returns the place of a point: each line's are a cell further to the right, so that bars at one place are side
- * by side. */
+/* Returns the place of a point: each line's are a cell further to the right, so that bars at one place are
+ * side by side. */
 static double shifted(const struct plot_frame *f, const struct plot_errors *l, int line, size_t i,
                       bool log_x) {
     double cell = f->inside.w > 1 ? (f->to - f->from) / (f->inside.w - 1) : 0;

@@ -145,8 +145,8 @@ static int place_of(const struct runs_view *v, int column) {
     return at;
 }
 
-/* The columns chosen by the user, else those with a reason: what distinguishes runs of several kinds.  A column per
- * task replaces those of the task and of few distinct values. */
+/* The columns chosen by the user, else those with a reason: what distinguishes runs of several kinds.  A
+ * column per task replaces those of the task and of few distinct values. */
 static void choose_columns(struct runs_view *v) {
     int64_t rows = -1;
     bool metrics = false, many = false, names = false;
@@ -325,7 +325,8 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
 }
 
 static void say_fewshot(struct ui *ui, const struct run_row *r) {
-    ui_say(ui, SAY_INFO, "#%lld is a few-shot run: petri fewshot in a shell starts another", (long long)r->id);
+    ui_say(ui, SAY_INFO, "#%lld is a few-shot run: petri fewshot in a shell starts another",
+           (long long)r->id);
 }
 
 void runs_again(struct ui *ui, const struct run_row *r, struct effect *out) {

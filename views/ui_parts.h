@@ -26,8 +26,8 @@ bool ui_row(struct canvas *c, struct rect r, int y, int down);
 bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key);
 /* Shows the texts of the screen that are cut off, until the next press. */
 void ui_show_whole(struct ui *ui);
-/* Wraps the lines (NULL: none) below the title of a pane, number `strong` set off, in as many rows as it has; c
- * NULL draws nothing.  Returns their rows. */
+/* Wraps the lines (NULL: none) below the title of a pane, number `strong` set off, in as many rows as it has;
+ * c NULL draws nothing.  Returns their rows. */
 int ui_lines(struct canvas *c, struct rect r, const char *const *line, int lines, int strong);
 /* Replaces each of the lines `longest` that is shorter than its one of `line`. */
 void ui_longest(const char **longest, const char *const *line, int lines);
@@ -187,8 +187,8 @@ void runs_order_columns(struct runs_view *v);
 void runs_size_columns(struct runs_view *v);
 void runs_show_column(struct runs_view *v);
 void runs_place(const struct runs_view *v, struct column_places *out);
-/* Handles requests about columns; adds the picked column; opens a line of the columns for editing, and applies
- * it. */
+/* Handles requests about columns; adds the picked column; opens a line of the columns for editing, and
+ * applies it. */
 bool runs_columns_request(struct ui *ui, enum request r, struct effect *out);
 void runs_column_picked(struct ui *ui, struct effect *out);
 void runs_ask_columns(struct ui *ui);

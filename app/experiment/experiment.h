@@ -79,7 +79,7 @@ struct experiment_shown {
 };
 struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r,
                                                int contrast);
-/* Returns "as claimed", "the other way", "not shown" or "not run": by the 95% interval, which requires two
+/* Returns "as claimed", "contradicted", "not shown" or "not run": by the 95% interval, which requires two
  * seeds or more; over tasks, by a sign test with p at most 0.05.  Static text. */
 const char *experiment_verdict(const struct experiment_contrast *c, const struct experiment_shown *s);
 

@@ -121,14 +121,14 @@ const char *experiment_verdict(const struct experiment_contrast *c, const struct
     if (!s.n) return "not run";
     if (c->over_tasks) {
         if (sign_test(shown->up, shown->down) > 0.05) return "not shown";
-        return (shown->up > shown->down) == (c->direction > 0) ? "as claimed" : "the other way";
+        return (shown->up > shown->down) == (c->direction > 0) ? "as claimed" : "contradicted";
     }
     if (!c->direction) {
         if (spread_p_within(s, c->margin) <= 0.05) return "as claimed";
-        return i.low > c->margin || i.high < -c->margin ? "the other way" : "not shown";
+        return i.low > c->margin || i.high < -c->margin ? "contradicted" : "not shown";
     }
     if (low > c->margin) return "as claimed";
-    if (high < -c->margin) return "the other way";
+    if (high < -c->margin) return "contradicted";
     return "not shown";
 }
 

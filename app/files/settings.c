@@ -14,7 +14,8 @@ static const struct {
     const char *name, *values, *usual, *help;
 } settings_table[SETTING_COUNT] = {
     [SETTING_THEME] = { "theme", "safe|dark|light|mono", "safe",
-                        "color theme: readable on any background; brighter, for dark backgrounds; deeper, for "
+                        "color theme: readable on any background; brighter, for dark backgrounds; deeper, "
+                        "for "
                         "light ones; no colors" },
     [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille",
                          "characters of the charts; B switches them" },

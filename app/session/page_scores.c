@@ -131,7 +131,8 @@ static int open_examples(struct store *s, int64_t run, int task, struct probe *p
     rc = probe_open_run(p, s, run, name, NULL, NULL, e);
     config_release(&c);
     if (!rc && predictor_writes(p->opened.predictor))
-        rc = err_set(e, ERR_USAGE, "run #%lld generates text; `petri eval %lld --wrong FILE` lists its errors",
+        rc = err_set(e, ERR_USAGE,
+                     "run #%lld generates text; `petri eval %lld --wrong FILE` lists its errors",
                      (long long)run, (long long)run);
     if (!rc) rc = predictor_needs_head(p->opened.predictor, e);
     return rc ? rc : probe_rows(p, NULL, 0, &all, e);

@@ -17,8 +17,8 @@ struct page_scores {
 };
 
 /* Evaluates the best checkpoint of a run on the first validation set of its task number `task` (modulo their
- * number): the confusion matrix, the scores of each class, and the worst errors.  `how`: where it is computed,
- * and what can cancel it.  ERR_USAGE for a run that generates text.  Takes seconds. */
+ * number): the confusion matrix, the scores of each class, and the worst errors.  `how`: where it is
+ * computed, and what can cancel it.  ERR_USAGE for a run that generates text.  Takes seconds. */
 int page_scores_compute(struct store *s, int64_t run, int task, const struct embed_how *how,
                         struct page_scores **out, struct err *e);
 void page_scores_free(struct page_scores *p); /* NULL is ignored */

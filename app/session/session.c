@@ -142,7 +142,7 @@ static void say_elsewhere(struct session *s) {
     if (runs.total)
         ui_say(
             &s->ui, SAY_INFO,
-            "run #%lld%s in another process, which may have lost its terminal (2: show it, K there: stop it)",
+            "run #%lld%s in another process, possibly without a terminal (2 shows it, K there stops it)",
             (long long)runs.run[0].id, runs.total > 1 ? " and others are training" : " is training");
     store_runs_release(&runs);
 }

@@ -43,7 +43,8 @@ static int read_list(struct swept_page *p, struct store *s, struct err *e) {
     return store_sql(
         s,
         "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0), "
-        "coalesce(sum(r.state = 'finished'),0) FROM sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL AND r.regime NOT LIKE 'fewshot(%' "
+        "coalesce(sum(r.state = 'finished'),0) FROM sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed "
+        "IS NULL AND r.regime NOT LIKE 'fewshot(%' "
         "GROUP BY s.id ORDER BY s.id DESC",
         (struct store_rows){ .self = p, .row = swept_list_row }, e);
 }
@@ -89,8 +90,8 @@ static void fill_tile(struct swept_page *p, int i) {
         p->tile[i].front[k] = !p->page.no_cost[k] && comparison_on_front(c, i, (enum compared_cost)k);
 }
 
-/* Returns the mean time of the finished runs of cells `from` to `to` - 1; without one, that at which unfinished
- * ones would finish at their pace; NaN if none has done a tenth of its steps. */
+/* Returns the mean time of the finished runs of cells `from` to `to` - 1; without one, that at which
+ * unfinished ones would finish at their pace; NaN if none has done a tenth of its steps. */
 static double mean_seconds(const struct side_by_side *c, int from, int to) {
     double sum = 0, pace = 0;
     int finished = 0, paced = 0;

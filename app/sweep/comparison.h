@@ -149,8 +149,8 @@ void comparison_evidence_release(struct compared_evidence *e, int groups);
 /* Writes for each axis the main effects of its levels, with their intervals, to line[axis]: NULL without an
  * estimate.  The caller frees them. */
 void comparison_effect_lines(const struct side_by_side *c, char **line);
-/* Returns the best group of a comparison of one kind, with its mean, and after how many of the finished runs it
- * became the best for good; NULL without a value.  The caller frees. */
+/* Returns the best group of a comparison of one kind, with its mean, and after how many of the finished runs
+ * it became the best for good; NULL without a value.  The caller frees. */
 char *comparison_leader(const struct side_by_side *c);
 
 /* ---- costs and ranks ---- */

@@ -130,8 +130,10 @@ static char *conclusion(const struct side_by_side *c, const struct compared_pair
         return xprintf("No conclusion about %s and %s from one shared seed: train both with more seeds.", of,
                        from);
     if (isnan(d->interval.low))
-        return xprintf("No conclusion about %s and %s: their difference is the same for all %zu shared seeds, "
-                       "so its uncertainty is unknown.", of, from, p->s.n);
+        return xprintf(
+            "No conclusion about %s and %s: their difference is the same for all %zu shared seeds, "
+            "so its uncertainty is unknown.",
+            of, from, p->s.n);
     if (p->differs) {
         struct shown_difference won = difference_of(c, p, is_better_by(c, p) ? p->a : p->b);
         bool lower = c->kind[c->group[p->a].kind].direction < 0;

@@ -389,8 +389,8 @@ size_t grouping_differences(const struct grouping *g, struct grouping_difference
     return n;
 }
 
-/* Returns whether the setting is an axis of the groups of a kind: an option that can change what is learned, of
- * which all of them have a value. */
+/* Returns whether the setting is an axis of the groups of a kind: an option that can change what is learned,
+ * of which all of them have a value. */
 static bool is_axis(const struct grouping *g, int kind, const struct grouping_difference *d) {
     const struct option *o = option_find(d->name);
     const char *first = NULL;

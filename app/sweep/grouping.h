@@ -39,8 +39,8 @@ struct grouping_difference {
  * and the array. */
 size_t grouping_differences(const struct grouping *g, struct grouping_difference **out);
 /* Returns for each of these differences the main effects of the setting among the groups of a kind, in words;
- * NULL: not one of the options in which all of them differ, or without an estimate.  The caller frees each and
- * the array. */
+ * NULL: not one of the options in which all of them differ, or without an estimate.  The caller frees each
+ * and the array. */
 char **grouping_effects(const struct grouping *g, int kind, const struct grouping_difference *d, size_t n);
 /* Adds to the name of each group the options in which the groups of its task differ, at most three:
  * "lora lr=0.01 #3".  Call it once, after all runs have been added; no effect on groups by columns. */

@@ -102,7 +102,7 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
     rows->label_column = xstrdup("label");
     rows->regression = 0;
     if (rows->train_file) return 0;
-    return err_set(e, ERR_INPUT, "%s: none of its draws is valid", l->name);
+    return err_set(e, ERR_INPUT, "%s: no valid training file TASK_train_D_K.json", l->name);
 }
 
 static int add_leopard(struct shots *x, const struct leopard_task *l, struct err *e) {

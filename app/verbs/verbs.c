@@ -634,7 +634,7 @@ static const struct verb VERBS[] = {
       verb_adapt, LINE_ELSEWHERE,
       "it trains many small runs in a separate process" },
     { "fewshot", "--tasks WHAT [--from RUN] [--method TEXT] | RUN\u2026",
-      "Evaluate methods on few-shot tasks, or compare such runs",
+      "Evaluate methods on few-shot tasks, or compare few-shot runs",
       FEWSHOT, 0, -1, verb_fewshot, LINE_ELSEWHERE,
       "it trains many small runs in a separate process" },
     { "eval", "RUN | --model DIR [--task T | --file F]", "Evaluate a run or a model on labeled examples",

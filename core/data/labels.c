@@ -272,9 +272,10 @@ static int decide(const struct import *m, const struct distinct *x, enum data_ki
     }
     if (numbers && !k.odd && (k.fractions || k.commas)) {
         *kind = DATA_REGRESSION;
-        text_line(&r->notes,
-                  "labels are scores, because all are numbers and some are not integers; --kind classes reads "
-                  "them as class names");
+        text_line(
+            &r->notes,
+            "labels are scores, because all are numbers and some are not integers; --kind classes reads "
+            "them as class names");
         return 0;
     }
     text_line(&r->notes, !k.odd && numbers
@@ -400,8 +401,8 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
         char *known = names_text((char *const *)o->names, o->name_count, 8);
         struct buf shown = BUF_INIT;
         label_spell(s, &shown);
-        err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among the classes of %s: %s", m->d->path,
-                m->d->example[x->first[i]].line, buf_text(&shown), from, known);
+        err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among the classes of %s: %s",
+                m->d->path, m->d->example[x->first[i]].line, buf_text(&shown), from, known);
         buf_release(&shown);
         free(known);
         return e->code;

@@ -158,10 +158,11 @@ static bool same_span(const bool *a, const bool *b) { return !memcmp(a, b, LAYER
 static int add_range(struct method *out, const struct module *like, int stack, int site, int first,
                      int last, int layers, const char *path, struct err *e) {
     if (out->count == METHOD_MODULES)
-        return err_set(e, ERR_INPUT,
-                       "%s: the settings differ between too many places: a method would need more than %d "
-                       "modules",
-                       path, METHOD_MODULES);
+        return err_set(
+            e, ERR_INPUT,
+            "%s: the settings differ between too many target modules: a method would need more than %d "
+            "modules",
+            path, METHOD_MODULES);
     struct module *m = &out->module[out->count++];
     *m = *like;
     m->stack = stack;

@@ -83,7 +83,8 @@ int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, co
          scale = is_scale(r);
     if (!r->hub.lora) return reading_refuse(&r->in, b, "the config has no lora", e);
     if (tap == TAP_NONE)
-        return reading_refuse(&r->in, b, "the model has no such linear layer, or a method cannot change it", e);
+        return reading_refuse(&r->in, b, "the model has no such linear layer, or a method cannot change it",
+                              e);
     if (gated && (scale || dora))
         return reading_refuse_key(r->hub.path, "use_gating", json_true(),
                                   scale ? "petri does not support gating of IA3 scales"

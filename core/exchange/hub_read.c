@@ -89,10 +89,11 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
     size_t n = (*s)->count, cols = (size_t)p->module.size;
     if (n != 1 && n != d)
         return reading_refuse(&r->in, *s, "must be one scale, or one per channel", e);
-    if ((*b)->count != d) return reading_refuse(&r->in, *b, "is not a bias of such a map", e);
+    if ((*b)->count != d) return reading_refuse(&r->in, *b, "is not a bias of such a linear layer", e);
     if (reading_shape(&r->in, *w, d, cols, e)) return e->code;
     real *up = reading_room(&r->in, d * cols), *bias = up ? reading_room(&r->in, d) : NULL;
-    if (!bias) return err_set(e, ERR_SYSTEM, "out of memory for a bottleneck's scaled map");
+    if (!bias)
+        return err_set(e, ERR_SYSTEM, "out of memory for the scaled up-projection of a bottleneck adapter");
     for (size_t i = 0; i < d; i++) {
         real x = (*s)->values[n == 1 ? 0 : i];
         for (size_t j = 0; j < cols; j++) up[i * cols + j] = x * (*w)->values[i * cols + j];
@@ -327,8 +328,9 @@ static int take_switches(struct hub_reader *r, struct err *e) {
     if (factors)
         notes_add(to, "the rule of its Kronecker products, stored as two factors, was multiplied out and is "
                       "trained as one matrix");
-    if (hub_shares_factors(c)) notes_add(to, "factors shared by all maps were copied to each map and are "
-                                             "trained separately");
+    if (hub_shares_factors(c))
+        notes_add(to, "factors shared by all linear layers were copied to each and are "
+                      "trained separately");
     if (json_is_true(json_object_get(c, "phm_layer")) && json_is_false(json_object_get(c, "learn_phm")))
         notes_add(
             to, "the rule of its Kronecker products, frozen in the library (learn_phm), is trained");

@@ -70,9 +70,10 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
                 sum += (double)u->values[i * rank + k] * (double)v->values[k * d + j];
             rows->values[i * d + j] = (real)(sum * (double)rows->values[i * d + j]);
         }
-    notes_add(&in->out->assumed,
-              "the prompt was computed once from the shared prompt and the task's product; its rows are "
-              "trained directly");
+    notes_add(
+        &in->out->assumed,
+        "the prompt was computed once from the shared prompt and the task's product; its virtual tokens are "
+        "trained directly");
     return 0;
 }
 
@@ -140,7 +141,7 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     piece_add(at, SLOT_OWN, rows->values, rows->count);
     if (p->type == PEFT_P_TUNING)
         notes_add(&in->out->assumed,
-                  "PEFT does not save the prompt encoder: the rows of the prompt are trained directly");
+                  "PEFT does not save the prompt encoder: the virtual tokens are trained directly");
     return take_others(in, e);
 }
 
@@ -172,14 +173,14 @@ const char *peft_prompt_why_not(const struct method *method, const struct arch *
         return prefix ? "PEFT cannot combine a prefix with other modules"
                       : "PEFT cannot combine a prompt with other modules";
     if (m->source != SOURCE_FREE)
-        return prefix ? "its keys and values are not separate per layer" : "a network generates its rows";
+        return prefix ? "its keys and values are not separate per layer" : "its virtual tokens are generated";
     if (prefix) return prefix_why_not(method, a);
     if (m->write != TAP_EMBED_WORDS)
-        return "PEFT inserts the rows before the norm of the embedding (write=embed.words); --to hub "
+        return "PEFT inserts virtual tokens before the norm of the embedding (write=embed.words); --to hub "
                "supports write=embed";
-    if (m->place != PLACE_FIRST) return "PEFT inserts the rows before the text (place=first)";
+    if (m->place != PLACE_FIRST) return "PEFT inserts virtual tokens before the text (place=first)";
     if (m->pool != POOL_ROW0 && !a->decoder_layers)
-        return "in PEFT the classifier reads row 0 of the prompt (pool=row0)";
+        return "in PEFT the classifier reads virtual token 0 (pool=row0)";
     return NULL;
 }
 

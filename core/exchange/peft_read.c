@@ -70,7 +70,8 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
               t->cols);
     if (length && set_lengths(r, w, (size_t)t->cols, length, e)) return e->code;
     r->in.to.weight[i] = w;
-    notes_add(&r->in.out->assumed, "the %s of the pooler was merged into its map, which is trained in full",
+    notes_add(&r->in.out->assumed,
+              "the %s of the pooler was merged into its weight, which is trained in full",
               length ? "DoRA" : "LoRA");
     return 0;
 }

@@ -23,7 +23,7 @@ struct wrapped {
     char *module; /* its name in the base model */
     int rank;
     double alpha;
-    bool input; /* of IA3: size of the map's input */
+    bool input; /* of IA3: size of the layer's input */
 };
 
 struct out {
@@ -54,14 +54,16 @@ static const struct peft_form *form_of(const struct module *m, bool any) {
 }
 
 static const char *why_not(const struct module *m) {
-    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "a network generates its weights";
-    if (m->fn == FN_SCALE) return form_of(m, false) ? NULL : "IA3 scales the input or output of a map";
+    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are generated";
+    if (m->fn == FN_SCALE)
+        return form_of(m, false) ? NULL : "IA3 scales the input or output of a linear layer";
     if (m->fn == FN_LOOKUP || (module_in_weight(m) && m->fn != FN_MASKED)) return NULL;
     if (!form_of(m, true)) return "PEFT has no equivalent; use --to petri";
     if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE)
         return "its scale is per channel or depends on the input";
     if (m->length != LENGTH_MAP) return "its norm includes the bias (length=output), which --to hub supports";
-    return module_is_map(m) ? NULL : "it spans more than one map, and LoRA is parallel to exactly one";
+    return module_is_map(m) ? NULL
+                            : "it spans more than one linear layer, and LoRA is parallel to exactly one";
 }
 
 static bool is_of_norms(const struct module *m) {
@@ -341,11 +343,12 @@ static json_t *adalora_keys(struct out *o) {
 static int check_alphas(const struct out *o, struct err *e) {
     for (size_t i = 1; i < o->count && o->type == PEFT_ADALORA; i++)
         if (fabs(o->wrapped[i].alpha - o->wrapped[0].alpha) > 1e-6 * fabs(o->wrapped[0].alpha))
-            return err_set(
-                e, ERR_USAGE,
-                "cannot be written for PEFT: AdaLoRA has one alpha for all places, but %s has %g and %s has "
-                "%g",
-                o->wrapped[i].module, o->wrapped[i].alpha, o->wrapped[0].module, o->wrapped[0].alpha);
+            return err_set(e, ERR_USAGE,
+                           "cannot be written for PEFT: AdaLoRA has one lora_alpha for all target modules, "
+                           "but %s has %g and %s has "
+                           "%g",
+                           o->wrapped[i].module, o->wrapped[i].alpha, o->wrapped[0].module,
+                           o->wrapped[0].alpha);
     return 0;
 }
 

@@ -47,10 +47,11 @@ int writing_order(struct adapter_writing *w, const char *library, struct err *e)
     if (w->tensors) qsort(w->tensor, w->tensors, sizeof *w->tensor, by_name);
     for (size_t i = 1; i < w->tensors; i++)
         if (!strcmp(w->tensor[i - 1].name, w->tensor[i].name))
-            return err_set(e, ERR_USAGE,
-                           "cannot be written for %s: two modules at one place, where the library supports "
-                           "one: %s",
-                           library, w->tensor[i].name);
+            return err_set(
+                e, ERR_USAGE,
+                "cannot be written for %s: two modules at one position, where the library supports "
+                "one: %s",
+                library, w->tensor[i].name);
     return 0;
 }
 

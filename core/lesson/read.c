@@ -99,9 +99,10 @@ static int lesson_take_name(struct lesson_reader *r, const char **at, struct les
     for (size_t i = 0; fine && i < n; i++)
         fine = islower((unsigned char)s->name[i]) || isdigit((unsigned char)s->name[i]) || s->name[i] == '_';
     if (!fine)
-        return lesson_refuse(
-            r, "\"%.60s\": invalid name; use fewer than %d lower-case letters, digits and _, starting with a letter",
-            s->name, LESSON_NAME);
+        return lesson_refuse(r,
+                             "\"%.60s\": invalid name; use fewer than %d lower-case letters, digits and _, "
+                             "starting with a letter",
+                             s->name, LESSON_NAME);
     if (s->kind == LESSON_ANSWER) return 0;
     bool ask = s->kind == LESSON_ASK;
     for (int i = 0; i + 1 < r->l->steps; i++)
@@ -186,7 +187,7 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
     if (*at && *at != '-') {
         char *word = take_word(&at);
         int rc = lesson_refuse(
-            r, "expected options of petri train, such as --steps 40, or again NAME, found \"%s\"", word);
+            r, "expected \"again NAME\" or options of petri train, such as --steps 40, found \"%s\"", word);
         free(word);
         return rc;
     }

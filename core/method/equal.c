@@ -133,14 +133,13 @@ static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION
 static const struct equality equalities[] = {
     { "E1", "prefix keys in the joint softmax = the gated form, for any mask", e1 },
     { "E2", "a parallel adapter at a.ctx = one at a.out with W_u and b_u multiplied by W_o", e2 },
-    { "E3", "scale s = W_u and b_u times s; for ReLU also W_d, b_d and b_u times s (s > 0)",
-      e3 },
+    { "E3", "scale s = W_u and b_u times s; for ReLU also W_d, b_d and b_u times s (s > 0)", e3 },
     { "E4",
       "scale s with learning rate η = scale 1 with learning rate s·η for W_u and b_u, from "
       "W_u = 0, with Adam of ε = 0 and no clipping",
       e4 },
-    { "E5", "linear, sequential after a map = the map W(I + W_d W_u); b likewise", e5 },
-    { "E6", "two LoRAs of equal s at one map = one LoRA of rank r₁+r₂", e6 },
+    { "E5", "linear, sequential after a map = the weight W(I + W_d W_u); b likewise", e5 },
+    { "E6", "two LoRAs of equal s on one linear layer = one LoRA of rank r₁+r₂", e6 },
     { "E7", "two gated prefixes = one gated prefix of length l₁+l₂; this does not hold without the gate",
       e7 },
     { "E8", "a parallel adapter per head with equal down-projections = the shared one", e8 },
@@ -167,7 +166,8 @@ static const struct equality equalities[] = {
       "= one scale per output",
       e17 },
     { "E18",
-      "LoRA on the maps of the FFN differs from a linear parallel adapter: it reads and writes inside "
+      "LoRA on the linear layers of the FFN differs from a linear parallel adapter: it reads and writes "
+      "inside "
       "the FFN",
       e18 },
     { "E19", "a parallel adapter at an ungated FFN, with its activation = an FFN with r more inner units",

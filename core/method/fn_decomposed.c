@@ -89,8 +89,8 @@ static node apply(struct tape *t, const struct use *u) {
 static bool check(struct check *c, const struct module *m) {
     if (!module_is_map(m)) {
         ERROR(c, "V70",
-              "a decomposition needs the weight of one map: use read=%s with write=%s",
-              tap_map_input(m->write) == TAP_NONE ? "the map's input" : tap_name(tap_map_input(m->write)),
+              "a decomposition needs the weight of one linear layer: use read=%s with write=%s",
+              tap_map_input(m->write) == TAP_NONE ? "the layer's input" : tap_name(tap_map_input(m->write)),
               tap_name(m->write));
         return true;
     }
@@ -98,7 +98,8 @@ static bool check(struct check *c, const struct module *m) {
         const struct module *o = &c->m->module[i];
         if (i == c->at || o->write != m->write || !module_is_map(o) || !modules_meet(m, o, c->a)) continue;
         ERROR(c, "V71",
-              "module %d also changes the map to %s, so the norm would be ambiguous: remove one of the two",
+              "module %d also changes the linear layer that writes %s, so the norm would be ambiguous: "
+              "remove one of the two",
               i + 1, tap_name(m->write));
         break;
     }

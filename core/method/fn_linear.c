@@ -30,11 +30,12 @@ static void advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, r), out = tap_width(c->a, w), values = m->size * (in + out);
     if (module_is_map(m) && values >= in * out)
         WARN(c, "V17",
-             "rank %d has %.0f parameters, the full %.0f×%.0f map has %.0f: full(write=%s) is smaller",
+             "rank %d has %.0f parameters, the full %.0f×%.0f matrix has %.0f: full(write=%s) is smaller",
              m->size, values, out, in, in * out, tap_name(w));
     if ((r == TAP_F_IN && w == TAP_F_OUT) || (r == TAP_A_IN && (w == TAP_A_OUT || w == TAP_A_CTX)))
         INFO(c, "V3",
-             "a linear parallel adapter spans more than one map, so it cannot be merged into the weights");
+             "a linear parallel adapter spans more than one linear layer, so it cannot be merged into the "
+             "weights");
     if (r == w && (w == TAP_A_OUT || w == TAP_F_OUT))
         WARN(c, "V4",
              "equivalent to a LoRA on %s whose change is restricted to W W_d W_u: linear(r=%d; write=%s) "

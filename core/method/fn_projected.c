@@ -41,7 +41,7 @@ static bool check(struct check *c, const struct module *m) {
         const struct module *o = &c->m->module[i];
         if (o->fn != m->fn || (o->size == m->size && o->seed == m->seed)) continue;
         ERROR(c, "V72",
-              "all places share one projection, with one rank and one seed: module %d has r=%d, seed=%d",
+              "all positions share one projection, with one rank and one seed: module %d has r=%d, seed=%d",
               i + 1, o->size, o->seed);
         break;
     }
@@ -78,7 +78,7 @@ const struct function function_projected = {
     .name = "projected",
     .title = "random projection",
     .description =
-        "Two trainable vectors around a random, frozen projection that all places share: ((x A) ⊙ d) B ⊙ b "
+        "Two trainable vectors around a random, frozen projection shared by all positions: ((x A) ⊙ d) B ⊙ b "
         "(VeRA). After a linear map it can be merged into the weight.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_SEED | TAKES_READ | TAKES_SOURCE | TAKES_DROPOUT,

@@ -33,11 +33,12 @@ static void advise(struct check *c, const struct module *m) {
               "a prompt in the decoder would shift its targets and is not supported: use stack=encoder");
     if (m->write == TAP_EMBED_WORDS && m->size + 3 > max_length)
         ERROR(c, "V19",
-              "l = %d prompt rows leave no room for text in the model's %d positions",
+              "l = %d virtual tokens leave no room for text in the model's %d positions",
               m->size, max_length);
     if (m->pool == POOL_ROW0 && !c->a->decoder_layers)
         WARN(c, "V31",
-             "the classifier would read a row of the prompt (row 0): use pool=cls to read the first token of "
+             "the classifier would read virtual token 0 of the prompt: use pool=cls to read the first token "
+             "of "
              "the text, as in pretraining");
     if (source_width(m->source) && (m->source == SOURCE_MLP || m->source == SOURCE_LSTM))
         INFO(c, "V35",
@@ -67,7 +68,7 @@ const struct function function_prompt = {
     .name = "prompt",
     .title = "prompt rows",
     .description =
-        "l trainable rows that join the encoder's input sequence like tokens: [P; X] (prompt tuning).",
+        "l trainable virtual tokens in the encoder's input sequence: [P; X] (prompt tuning).",
     .sign = "P",
     .form = FORM_ROWS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_MLP | TAKES_SOURCE | TAKES_INIT | TAKES_ROWS,

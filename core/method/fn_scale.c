@@ -64,7 +64,7 @@ static void label(const struct module *m, const struct arch *a, char out[64]) {
 /* The map into which a scale at this tap is merged. */
 struct fold {
     enum tap map;  /* identified by its output */
-    bool columns;  /* the tap is the map's input */
+    bool columns;  /* the tap is the layer's input */
 };
 
 static bool fold_of(const struct module *m, struct fold *out) {

@@ -36,7 +36,7 @@ static const struct key keys[] = {
     { "start", AT(start), KEY_WORDS(fusion_starts),
       .description = "Whether V is initialized to the identity or at random like Q and K." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
-      .description = "Weight in the loss of ‖I − V‖², summed over all places; 0: off." },
+      .description = "Weight in the loss of ‖I − V‖², summed over all positions; 0: off." },
 };
 const struct network fusion_network = { "fusion",
                                         "fusion",
@@ -93,7 +93,7 @@ static const char *place_fault(const struct method *m, const struct arch *a, int
         last = i;
         count++;
     }
-    if (count < 2) return "a fusion needs at least two adapters at each place: some place has one";
+    if (count < 2) return "a fusion needs at least two adapters at each position: found a position with one";
     if (count > MIX_MOST) return "a fusion combines at most 32 adapters";
     for (int i = first; i < last; i++)
         if (m->module[i].write == x->write && m->module[i].source != SOURCE_FUSION &&

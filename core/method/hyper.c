@@ -32,7 +32,7 @@ static const struct key keys[] = {
     { "layer", AT(layer), .kind = KEY_WHOLE,
       .description = "Width of the layer embeddings; 0: no condition on the layer." },
     { "place", AT(place), .kind = KEY_WHOLE,
-      .description = "Width of the place embeddings; 0: no condition on the place." },
+      .description = "Width of the position embeddings; 0: no condition on the position of the adapter." },
     { "instance", AT(instance), KEY_WORDS(instances), .text = KEY_NOT_DEFAULT,
       .description =
           "Condition on the example: the mean over its tokens, the mean mapped by two layers, or the "
@@ -42,15 +42,16 @@ static const struct key keys[] = {
     { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1, .text = KEY_NOT_DEFAULT,
       .description = "2: an additional encoder pass first computes the conditions of the examples." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .description = "Inner width of the projection." },
-    { "inner", AT(inner), .kind = KEY_WHOLE, .description = "Width of the heads' input; 0: no second map." },
+    { "inner", AT(inner), .kind = KEY_WHOLE,
+      .description = "Width of the heads' input; 0: no second linear layer." },
     { "norm", AT(norm), .kind = KEY_FLAG, .description = "Whether a LayerNorm follows the projection." },
     { "net", AT(net), KEY_WORDS(nets),
-      .description =
-          "Number of output heads: one per stack, one per place in it, or one per layer and place." },
+      .description = "Number of output heads: one per stack, one per adapter position in the stack, or one "
+                     "per layer and position." },
     { "start", AT(start), KEY_WORDS(starts),
       .description = "Initialization: normal with standard deviation 0.01, or as in the released code." },
     { "biases", AT(biases), .kind = KEY_FLAG, .text = KEY_NOT_DEFAULT,
-      .description = "Whether the maps have biases." },
+      .description = "Whether the linear layers have biases." },
 };
 #define GENERATOR(name, noun, at)                                                                            \
     {                                                                                                        \
@@ -251,12 +252,14 @@ static bool instance_comes_first(const struct method *m, int g, const struct arc
 static const char *instance_fault(const struct method *m, int g, const struct arch *a) {
     const struct hyper *h = &m->hyper[g];
     bool z = h->instance == EXAMPLE_RETRIEVER;
-    if (h->passes > 2) return "pass=: must be 1 or 2: with 2 an additional encoder pass computes the instance";
+    if (h->passes > 2)
+        return "pass=: must be 1 or 2: with 2 an additional encoder pass computes the instance";
     if (h->instance == EXAMPLE_NONE && h->passes > 1)
         return "pass=2 needs an instance: use instance=pooled, mlp or retriever";
     if (z && !m->retriever.on)
         return "instance=retriever needs a retriever: add + retriever, or use instance=pooled or mlp";
-    if (z && h->tap) return "with instance=retriever the tap is a setting of the retriever: use retriever(tap=…)";
+    if (z && h->tap)
+        return "with instance=retriever the tap is a setting of the retriever: use retriever(tap=…)";
     if (tap_of(m, g) > a->encoder_layers) return "tap= is above the last layer of the encoder";
     if (h->passes == 2 && lowest_generated(m, g, a) == a->encoder_layers)
         return "pass=2 needs a generated module in the encoder, and the method has none: omit pass=2";

@@ -62,8 +62,8 @@ struct example_value {
     node value;
     int first, blocks;
 };
-/* Generates the values of a stack into value[…], in the order of the plan's example_tensor. leaf: leaves of the
- * plan's tensors; h: one vector per row (rows × hyper_example_width), task[i]: the task of row i. */
+/* Generates the values of a stack into value[…], in the order of the plan's example_tensor. leaf: leaves of
+ * the plan's tensors; h: one vector per row (rows × hyper_example_width), task[i]: the task of row i. */
 void hyper_generate_per_example(const struct plan *p, struct tape *t, const node *leaf, int stack, node h,
                                 const int *task, struct example_value *value);
 

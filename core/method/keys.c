@@ -155,10 +155,11 @@ static int set_source(struct module *m, const char *v, struct err *e) {
 /* The inner width of the maps of a prompt. */
 static int set_b(struct module *m, const char *v, struct err *e) {
     if (!source_is_prompt(m->source))
-        return err_set(e, ERR_USAGE,
-                       "b=%s: applies only to the maps of a prompt: use source=prompt-share, prompt-sep or "
-                       "prompt-global",
-                       v);
+        return err_set(
+            e, ERR_USAGE,
+            "b=%s: applies only to the networks of a prompt: use source=prompt-share, prompt-sep or "
+            "prompt-global",
+            v);
     return keys_whole("b", v, 1, &m->mid, e);
 }
 
@@ -262,14 +263,16 @@ static const char *const sources[SOURCE_COUNT] = {
     "One set of weights for all layers.",
     "A small MLP generates the weights during training; only its output is stored.",
     "Separate weights per task of the run; with one task equivalent to free.",
-    "The hypernetwork generates the weights per task, layer and place (+ hyper).",
-    "One prompt per task; at each layer small maps, shared by all tasks, compute keys and values from it.",
-    "The same with separate maps per task.",
-    "The same with maps that the hypernetwork generates per task (+ hyper).",
+    "The hypernetwork generates the weights per task, layer and position (+ hyper).",
+    "One prompt per task; at each layer small networks, shared by all tasks, compute keys and values from "
+    "it.",
+    "The same with separate networks per task.",
+    "The same with networks that the hypernetwork generates per task (+ hyper).",
     "A second hypernetwork with its own conditions generates the weights (+ hyper2).",
-    "An LSTM and two maps generate the rows during training; only the rows are stored.",
+    "An LSTM and two linear layers generate the virtual tokens during training; only the tokens are stored.",
     "One prompt for all tasks times a low-rank product per task.",
-    "Sums of Kronecker products of small matrices, one set of which is shared by all maps (Compacter).",
+    "Sums of Kronecker products of small matrices, one set of which is shared by all linear layers "
+    "(Compacter).",
     "Frozen, from another run (init=run(N)), and joined with others at the same tap by attention "
     "(AdapterFusion, + fusion)."
 };
@@ -320,7 +323,7 @@ static const char *const learns[LEARN_COUNT] = {
 static const char *const places[PLACE_COUNT] = { "Before all tokens.", "After the first token." };
 static const char *const pools[POOL_COUNT] = {
     "The classifier reads the first token of the text.",
-    "The classifier reads row 0, a row of the prompt, as the libraries do."
+    "The classifier reads position 0, a virtual token, as the libraries do."
 };
 static const char *const kept[ROWS_COUNT] = { "Only the rows that are used.",
                                               "Twice as many, half of them unused, as PEFT stores them." };
@@ -371,12 +374,12 @@ static const struct key table[] = {
     { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
       .description = "Width of a bottleneck, or rank." },
     { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
-      .description = "Length of the prefix or prompt, in rows." },
+      .description = "Length of the prefix or prompt: number of virtual tokens." },
     { "act", "activation", TAKES_ACT, KEY_WORDS(method_act_names), AT(act),
       .text = KEY_NOT_DEFAULT | KEY_IN_FULL, .json = KEY_TAKEN, .label = "activation",
       .description = "Nonlinearity of the bottleneck.", .each = acts, .differs = " at " },
     { "biases", "biases", TAKES_BIASES, .kind = KEY_FLAG, AT(biases), .neutral = true, .text = KEY_SET,
-      .json = KEY_TAKEN, .label = "biases", .description = "Whether the maps have biases b_d and b_u.",
+      .json = KEY_TAKEN, .label = "biases", .description = "Whether the projections have biases b_d and b_u.",
       .differs = " biases at ", .phrases = with },
     { "read", "read", TAKES_READ, KEY_WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true,
       .text = KEY_ALWAYS, .json = KEY_SET, .description = "Tap that is read." },
@@ -401,7 +404,7 @@ static const struct key table[] = {
       .json = KEY_TAKEN,
       .description = "Rank of the factors of Kronecker products; 0: the products themselves are trained." },
     { "rule", "rule", TAKES_SOURCE, KEY_WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN,
-      .description = "Whether all maps share one set of A_i, or each has its own." },
+      .description = "Whether all linear layers share one set of A_i, or each has its own." },
     { "norm-before", "norm_before", TAKES_NORM, .kind = KEY_FLAG, AT(norm_before), .text = KEY_SET,
       .json = KEY_SET, .label = "norm before", .description = "Whether a LayerNorm precedes the bottleneck.",
       .differs = " norm before ", .phrases = a_norm },
@@ -418,7 +421,7 @@ static const struct key table[] = {
       .label = "shift", .description = "Whether the prefix shifts the positions of the text.", .each = shifts,
       .acts = has_positions, .differs = "", .phrases = moved },
     { "length", "length", TAKES_LENGTH, KEY_WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET,
-      .label = "length", .description = "Whether the norm of a decomposed map includes the bias.",
+      .label = "length", .description = "Whether the norm of a decomposed weight includes the bias.",
       .each = lengths, .differs = " norm at " },
     { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN,
       .description = "Seed of the frozen projection." },
@@ -441,7 +444,7 @@ static const struct key table[] = {
       .label = "pooled row", .description = "Position that the classifier reads.", .each = pools,
       .acts = pools_tokens, .differs = "", .phrases = tokens_read },
     { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "rows stored", .description = "Prompt rows stored on a model with a decoder.", .each = kept,
+      .label = "rows stored", .description = "Virtual tokens stored on a model with a decoder.", .each = kept,
       .acts = has_decoder, .differs = " rows at " },
     { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET,
       .set = set_site, .label = "site", .description = "Sublayers to which the module is added.",
@@ -454,7 +457,7 @@ static const struct key table[] = {
     { "mlp", NULL, TAKES_MLP, .set = set_mlp,
       .description = "Inner width of the MLP that generates the weights, short for source=mlp(N)." },
     { "b", NULL, TAKES_MLP, .set = set_b,
-      .description = "Inner width of the maps that compute keys and values from a prompt." },
+      .description = "Inner width of the networks that compute keys and values from a prompt." },
 };
 
 const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale",

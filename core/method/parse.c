@@ -202,7 +202,7 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
         return err_set(e, ERR_USAGE, "%s: missing write=: %s, for example write=%s", f->name, f->write_help,
                        tap_name(f->defaults.write));
     if (m.target == TARGET_TAP && m.write == TAP_NONE)
-        return err_set(e, ERR_USAGE, "%s: missing write=: the output of the map", item->name);
+        return err_set(e, ERR_USAGE, "%s: missing write=: the output of the linear layer", item->name);
     if (m.read == TAP_NONE) m.read = default_read(&m);
     module_normalize(&m);
     *out = m;

@@ -13,7 +13,8 @@ static const char *const prototypes[PROTOTYPE_COUNT] = { "none", "decoupled", "s
 
 #define AT(member) .offset = offsetof(struct retriever, member)
 static const struct key keys[] = {
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .description = "Inner width of its two maps; 0: one map." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE,
+      .description = "Inner width of its two linear layers; 0: one layer." },
     { "width", AT(width), .kind = KEY_WHOLE,
       .description = "Width of an example's vector z; 0: the pooled vector itself." },
     { "instance", AT(instance), KEY_WORDS(instances),

@@ -293,7 +293,7 @@ static const char stray[] = "not a part of this model";
 static const char *why_unused(const struct arch *a, const char *name) {
     if (text_ends(name, "position_ids")) return "positions are computed, not read";
     if (text_starts(name, "cls.") || text_starts(name, "lm_head.")) return "pretraining head";
-    if (text_starts(name, "pooler.")) return "the head has its own output map";
+    if (text_starts(name, "pooler.")) return "the head has its own output layer";
     if (text_ends(name, "EncDecAttention.relative_attention_bias.weight"))
         return "ignored by transformers as well";
     if (text_starts(name, "classification_head.")) return "text is generated, not classified";

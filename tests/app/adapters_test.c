@@ -328,14 +328,14 @@ static void what_a_library_has_no_place_for_is_refused(void **state) {
     static const struct {
         const char *method, *to, *part;
     } cases[] = {
-        { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules at one place" },
-        { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules at one place" },
-        { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules at one place" },
-        { "lora(at=o,r=2)", "hub", "the library supports q, k, v and the FFN's maps, not W_o" },
+        { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules at one position" },
+        { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules at one position" },
+        { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules at one position" },
+        { "lora(at=o,r=2)", "hub", "the library supports q, k, v and the linear layers of the FFN, not W_o" },
         { "prefix(l=2)", "peft", "PEFT's prefix shifts the positions of the text" },
         { "dora(r=2)", "hub", "the library's norm includes the bias" },
         { "dora(r=2,length=output)", "peft", "its norm includes the bias" },
-        { "prompt(l=2; pool=row0)", "hub", "the library inserts the rows after the norm of the embedding" },
+        { "prompt(l=2; pool=row0)", "hub", "the library inserts virtual tokens after the norm of the embedding" },
         { "bottleneck(r=2; write=a.out, layers=1) + bottleneck(r=2; write=f.out, layers=2)", "hub",
           "layer 1 has bottlenecks of width 2 after attention and 0 after the FFN" },
     };

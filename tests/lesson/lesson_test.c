@@ -89,7 +89,7 @@ static void errors_name_line_and_word(void **state) {
     refused("run r = --steps 3\nlet a = loss(r, 1, 2)\n", "loss: wrong number of arguments; expected loss(RUN, STEP)");
     refused("check a = 1\n", "\"1\": missing range; add is X, in X to Y, above X or below X");
     refused("check a = 1 in 2\n", "\"in 2\": incomplete range; write in X to Y");
-    refused("run r = lora\n", "expected options of petri train, such as --steps 40, or again NAME, found \"lora\"");
+    refused("run r = lora\n", "expected \"again NAME\" or options of petri train, such as --steps 40, found \"lora\"");
     refused("run r = again s\n", "unknown run \"s\"; it must be in an earlier step");
     refused("ask q\n  What?\n  a) x\nanswer q = a\n  y\n", "a question needs at least two choices");
     refused("ask q\n  What?\n  a) x\n  c) y\n", "expected b) as the next choice, found \"c)\"");

@@ -222,7 +222,7 @@ static void test_roberta_head(void **state) {
     assert_non_null(m->dense_w);
     said(m, "unused: lm_head.dense.weight (pretraining head)");
     said(m, "position_ids (positions are computed, not read)");
-    said(m, "unused: roberta.pooler.dense.bias (the head has its own output map)");
+    said(m, "unused: roberta.pooler.dense.bias (the head has its own output layer)");
     model_release(m);
     edit_drop(&x, "classifier.dense.bias");
     edit_save(&x, folder);

@@ -72,7 +72,7 @@ static void print_places(const struct plan *p) {
 }
 
 static void print_heads(const struct plan *p, const char *values) {
-    if (p->label_width) printf("head maps      %12s\n", values);
+    if (p->label_width) printf("head layers    %12s\n", values);
     else if (!p->classes) printf("no head: text-to-text model\n");
     else if (p->tasks > 1) printf("%d heads       %12s\n", p->tasks, values);
     else printf("head (%d out)  %12s\n", p->classes, values);
@@ -90,7 +90,7 @@ static void print_meta(const struct plan *p) {
     char outer[32], inner[32];
     text_thousands((int64_t)p->meta_trained, outer);
     text_thousands((int64_t)p->adapted, inner);
-    printf("meta-trained  %12s  with the head maps and %d inner learning rates%s\n", outer,
+    printf("meta-trained  %12s  with the head layers and %d inner learning rates%s\n", outer,
            p->meta.learned ? p->rates : 0, p->meta.learned ? "" : " (fixed)");
     printf("adapted       %12s  per task, and %d per class\n", inner, p->label_width);
 }

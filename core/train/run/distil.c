@@ -58,10 +58,11 @@ int distil_fits(const struct predictor *teacher, int64_t run, const struct plan 
         return err_set(e, ERR_USAGE, "--teachers: run %lld is a multi-task run; a teacher must have one task",
                        n);
     if (!own || !x || x->size != own->size || x->write != own->write || x->place != own->place)
-        return err_set(e, ERR_USAGE,
-                       "--teachers: run %lld must have a prompt of the same length (l=%d) at the same place: "
-                       "hidden states are compared position by position",
-                       n, own ? own->size : 0);
+        return err_set(
+            e, ERR_USAGE,
+            "--teachers: run %lld must have a prompt of the same length (l=%d) at the same position: "
+            "hidden states are compared position by position",
+            n, own ? own->size : 0);
     if (t->kind == DATA_TEXT) {
         if (predictor_writes(teacher)) return 0;
         return err_set(e, ERR_USAGE, "--teachers: run %lld has a classification head, and this run is "

@@ -245,9 +245,9 @@ static void tell_average(struct run *r, const struct mean *x) {
 bool examples_report(struct run *r) {
     const struct run_evaluation *x = &r->evaluation;
     if (x->bad_chunk < 0) return true;
-    return run_fails(r, "step %lld: evaluation: NaN or infinite logits for %s example %llu%s", (long long)r->step,
-                     r->final.on ? "test" : "validation", (unsigned long long)x->bad_example + 1,
-                     r->objective.row->other_examples);
+    return run_fails(r, "step %lld: evaluation: NaN or infinite logits for %s example %llu%s",
+                     (long long)r->step, r->final.on ? "test" : "validation",
+                     (unsigned long long)x->bad_example + 1, r->objective.row->other_examples);
 }
 
 /* Returns whether the primary metric of the split's task improved. */

@@ -48,12 +48,17 @@ static void say_new(const struct task *t, char *const *label, int labels, struct
     head_add_names(&theirs, label, labels);
     head_add_names(&ours, t->class_name, t->classes);
     if (t->kind == DATA_CLASSES)
-        text_line(report, "head: newly initialized: the classification head of the checkpoint has the classes %s; the task "
-                          "has %s", buf_text(&theirs),
-                  buf_text(&ours));
+        text_line(
+            report,
+            "head: newly initialized: the classification head of the checkpoint has the classes %s; the task "
+            "has %s",
+            buf_text(&theirs), buf_text(&ours));
     else
-        text_line(report, "head: newly initialized: the classification head of the checkpoint has %d outputs; regression "
-                          "needs 1", labels);
+        text_line(
+            report,
+            "head: newly initialized: the classification head of the checkpoint has %d outputs; regression "
+            "needs 1",
+            labels);
     buf_release(&theirs);
     buf_release(&ours);
 }

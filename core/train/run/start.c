@@ -123,7 +123,8 @@ static int take_all(struct run *r, const char *folder, struct err *e) {
     if (head) buf_printf(&told, " and the head%s", buf_text(&said));
     else if (predictor_is_headless(from)) buf_puts(&told, " (without a head)");
     else if (outputs || r->plan->words)
-        buf_puts(&told, "; the head is newly initialized: that of the other run has different classes or layers");
+        buf_puts(&told,
+                 "; the head is newly initialized: that of the other run has different classes or layers");
     start_say(r, taken, 1, buf_text(&told));
     buf_release(&said);
     buf_release(&told);

@@ -98,8 +98,8 @@ static bool watch_all_finite(struct run *r, const real *v, size_t width, const c
         if (isfinite(v[i])) continue;
         const struct watch_part *p = w->part;
         while (i / width >= p->first + p->data.examples) p++;
-        return run_fails(r, "step %lld: NaN or infinite %svector for %s%svalidation example %llu", (long long)r->step,
-                         whose, p->name, *p->name ? " " : "",
+        return run_fails(r, "step %lld: NaN or infinite %svector for %s%svalidation example %llu",
+                         (long long)r->step, whose, p->name, *p->name ? " " : "",
                          (unsigned long long)p->data.example[i / width - p->first].id + 1);
     }
     return true;

@@ -98,7 +98,7 @@ static void equality_is_shown_within_a_margin(void **state) {
     const struct experiment_shown off = { .spread = { 3, 5, 0.2 } };
     assert_string_equal(experiment_verdict(&c, &near), "as claimed");
     assert_string_equal(experiment_verdict(&c, &wide), "not shown");
-    assert_string_equal(experiment_verdict(&c, &off), "the other way");
+    assert_string_equal(experiment_verdict(&c, &off), "contradicted");
 }
 
 int main(void) {

@@ -165,7 +165,7 @@ static void a_verdict_needs_an_interval(void **state) {
     const struct experiment_shown sure = { .spread = spread_of(clear, 3) }, unsure = { .spread = spread_of(wide, 3) },
                                   one = { .spread = spread_of(clear, 1) }, none = { .spread = spread_of(clear, 0) };
     assert_string_equal(experiment_verdict(&up, &sure), "as claimed");
-    assert_string_equal(experiment_verdict(&down, &sure), "the other way");
+    assert_string_equal(experiment_verdict(&down, &sure), "contradicted");
     assert_string_equal(experiment_verdict(&up, &unsure), "not shown");
     assert_string_equal(experiment_verdict(&up, &one), "not shown");
     assert_string_equal(experiment_verdict(&up, &none), "not run");
