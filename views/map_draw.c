@@ -13,9 +13,9 @@
 #include "views/zone.h"
 
 static const char caution[] =
-    "Distances and sizes of clusters mean nothing; purity is measured before t-SNE.";
+    "Distances and sizes of clusters are not meaningful; purity is measured before t-SNE.";
 static const char short_caution[] =
-    "Distances and sizes of clusters mean nothing; purity: before t-SNE.";
+    "Distances and sizes of clusters are not meaningful; purity: before t-SNE.";
 
 static void put_score(struct buf *b, const char *name, const struct map_score *s, int w) {
     if (s->undefined) buf_printf(b, w < 56 ? "%s \u2013 (%s)" : "%s undefined (%s)", name, s->undefined);

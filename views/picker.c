@@ -116,6 +116,6 @@ void picker_draw(const struct picker *p, struct canvas *c, struct rect area) {
         canvas_fit(c, area.x + 3, y, widest, item->dim ? INK_DIM : here ? INK_ACCENT : INK_TEXT, item->name);
         canvas_fit(c, area.x + 5 + widest, y, area.w - 6 - widest, INK_DIM, item->note);
     }
-    if (!lines) canvas_text(c, area.x + 3, area.y + 1, INK_DIM, "nothing found");
+    if (!lines) canvas_text(c, area.x + 3, area.y + 1, INK_DIM, "no matches");
     buf_release(&seen);
 }

@@ -21,7 +21,8 @@ static int widest(const struct runs_view *v, bool method, int least, int most) {
     int w = (int)strlen("method");
     for (int i = 0; i < v->shown && w < most; i++) {
         const struct run_row *r = &v->row[v->order[i]];
-        int of = text_width(method ? r->method : r->task) + (method && r->pinned ? 2 : 0);
+        const char *text = method ? r->method : r->task;
+        int of = (text ? text_width(text) : 0) + (method && r->pinned ? 2 : 0);
         w = of > w ? of : w;
     }
     return w > most ? most : w < least ? least : w;

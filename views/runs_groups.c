@@ -239,7 +239,7 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
                g->n == 1 ? "" : "s", g->n == 1 ? "" : "s", list);
     if (g->repeats)
         buf_printf(out, " (%d repeated run%s not counted%s)", g->repeats, g->repeats == 1 ? "" : "s",
-                   g->differs ? ": weights differ, the newest counts" : "");
+                   g->differs ? ": weights differ, only the newest is used" : "");
     buf_printf(out, ", %s of %s, %lld examples", row->decides ? row->decides : row->metric, row->task,
                (long long)row->rows);
 }

@@ -183,13 +183,14 @@ static bool rowset_same_text(const char *a, const char *b) {
 int rowset_same(const struct rowset *a, const struct rowset *b, struct err *e) {
     for (int i = 0; i < a->n && i < b->n; i++) {
         if (a->row[i] != b->row[i])
-            return err_set(e, ERR_USAGE,
-                           "the two sides have different examples: number %d is row %lld on one side and row "
-                           "%lld on the other; give the same --task",
-                           i + 1, (long long)a->row[i], (long long)b->row[i]);
+            return err_set(
+                e, ERR_USAGE,
+                "the two sides have different examples: at position %d, example %lld and example %lld; "
+                "give the same --task",
+                i + 1, (long long)a->row[i], (long long)b->row[i]);
         if (!rowset_same_text(a->a[i], b->a[i]) || !rowset_same_text(a->b[i], b->b[i]))
             return err_set(e, ERR_USAGE,
-                           "the two sides have different texts in row %lld; give the same --task",
+                           "the two sides have different texts in example %lld; give the same --task",
                            (long long)a->row[i]);
     }
     if (a->n == b->n) return 0;

@@ -382,7 +382,8 @@ void insight_free(struct insight *in) {
 /* The thread starts with the first request. */
 static struct orders *begin_order(struct insight *in) {
     pthread_mutex_lock(&in->lock);
-    if (!in->started && pthread_create(&in->thread, NULL, insight_work, in)) BUG("no thread for the insight");
+    if (!in->started && pthread_create(&in->thread, NULL, insight_work, in))
+        BUG("the thread for maps and matrices could not be started");
     in->started = true;
     return &in->orders;
 }

@@ -144,7 +144,7 @@ static int compare_rows(struct matrix *m, const struct probe *p, const real *k, 
         for (int j = 0; j < n; j++) {
             double v = cosine[(size_t)i * (size_t)n + (size_t)j];
             if (isnan(v))
-                rc = err_set(e, ERR_FAILED, "%s: the vector of row %lld, or the prototype of %s, is zero",
+                rc = err_set(e, ERR_FAILED, "%s: the vector of example %lld, or the prototype of %s, is zero",
                              r->task[t], (long long)r->row[i], predictor_task(p->opened.predictor, j));
             m->value[t * n + j] += v;
         }

@@ -33,7 +33,7 @@ static struct shots_task *shots_rows_add(struct shots *x) {
 
 static void shots_rows_leave_out(struct shots *x, const char *task, const char *why) {
     struct buf line = BUF_INIT;
-    text_line(&line, "%s is left out: %s", task, why);
+    text_line(&line, "%s is excluded: %s", task, why);
     shots__say(x, &line);
     if (x->left_out.size) buf_putc(&x->left_out, ',');
     buf_putc(&x->left_out, '{');

@@ -38,7 +38,7 @@ struct sweep_work {
     int64_t look_at; /* next time to poll for changes by other processes, clock_ms */
     bool stopping;
     bool looked;     /* the last step polled for changes by other processes */
-    bool spent;      /* the budget is spent: active runs continue, no others are started */
+    bool spent;      /* the budget is exhausted: active runs continue, no others are started */
     char (*tried_rate)[65]; /* keys of tuning runs started here before */
     size_t tried_rates, tried_room;
 };
@@ -214,8 +214,8 @@ static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool
     if (!rc && held && fresh) rc = sweep_plan_spent(w->plan, w->store, &why, e);
     if (why && !w->spent) {
         char *line = xprintf(
-            "the budget is spent: %s; `petri sweep resume %lld --budget …` continues with another one", why,
-            (long long)w->plan->id);
+            "the budget is exhausted: %s; `petri sweep resume %lld --budget …` continues with another one",
+            why, (long long)w->plan->id);
         w->how.say(w->how.self, line);
         free(line);
     }

@@ -86,7 +86,7 @@ static void ran_away(const struct why_run *r, struct why *w) {
             xprintf("training diverged at learning rate %g with %s%s: %s", r->config.lr,
                     r->config.clip > 0 ? "clipped gradients" : "unclipped gradients",
                     r->config.precision == PRECISION_BF16
-                        ? " in bf16 (--precision f32 tells whether that is why)"
+                        ? " in bf16 (try --precision f32 to rule it out)"
                         : "",
                     reason),
             "step", (double)r->run->step, "rate", r->config.lr, "clip", r->config.clip, NULL);

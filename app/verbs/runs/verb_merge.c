@@ -15,7 +15,7 @@
 
 static const char *const WHAT[] = {
     [STORE_MERGED_NEW] = "new",       [STORE_MERGED_FURTHER] = "further", [STORE_MERGED_SAME] = "same",
-    [STORE_MERGED_BEHIND] = "behind", [STORE_MERGED_APART] = "apart",     [STORE_MERGED_BUSY] = "in work",
+    [STORE_MERGED_BEHIND] = "behind", [STORE_MERGED_APART] = "apart",     [STORE_MERGED_BUSY] = "running",
     [STORE_MERGED_DAMAGED] = "damaged",
 };
 

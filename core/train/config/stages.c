@@ -293,9 +293,10 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
     const char *fault = stage_fault(s, k);
     if (fault) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s", k + 1, fault);
     if (c->warmup >= 1 && floor(c->warmup) >= (double)steps)
-        return err_set(e, ERR_USAGE,
-                       "--warmup %.0f: stage %d has only %lld steps; use fewer warm-up steps, or a share such as 0.1",
-                       floor(c->warmup), k + 1, steps);
+        return err_set(
+            e, ERR_USAGE,
+            "--warmup %.0f: stage %d has only %lld steps; use fewer warm-up steps, or a share such as 0.1",
+            floor(c->warmup), k + 1, steps);
     return 0;
 }
 
