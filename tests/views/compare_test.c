@@ -517,7 +517,7 @@ static void a_repeated_run_counts_once(void **state) {
         assert_true(fabs(ui.runs.group[0].mean - (differs ? 0.8 : 0.85)) < 1e-12);
         assert_true(scene_shows(&ui, "1, 2 "));
         assert_true(scene_shows(&ui, "2 repeated runs not counted"));
-        assert_true(scene_shows(&ui, "weights differ, the newest counts") == differs);
+        assert_true(scene_shows(&ui, "weights differ, only the newest is used") == differs);
         ui_release(&ui);
     }
 }

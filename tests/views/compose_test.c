@@ -550,7 +550,7 @@ static void methods_are_found_by_typing(void **state) {
         scene_click(&ui, "compacter++");
         assert_true(ui.compose.facts.preset == preset_find("compacter++") && !ui.prompt.open);
         scene_type(&ui, "Pzzz");
-        assert_true(scene_shows(&ui, "nothing found"));
+        assert_true(scene_shows(&ui, "no matches"));
         scene_press(&ui, PRESS_ENTER);
         assert_true(ui.compose.facts.preset == preset_find("compacter++") && !ui.picker.open);
     }

@@ -318,7 +318,7 @@ static void other_texts_are_refused(void **state) {
     train("--steps 1"); /* run 6 */
     free(toy);
     toy = same;
-    refused("similarity 1 6 --of layers", 2, "different texts in row 1");
+    refused("similarity 1 6 --of layers", 2, "different texts in example 1");
     json_t *j = json_of("similarity 1 6 --of tensors"); /* weights need no rows */
     json_decref(j);
 }
