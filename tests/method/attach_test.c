@@ -221,7 +221,7 @@ static void what_cannot_is_refused(void **state) {
     static const struct {
         const char *text, *why;
     } rows[] = {{"mam", "prefix"}, {"lora + adapter-pfeiffer", "bottleneck"},
-                {"linear(r=2; read=f.in, write=f.out)", "more than one map"},
+                {"linear(r=2; read=f.in, write=f.out)", "more than one linear layer"},
                 {"prefix(comp=add)", "prefix"}, {"lora(source=hyper) + hyper", "one task at a time"},
                 {"lora(source=hyper) + hyper(instance=pooled, pass=2)", "per example"},
                 {"scale(write=embed)", "a norm to be merged into"}};
