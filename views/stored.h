@@ -6,8 +6,8 @@
 
 /* Appends the state as lines "name value"; the defaults have no line. */
 void stored_write(const struct ui *ui, struct buf *out);
-/* Restores it, and shows tips from now on.  Unknown names and values are ignored; the caller requests the rows
- * again. */
+/* Restores it, and shows tips from now on.  Unknown names and values are ignored; the caller requests the
+ * rows again. */
 void stored_read(struct ui *ui, const char *text);
 
 #endif

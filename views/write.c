@@ -85,6 +85,6 @@ bool write_named(struct ui *ui, const char *form, struct effect *out) {
     if (known) ui_say(ui, SAY_ERROR, "export: this screen cannot be written as %.20s", form);
     else
         ui_say(ui, SAY_ERROR,
-               "export: expected csv, json, markdown, hf, svg, png, text or ansi; e lists them");
+               "export: unknown format; expected csv, json, markdown, hf, svg, png, text or ansi");
     return false;
 }

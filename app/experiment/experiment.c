@@ -73,7 +73,7 @@ static int experiment_read_cell(struct experiment *x, const json_t *o, const cha
                      c->id);
     if (!rc && c->verb && c->path)
         rc = err_set(e, ERR_INPUT,
-                     "%s: cell \"%s\": a run cannot have a \"path\": its value is its best score", file,
+                     "%s: cell \"%s\": \"path\" is not allowed: the value of a run is its best score", file,
                      c->id);
     if (!rc) rc = take_text(o, file, "status", false, &c->status, e);
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);

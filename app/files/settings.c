@@ -77,7 +77,7 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
     if (k == SETTING_COUNT) {
         const char *near = text_nearest(name, names, SETTING_COUNT);
         return err_set(e, ERR_USAGE, "unknown setting \"%.60s\"%s%s", name,
-                       near ? "; did you mean " : "; petri settings lists them", near ? near : "");
+                       near ? "; did you mean " : "; `petri settings` lists them", near ? near : "");
     }
     if (!settings_fits(k, value))
         return err_set(e, ERR_USAGE, "%s must be %s, not \"%.60s\"", name, settings_table[k].values, value);

@@ -154,11 +154,11 @@ static void say_lost(struct session *s) {
     if (!n) say_elsewhere(s);
     if (n == 1)
         ui_say(&s->ui, SAY_WARNING,
-               "run #%lld was interrupted since the last session (3: all runs, R there: resume)",
+               "run #%lld was interrupted after the last session (3: all runs, R there: resume)",
                (long long)first);
     else if (n)
         ui_say(&s->ui, SAY_WARNING,
-               "%zu runs were interrupted since the last session, #%lld and others (3: all runs, R there: "
+               "%zu runs were interrupted after the last session, #%lld and others (3: all runs, R there: "
                "resume)",
                n, (long long)first);
 }

@@ -287,7 +287,7 @@ static int go_on(struct background_work *w, int64_t id) {
         config_reuse(&r.config);
         r.parent = id;
         jobs_start_later(w->room->jobs, &r);
-        work_say(w, SAY_INFO, "training the config of run #%lld again", (long long)id);
+        work_say(w, SAY_INFO, "training run #%lld again", (long long)id);
     }
     config_release(&r.config);
     return rc;
@@ -330,7 +330,7 @@ static int reseed(struct background_work *w) {
         r.config.seed = found.most + 1;
         w->number = (int64_t)r.config.seed;
         jobs_start_later(w->room->jobs, &r);
-        work_say(w, SAY_INFO, "training the config of run #%lld with seed %llu", (long long)w->run[0],
+        work_say(w, SAY_INFO, "training with the config of run #%lld and seed %llu", (long long)w->run[0],
                  (unsigned long long)r.config.seed);
     }
     config_release(&r.config);

@@ -100,8 +100,8 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
         bias[i] = x * (*b)->values[i];
     }
     if (!r->told_scale)
-        notes_add(&r->in.out->assumed, "the learned scale of a bottleneck with a gate or inside a norm was "
-                                       "merged into W_u and b_u");
+        notes_add(&r->in.out->assumed, "the learned scale of a bottleneck with a gate, or with a LayerNorm "
+                                       "after it, was merged into W_u and b_u");
     r->told_scale = (*s)->used = (*w)->used = (*b)->used = true;
     piece_add(p, SLOT_UP_W, up, d * cols);
     piece_add(p, SLOT_UP_B, bias, d);

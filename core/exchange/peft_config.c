@@ -68,8 +68,8 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
         { "SEQ_2_SEQ_LM", "a text generation adapter, but the base model does not generate text", NULL },
         { "FEATURE_EXTRACTION", NULL, NULL },
         { "TOKEN_CLS", "its head labels tokens, not texts", "its head labels tokens, not texts" },
-        { "QUESTION_ANS", "its head extracts answers from a text",
-          "its head extracts answers from a text" },
+        { "QUESTION_ANS", "extractive question answering is not supported",
+          "extractive question answering is not supported" },
         { "CAUSAL_LM", "for a language model without an encoder", "for a language model without an encoder" },
     };
     const json_t *v = json_object_get(p->config, "task_type"),

@@ -276,7 +276,7 @@ static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *na
 
 static int take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
-        { ".lora_B.bias", "petri does not support a bias of LoRA (lora_bias)" },
+        { ".lora_B.bias", "petri does not support LoRA biases (lora_bias)" },
         { ".trainable_tokens_delta",
           "petri does not support trained tokens (trainable_token_indices)" },
     };

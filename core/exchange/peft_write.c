@@ -61,7 +61,8 @@ static const char *why_not(const struct module *m) {
     if (!form_of(m, true)) return "PEFT has no equivalent; use --to petri";
     if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE)
         return "its scale is per channel or depends on the input";
-    if (m->length != LENGTH_MAP) return "its norm includes the bias (length=output), which --to hub supports";
+    if (m->length != LENGTH_MAP)
+        return "its norm includes the bias (length=output), which PEFT does not support; use --to hub";
     return module_is_map(m) ? NULL
                             : "it spans more than one linear layer, and LoRA is parallel to exactly one";
 }
@@ -112,8 +113,10 @@ static int peft_write_check(struct out *o, struct err *e) {
             e, ERR_USAGE,
             "cannot be written for PEFT: the classifier differs from that of the model's class");
     if ((types & (types - 1)) || (dora[0] && dora[1]))
-        return err_set(e, ERR_USAGE, "cannot be written for PEFT: %s in one adapter; export two runs",
-                       types >> PEFT_IA3 & 1 ? "LoRA and scales" : "two forms of low-rank changes");
+        return err_set(
+            e, ERR_USAGE,
+            "cannot be written for PEFT: one adapter cannot combine %s; train and export them as two runs",
+            types >> PEFT_IA3 & 1 ? "LoRA and IA3" : "two forms of low-rank changes");
     if (!types && !norms_alone(o->plan))
         return err_set(
             e, ERR_USAGE,

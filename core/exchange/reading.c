@@ -255,7 +255,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
     }
     if (!r->classes) {
         r->classes = r->m->head_rows;
-        notes_add(&r->out->assumed, "the head of the model folder is used");
+        notes_add(&r->out->assumed, "the classification head of the model is used");
     }
     if (check_head(r, e)) return e->code;
     const char *other = r->single ? NULL : head_other(&r->m->arch, r->classes);

@@ -399,7 +399,7 @@ static int check_gives_nothing_away(struct lesson_reader *r, int of, const char 
     const char *question = r->l->step[ask].name;
     return lesson_refuse(
         r,
-        "{%s} reveals the answer of the open question \"%s\"; use it in the text of a check, or "
+        "{%s} reveals the answer to the open question \"%s\"; use it in the text of a check, or "
         "after \"answer %s\"",
         name, question, question);
 }

@@ -150,7 +150,9 @@ static const struct equality equalities[] = {
       "P-tuning v2 without an MLP = a free prefix; libraries give its keys positions, petri "
       "does not",
       e12 },
-    { "E13", "a prefix or a prompt with a network = a free one with the generated values", e13 },
+    { "E13",
+      "a prefix or prompt reparameterized by a network = one trained directly, with the generated values",
+      e13 },
     { "E14", "a prompt differs from a fixed prefix: its keys and values at each layer depend on the text",
       e14 },
     { "E15",

@@ -253,7 +253,7 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     const struct hyper *h = &m->hyper[g];
     bool z = h->instance == EXAMPLE_RETRIEVER;
     if (h->passes > 2)
-        return "pass=: must be 1 or 2: with 2 an additional encoder pass computes the instance";
+        return "pass=: must be 1 or 2 (2: an additional encoder pass computes the vector of the example)";
     if (h->instance == EXAMPLE_NONE && h->passes > 1)
         return "pass=2 needs an instance: use instance=pooled, mlp or retriever";
     if (z && !m->retriever.on)

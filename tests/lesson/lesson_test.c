@@ -122,7 +122,7 @@ static void no_text_gives_an_answer_away(void **state) {
     static const char *const told[] = { "text\n  a\n  {c%}\n", "show train\n  {n}\n", "ask p\n  Is {c} it?\n  a) x\n  b) y\n" };
     for (size_t i = 0; i < COUNT_OF(told); i++) {
         char *steps = xprintf("%s%s%s", open, told[i], closed);
-        refused(steps, "reveals the answer of the open question \"q\"; use it in the text of a check");
+        refused(steps, "reveals the answer to the open question \"q\"; use it in the text of a check");
         free(steps);
     }
     struct lesson l;

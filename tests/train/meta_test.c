@@ -313,7 +313,7 @@ static void a_budget_is_told_beside_the_rest(void **state) {
     assert_string_equal(found[0].rule, "R8");
     assert_int_equal(found[0].level, LEVEL_ERROR);
     config_release(&c);
-    refused_run("adalora", usual, "--regime meta: rank budgets are not supported over episodes");
+    refused_run("adalora", usual, "--regime meta: rank budgets are not supported in episodic training");
 }
 
 /* A model of the same weights that reads texts otherwise is not the run's. */

@@ -80,7 +80,7 @@ static int verb_import_read_any(const struct args *a, const char *path, struct i
     else if (!rc)
         rc = err_set(e, ERR_INPUT,
                      "%s: unknown format: expected a file written by `petri export --to petri`, or a "
-                     "folder with one or with adapter_config.json", path);
+                     "folder that contains such a file or adapter_config.json", path);
     for (size_t i = 0; !rc && i < aside.count; i++) notes_add(&x->ignored, "%s", aside.line[i]);
     notes_release(&aside);
     free(own);

@@ -278,8 +278,9 @@ static int eval_split(const struct opened *o, const struct args *a, struct task 
     struct dataset *d = &t->dev[i];
     size_t k = (size_t)predictor_classes(o->predictor);
     double *probability = mem_try(d->examples * k, sizeof *probability);
-    if (!probability) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples of %zu outputs",
-        d->examples, k);
+    if (!probability)
+        return err_set(e, ERR_SYSTEM, "out of memory for predictions: %zu examples × %zu outputs",
+                       d->examples, k);
     struct metrics m;
     int rc = predictor_evaluate(o->predictor, d, crew, t->positive, probability, NULL, &m, e);
     if (!rc) {

@@ -126,7 +126,8 @@ static int predict_rows(const struct opened *o, const struct args *a, struct dat
     size_t k = (size_t)predictor_classes(o->predictor);
     double *p = rc ? NULL : mem_try(d->examples * k, sizeof *p);
     if (!rc && !p)
-        rc = err_set(e, ERR_SYSTEM, "out of memory for %zu examples of %zu outputs", d->examples, k);
+        rc = err_set(e, ERR_SYSTEM, "out of memory for predictions: %zu examples × %zu outputs", d->examples,
+                     k);
     if (!rc) rc = predictor_run(o->predictor, d, crew, p, NULL, e);
     for (size_t i = 0; !rc && i < d->examples; i++) print_prediction(o, a, &d->example[i], p + i * k);
     free(p);

@@ -98,15 +98,16 @@ int regime_check(const struct run_config *c, const struct arch *a, struct findin
                     family_name(a->family));
     if (config_has_join(c))
         regime_find(&f, LEVEL_ERROR, "R2", -1,
-                    "contrastive (whole-batch) losses (+ retriever) are not supported over episodes");
+                    "contrastive (whole-batch) losses (+ retriever) are not supported in episodic training");
     if (c->method.budget.on)
-        regime_find(&f, LEVEL_ERROR, "R8", -1, "rank budgets are not supported over episodes");
+        regime_find(&f, LEVEL_ERROR, "R8", -1, "rank budgets are not supported in episodic training");
     if (c->method.attempt.on)
-        regime_find(&f, LEVEL_ERROR, "R8", -1, "attention over prompts is not supported over episodes");
+        regime_find(&f, LEVEL_ERROR, "R8", -1,
+                    "attention over prompts is not supported in episodic training");
     if (c->method.pruning.on)
-        regime_find(&f, LEVEL_ERROR, "R8", -1, "pruning masks are not supported over episodes");
+        regime_find(&f, LEVEL_ERROR, "R8", -1, "pruning masks are not supported in episodic training");
     if (c->method.fusion.on) regime_find(&f, LEVEL_ERROR, "R8", -1,
-                                         "adapter fusion is not supported over episodes");
+                                         "adapter fusion is not supported in episodic training");
     for (int i = 0; i < c->method.count; i++) {
         enum source s = c->method.module[i].source;
         if (source_width(s) || source_is_generated(s))

@@ -435,13 +435,13 @@ static void an_interrupted_run_is_told(void **state) {
     kill(pid, SIGKILL);
     command_wait(pid, 20);
     start("", "");
-    await("run #1 was interrupted since the last session", true);
+    await("run #1 was interrupted after the last session", true);
     type("q");
     await("left=0", true);
     type("clear Enter");
     start("", "");
     await("Compose", true);
-    assert_false(shows("since the last session"));
+    assert_false(shows("after the last session"));
     type("q");
     await("left=0", true);
 }
