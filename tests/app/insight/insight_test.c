@@ -383,7 +383,7 @@ static void screens_are_rendered(void **state) {
     stage_refused(3, "99", "render --screen map --db %s --run 99", stage.db);
     char *steps = stage_out(0, "render --screen map --db %s --run 4 --steps --size 160x50", stage.db);
     assert_true(strstr(steps, "step 6, 4 of 4") && strstr(steps, "training steps"));
-    assert_non_null(strstr(steps, "perplexity 3.67 (asked 30)"));
+    assert_non_null(strstr(steps, "perplexity 3.67 (requested 30)"));
     free(steps);
     char *set = stage_out(0, "render --screen map --db %s --set 1,2", stage.db); /* two moments of run 4 */
     assert_true(strstr(set, "set 1: #4") && strstr(set, "set 2: #4"));
