@@ -45,7 +45,7 @@ char *runs_filter_text(const struct runs_view *v) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < v->only.runs; i++)
         buf_printf(&b, "%s%lld", i ? "," : "id=", (long long)v->only.run[i]);
-    buf_printf(&b, "%s%s", b.size && *v->filter ? " " : "", v->filter);
+    if (*v->filter) buf_printf(&b, "%s%s", b.size ? " " : "", v->filter);
     return b.size ? buf_take(&b) : xstrdup("");
 }
 
