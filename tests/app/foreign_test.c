@@ -51,7 +51,7 @@ static void adapters_for_other_tasks_are_refused(void **state) {
         const char *from, *to, *part;
     } cases[] = {
         { "\"SEQ_CLS\"", "\"TOKEN_CLS\"", "\"task_type\" is \"TOKEN_CLS\": its head labels tokens" },
-        { "\"SEQ_CLS\"", "\"QUESTION_ANS\"", "\"task_type\" is \"QUESTION_ANS\": its head extracts answers" },
+        { "\"SEQ_CLS\"", "\"QUESTION_ANS\"", "\"task_type\" is \"QUESTION_ANS\": extractive question answering is not supported" },
         { "\"SEQ_CLS\"", "\"CAUSAL_LM\"", "\"task_type\" is \"CAUSAL_LM\"" },
         { "\"SEQ_CLS\"", "\"SEQ_2_SEQ_LM\"", "\"task_type\" is \"SEQ_2_SEQ_LM\"" },
         { "\"SEQ_CLS\"", "\"TAGGING\"", "\"task_type\" is \"TAGGING\": not a task type of PEFT" },
