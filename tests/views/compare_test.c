@@ -251,7 +251,7 @@ static void writes(enum screen_id screen, const char *const *item, int items) {
 }
 
 static struct effect compare_typed(struct ui *ui, const char *line) {
-    for (; *line; line++) scene_press(ui, (uint32_t)*line);
+    scene_type(ui, line);
     return scene_press(ui, PRESS_ENTER);
 }
 

@@ -15,11 +15,11 @@ static void options_are_typed_and_in_the_command(void **state) {
     compose_changed(&ui.compose);
     assert_true(ui.compose.config.lr == preset_find("mam")->lr);
     scene_press(&ui, PRESS_ENTER);
-    for (const char *p = "0.5x"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "0.5x");
     scene_press(&ui, PRESS_ENTER);
     assert_int_equal(ui.say, SAY_ERROR);
     scene_press(&ui, PRESS_ENTER);
-    for (const char *p = "2e-4"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "2e-4");
     scene_press(&ui, PRESS_ENTER);
     assert_true(ui.compose.config.lr == 2e-4);
     config_take_model(&ui.compose.config, "a b's");
@@ -36,7 +36,7 @@ static void options_are_typed_and_in_the_command(void **state) {
     assert_non_null(strstr(command, "--embed-every 20"));
     free(command);
     scene_press(&ui, PRESS_ENTER);
-    for (const char *p = "0"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "0");
     scene_press(&ui, PRESS_ENTER);
     assert_int_equal(ui.compose.config.embed_every, 0);
     ui_release(&ui);
@@ -128,12 +128,12 @@ static void an_axis_keeps_the_rate(void **state) {
     v->option = compose_option_find(v, "lr");
     compose_changed(v);
     scene_press(&ui, PRESS_ENTER); /* nothing is no rate */
-    for (const char *p = "0"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "0");
     scene_press(&ui, PRESS_ENTER);
     assert_int_equal(ui.say, SAY_ERROR);
     assert_true(v->config.lr == 3e-3);
     scene_press(&ui, PRESS_ENTER);
-    for (const char *p = "default"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "default");
     scene_press(&ui, PRESS_ENTER);
     assert_true(v->config.lr == 1e-3);
     scene_press(&ui, 'u');
@@ -313,7 +313,7 @@ static void a_run_is_described_whole(void **state) {
     scene_press(&ui, PRESS_ENTER);
     assert_true(v->seeds == 3 && v->seed[1] == 5 && v->seed[2] == 9);
     scene_press(&ui, 'i');
-    for (const char *p = "for the talk"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "for the talk");
     scene_press(&ui, PRESS_ENTER);
     char *command = compose_command(v);
     assert_non_null(strstr(command, " --seeds 4,5,9 --note 'for the talk'"));

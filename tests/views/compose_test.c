@@ -255,11 +255,11 @@ static void sizes_are_typed(void **state) {
     assert_true(scene_shows(&ui, "Width of a bottleneck, or rank."));
     scene_press(&ui, PRESS_ENTER);
     assert_true(ui.prompt.open);
-    for (const char *p = "32"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "32");
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
     assert_int_equal(ui.compose.config.method.module[0].size, 32);
     scene_press(&ui, PRESS_ENTER);
-    for (const char *p = "1.5"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "1.5");
     scene_press(&ui, PRESS_ENTER);
     assert_int_equal(ui.compose.config.method.module[0].size, 32);
     assert_int_equal(ui.say, SAY_ERROR);

@@ -335,7 +335,7 @@ static void begin_screen(struct ui *ui, enum screen_id s) {
     scene_open(ui, &scenes[i], 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     if (s == SCREEN_EXPLAIN) scene_press(ui, 'E');
     if (s == SCREEN_DATA) show_own_rows(ui);
-    for (const char *p = "jl"; *p; p++) scene_press(ui, (unsigned char)*p);
+    scene_type(ui, "jl");
     assert_int_equal(ui->screen, s);
 }
 

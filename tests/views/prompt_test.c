@@ -157,19 +157,19 @@ static void commands(void **state) {
     (void)state;
     struct ui ui;
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-    for (const char *p = ":met"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, ":met");
     scene_press(&ui, PRESS_TAB);
     assert_true(text_starts(ui.prompt.text, "method"));
     scene_press(&ui, PRESS_ESC);
-    for (const char *p = ":method lora(r=4)"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, ":method lora(r=4)");
     struct effect out = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(out.kind, EFFECT_METHOD_TEXT);
     assert_string_equal(out.text, "lora(r=4)");
-    for (const char *p = ":trash 5"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, ":trash 5");
     out = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(out.kind, EFFECT_TRASH);
     assert_int_equal(out.run[0], 5);
-    for (const char *p = ":purge 5"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, ":purge 5");
     out = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(out.kind, EFFECT_VERB); /* the command line's, which asks for a yes */
     ui_release(&ui);
@@ -209,7 +209,7 @@ static void the_next_run_has_a_name(void **state) {
     struct ui ui;
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_COMPOSE);
-    for (const char *p = "rtalk"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_type(&ui, "rtalk");
     struct effect out = scene_press(&ui, PRESS_ENTER);
     assert_true(out.kind == EFFECT_NAME && !out.runs);
     assert_string_equal(out.text, "talk");

@@ -10,28 +10,19 @@
 
 enum { MANY = 10000 };
 
-static void open(struct ui *ui) {
-    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-    ui_show(ui, SCREEN_RUNS);
-}
-
 static int64_t at(const struct ui *ui, int i) { return ui->runs.row[ui->runs.order[i]].id; }
-
-static void type(struct ui *ui, const char *keys) {
-    for (; *keys; keys++) scene_press(ui, (unsigned char)*keys);
-}
 
 static void newest_first_then_by_column(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui);
+    scene_runs(&ui);
     assert_int_equal(at(&ui, 0), 8);
-    type(&ui, "lllls"); /* the best metric, best first of each task; no value comes last */
+    scene_type(&ui, "lllls"); /* the best metric, best first of each task; no value comes last */
     assert_int_equal(at(&ui, 0), 8);
     assert_int_equal(at(&ui, 1), 5);
     assert_int_equal(at(&ui, 2), 7);
     assert_int_equal(at(&ui, 6), 1);
-    type(&ui, "S");
+    scene_type(&ui, "S");
     assert_int_equal(at(&ui, 1), 6);
     assert_int_equal(at(&ui, 6), 1);
     ui_release(&ui);
@@ -42,7 +33,7 @@ static void newest_first_then_by_column(void **state) {
 static void unlike_bests_stand_apart(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui);
+    scene_runs(&ui);
     assert_true(scene_shows(&ui, "accuracy"));
     assert_false(scene_shows(&ui, "best"));
     assert_false(scene_shows(&ui, "metric"));
@@ -58,7 +49,7 @@ static void unlike_bests_stand_apart(void **state) {
     ui_changed(&ui);
     assert_true(scene_shows(&ui, "best") && scene_shows(&ui, "metric") && scene_shows(&ui, " rows"));
     assert_true(scene_shows(&ui, "2,538"));
-    type(&ui, "lllls");
+    scene_type(&ui, "lllls");
     assert_true(at(&ui, 0) == 5 && at(&ui, 1) == 3 && at(&ui, 2) == 6 && at(&ui, 3) == 7);
     ui_release(&ui);
 }
@@ -66,10 +57,10 @@ static void unlike_bests_stand_apart(void **state) {
 static void the_cursor_stays_on_its_run(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui);
-    type(&ui, "jj");
+    scene_runs(&ui);
+    scene_type(&ui, "jj");
     int64_t id = runs_at_cursor(&ui.runs)->id;
-    type(&ui, "llls");
+    scene_type(&ui, "llls");
     assert_int_equal(runs_at_cursor(&ui.runs)->id, id);
     ui.runs.rows = 5; /* rows were replaced */
     ui_changed(&ui);
@@ -82,12 +73,12 @@ static void filters(void **state) {
     (void)state;
     struct ui ui;
     struct run_row rows[COUNT_OF(scene_rows)];
-    open(&ui);
+    scene_runs(&ui);
     memcpy(rows, scene_rows, sizeof rows);
     ui.runs.row = rows;
     ui_changed(&ui);
     struct effect out;
-    type(&ui, "/lr<1e-");
+    scene_type(&ui, "/lr<1e-");
     out = scene_press(&ui, '3');
     assert_int_equal(out.kind, EFFECT_FILTER);
     assert_string_equal(ui.runs.filter, "lr<1e-3");
@@ -97,25 +88,25 @@ static void filters(void **state) {
     assert_int_equal(ui.runs.shown, 1);
     assert_int_equal(scene_press(&ui, 'F').kind, EFFECT_FILTER);
     assert_int_equal(ui.runs.shown, COUNT_OF(rows));
-    type(&ui, "/lr<");
+    scene_type(&ui, "/lr<");
     strcpy(ui.runs.filter_error, "\"lr<\": \"\" is not a number");
     scene_press(&ui, PRESS_ENTER);
     assert_true(scene_shows(&ui, "is not a number"));
     assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_FILTER);
     assert_false(scene_shows(&ui, "is not a number"));
-    type(&ui, "G"); /* the oldest but one is on a task whose name holds blanks */
-    type(&ui, "k");
-    type(&ui, "lllf");
+    scene_type(&ui, "G"); /* the oldest but one is on a task whose name holds blanks */
+    scene_type(&ui, "k");
+    scene_type(&ui, "lllf");
     assert_non_null(strstr(ui.runs.filter, "task=\""));
-    type(&ui, "F");
+    scene_type(&ui, "F");
     struct run_row *row = (struct run_row *)(uintptr_t)runs_at_cursor(&ui.runs);
     const char *task = row->task;
     row->task = "the \"big\" one's"; /* in pieces, each in the quotes that it does not hold */
-    type(&ui, "f");
+    scene_type(&ui, "f");
     assert_string_equal(ui.runs.filter, "task=\"the \"'\"big\" one'\"'s\"");
     row->task = task;
-    type(&ui, "F");
-    type(&ui, "lf"); /* the best as it was measured, not as it is shown */
+    scene_type(&ui, "F");
+    scene_type(&ui, "lf"); /* the best as it was measured, not as it is shown */
     assert_string_equal(ui.runs.filter, "best=0.701");
     ui_release(&ui);
 }
@@ -124,12 +115,12 @@ static void filters(void **state) {
 static void filters_are_remembered(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui);
-    type(&ui, "/task=a");
+    scene_runs(&ui);
+    scene_type(&ui, "/task=a");
     scene_press(&ui, PRESS_ENTER);
-    type(&ui, "/task=b");
+    scene_type(&ui, "/task=b");
     scene_press(&ui, PRESS_ENTER);
-    type(&ui, "/");
+    scene_type(&ui, "/");
     assert_string_equal(ui.prompt.text, "");
     assert_string_equal(ui.runs.filter, "task=b"); /* until something is typed */
     assert_true(scene_shows(&ui, "earlier"));
@@ -140,14 +131,14 @@ static void filters_are_remembered(void **state) {
     assert_string_equal(ui.runs.filter, "task=a");
     scene_press(&ui, PRESS_DOWN);
     assert_string_equal(ui.prompt.text, "task=b");
-    type(&ui, "c");
+    scene_type(&ui, "c");
     assert_string_equal(ui.runs.filter, "task=bc");
     assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_FILTER);
     assert_string_equal(ui.runs.filter, "task=b");
-    type(&ui, "/");
+    scene_type(&ui, "/");
     scene_press(&ui, PRESS_ENTER);
     assert_string_equal(ui.runs.filter, "task=b");
-    type(&ui, "/");
+    scene_type(&ui, "/");
     scene_press(&ui, PRESS_UP);
     scene_press(&ui, PRESS_CTRL('u'));
     scene_press(&ui, PRESS_ENTER);
@@ -155,7 +146,7 @@ static void filters_are_remembered(void **state) {
     for (int i = 0; i < 2 * RUNS_PAST; i++) {
         char text[24];
         snprintf(text, sizeof text, "/lr<%d", i);
-        type(&ui, text);
+        scene_type(&ui, text);
         scene_press(&ui, PRESS_ENTER);
     }
     assert_int_equal(ui.runs.pasts, RUNS_PAST);
@@ -171,7 +162,7 @@ static void runs_of_a_cell_have_a_name(void **state) {
     int64_t draw[DRAWS];
     struct ui ui;
     struct effect x = {0};
-    open(&ui);
+    scene_runs(&ui);
     for (int i = 0; i <= DRAWS; i++) {
         rows[i] = scene_rows[1];
         rows[i].id = i + 1;
@@ -188,7 +179,7 @@ static void runs_of_a_cell_have_a_name(void **state) {
     assert_int_equal(ui.runs.shown, DRAWS);
     assert_string_equal(ui.runs.filter, "");
     assert_true(scene_shows(&ui, "sweep 2: lora(r=2), 300 seeds"));
-    type(&ui, "/seed=7");
+    scene_type(&ui, "/seed=7");
     for (int i = 0; i <= DRAWS; i++) rows[i].unfit = rows[i].seed != 7;
     scene_press(&ui, PRESS_ENTER);
     ui_changed(&ui);
@@ -207,8 +198,8 @@ static void runs_of_a_cell_have_a_name(void **state) {
 static void marks_go_with_trash(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui);
-    type(&ui, "  ");
+    scene_runs(&ui);
+    scene_type(&ui, "  ");
     assert_int_equal(ui.runs.marks, 2);
     struct effect out = scene_press(&ui, 'd');
     assert_int_equal(out.kind, EFFECT_TRASH);
@@ -216,31 +207,15 @@ static void marks_go_with_trash(void **state) {
     assert_true(out.run[0] == 7 && out.run[1] == 8);
     assert_int_equal(ui.runs.marks, 0);
     assert_int_equal(scene_press(&ui, 'u').kind, EFFECT_UNDO);
-    type(&ui, "*");
+    scene_type(&ui, "*");
     assert_int_equal(ui.runs.marks, 7);
-    type(&ui, "*");
+    scene_type(&ui, "*");
     assert_int_equal(ui.runs.marks, 0);
     assert_int_equal(scene_press(&ui, 'V').kind, EFFECT_TRASH_VIEW);
     assert_true(ui.runs.trash);
     assert_int_equal(scene_press(&ui, 'd').kind, EFFECT_RESTORE);
     assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_TRASH_VIEW);
     assert_false(ui.runs.trash);
-    ui_release(&ui);
-}
-
-static void detail_opens_and_goes_back(void **state) {
-    (void)state;
-    struct ui ui;
-    open(&ui);
-    struct effect out = scene_press(&ui, PRESS_ENTER);
-    assert_int_equal(out.kind, EFFECT_OPEN_RUN);
-    assert_int_equal(out.run[0], 8);
-    assert_int_equal(ui.screen, SCREEN_DETAIL);
-    type(&ui, "jjjGg");
-    assert_int_equal(ui.detail.top, 0);
-    assert_int_equal(scene_press(&ui, 'C').kind, EFFECT_CLONE);
-    scene_press(&ui, 'q');
-    assert_int_equal(ui.screen, SCREEN_RUNS);
     ui_release(&ui);
 }
 
@@ -266,10 +241,10 @@ static void flags(void **state) {
 static void runs_go_on_where_they_can(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui); /* the newest runs */
+    scene_runs(&ui); /* the newest runs */
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
     assert_true(scene_shows(&ui, "#8 is running"));
-    type(&ui, "j");
+    scene_type(&ui, "j");
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_AGAIN);
     struct effect out;
     ui_command(&ui, "resume", &out);
@@ -287,7 +262,7 @@ static void few_shot_runs_go_on_in_a_shell(void **state) {
     struct ui ui;
     struct run_row rows[] = {scene_rows[1]};
     struct effect x;
-    open(&ui);
+    scene_runs(&ui);
     rows[0].state = RUN_STOPPED;
     rows[0].resumable = rows[0].fewshot = true;
     ui.runs.row = rows;
@@ -310,90 +285,17 @@ static void few_shot_runs_go_on_in_a_shell(void **state) {
     ui_release(&ui);
 }
 
-/* The page of a run has its name in the heading, and settings as in Compose: defaults on request, long values whole. */
-static void settings_of_a_run_are_shown(void **state) {
-    (void)state;
-    for (int wide = 0; wide < 2; wide++) {
-        struct ui ui;
-        open(&ui);
-        ui_resize(&ui, wide ? 200 : 80, wide ? 60 : 24);
-        scene_press(&ui, PRESS_ENTER);
-        ui.detail.run.name = "for the talk";
-        ui.detail.run.note = "a remark";
-        ui_changed(&ui);
-        assert_true(scene_shows(&ui, "#3  for the talk \u00B7 lora(r=8)") && scene_shows(&ui, "a remark"));
-        assert_true(scene_shows(&ui, "lr 0.003   batch 32   steps 320   seed 1"));
-        assert_true(scene_shows(&ui, "Data              split 0.1"));
-        assert_true(scene_shows(&ui, "reviews/train.tsv"));
-        assert_true(scene_shows(&ui, "O shows 2 defaults"));
-        assert_false(scene_shows(&ui, "optimizer"));
-        type(&ui, "O");
-        assert_true(scene_shows(&ui, "Optimization      optimizer adamw   clip 1"));
-        assert_true(scene_shows(&ui, "O hides defaults"));
-        type(&ui, "O");
-        assert_false(scene_shows(&ui, "optimizer"));
-        ui_release(&ui);
-    }
-    struct ui ui;
-    open(&ui);
-    ui_resize(&ui, 60, 40);
-    scene_press(&ui, PRESS_ENTER);
-    assert_true(scene_shows(&ui, "text /a/folder/whose/name/is/l")); /* the rest of it on the next row */
-    assert_true(scene_shows(&ui, "train.tsv"));
-    ui_release(&ui);
-}
-
-/* D evaluates; the answer is shown at once: next to the matrix, or above it, or with the most frequent confusions. */
-static void a_run_is_evaluated(void **state) {
-    (void)state;
-    static const struct {
-        int w, h, classes;
-        const char *shows[3];
-    } at[] = {{80, 24, 8, {"confusion matrix", " 3 class-2  40  \u00B7 20", "worst errors"}},
-              {200, 60, 8, {"   F1", "  1  2  3  4  5  6  7  8 predicted", "worst errors"}},
-              {80, 60, 30, {"most frequent: class-2 \u2192 class-0 40, class-0 \u2192 class-1 7", "30 class-29", "line 17: label"}}};
-    for (size_t i = 0; i < COUNT_OF(at); i++) {
-        struct ui ui;
-        open(&ui);
-        ui_resize(&ui, at[i].w, at[i].h);
-        scene_press(&ui, PRESS_ENTER);
-        struct effect x = scene_press(&ui, 'D');
-        assert_int_equal(x.kind, EFFECT_SCORES);
-        assert_int_equal(x.run[0], 3);
-        assert_int_equal(scene_press(&ui, 'D').kind, EFFECT_NONE);
-        assert_true(scene_shows(&ui, "still evaluating"));
-        scene_scores(&ui, at[i].classes);
-        detail_scored(&ui);
-        assert_true(scene_shows(&ui, "accuracy 0.709 on 2,538 labeled examples, 738 wrong"));
-        for (int k = 0; k < 3; k++) {
-            for (int j = 0; j < 60 && !scene_shows(&ui, at[i].shows[k]); j++) scene_press(&ui, 'j');
-            if (!scene_shows(&ui, at[i].shows[k])) fail_msg("%dx%d: no \"%s\"", at[i].w, at[i].h, at[i].shows[k]);
-        }
-        ui.detail.run.id = 5; /* another run's */
-        type(&ui, "g");
-        assert_false(scene_shows(&ui, "738 wrong"));
-        ui_release(&ui);
-    }
-    struct ui ui;
-    open(&ui);
-    scene_press(&ui, PRESS_ENTER);
-    ui.detail.run.state = RUN_RUNNING;
-    assert_int_equal(scene_press(&ui, 'D').kind, EFFECT_NONE);
-    assert_true(scene_shows(&ui, "no final checkpoint"));
-    ui_release(&ui);
-}
-
 static void what_is_copied_is_chosen(void **state) {
     (void)state;
     struct ui ui;
     struct effect x;
-    open(&ui);
-    type(&ui, "j");
+    scene_runs(&ui);
+    scene_type(&ui, "j");
     static const char *const name[] = {"command", "method", "folder"};
     for (int i = 0; i < 5; i++) {
-        type(&ui, "y");
+        scene_type(&ui, "y");
         assert_true(scene_shows(&ui, "copy of run #7") && scene_shows(&ui, "mam(l=16,r=16)"));
-        for (int k = 0; k < i; k++) type(&ui, "j");
+        for (int k = 0; k < i; k++) scene_type(&ui, "j");
         x = scene_press(&ui, PRESS_ENTER);
         assert_int_equal(x.kind, i < 3 ? EFFECT_COPY_RUN : EFFECT_COPY);
         assert_int_equal(x.run[0], 7);
@@ -401,14 +303,14 @@ static void what_is_copied_is_chosen(void **state) {
         if (i == 3) assert_string_equal(x.text, "7");
         if (i == 4) assert_true(text_starts(x.text, "7\tfinished\tmam(l=16,r=16)\treviews\t0.851\t"));
     }
-    type(&ui, "y");
+    scene_type(&ui, "y");
     assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_NONE);
     x = scene_press(&ui, '!');
     assert_int_equal(x.kind, EFFECT_SHELL);
     assert_int_equal(x.run[0], 7);
-    type(&ui, "\r");
+    scene_type(&ui, "\r");
     scene_press(&ui, PRESS_ENTER);
-    type(&ui, "y");
+    scene_type(&ui, "y");
     assert_false(scene_shows(&ui, "row  ")); /* the page of a run has no cell under a cursor */
     ui_release(&ui);
 }
@@ -424,7 +326,7 @@ static void reasons_are_whole(void **state) {
     struct ui ui;
     struct run_row failed = scene_rows[6];
     struct job_row job = scene_jobs[2];
-    open(&ui);
+    scene_runs(&ui);
     failed.reason = job.reason = long_reason;
     job.id = 3; /* the run whose series is shown */
     ui.detail.run = failed;
@@ -460,13 +362,13 @@ static void ten_thousand(void **state) {
         rows[i].seed = (uint64_t)(i * 7919 % MANY);
         rows[i].unfit = strncmp(rows[i].method, "mam", 3) != 0;
     }
-    open(&ui);
+    scene_runs(&ui);
     ui.runs.row = rows;
     ui.runs.rows = MANY;
     double start = seconds();
     ui_changed(&ui);
-    type(&ui, "llllllls*");
-    type(&ui, "/mam");
+    scene_type(&ui, "llllllls*");
+    scene_type(&ui, "/mam");
     scene_press(&ui, PRESS_ENTER);
     struct buf b = BUF_INIT;
     render_ui(&ui, RENDER_TEXT, &b);
@@ -482,7 +384,7 @@ static void ten_thousand(void **state) {
 static void tasks_have_columns(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui);
+    scene_runs(&ui);
     scene_task_runs(&ui);
     assert_true(scene_shows(&ui, "b by task") && !scene_shows(&ui, "mrpc  "));
     assert_int_equal(scene_press(&ui, 'b').kind, EFFECT_BY_TASK);
@@ -491,13 +393,13 @@ static void tasks_have_columns(void **state) {
     assert_string_equal(ui.runs.task[2], "rte");
     assert_true(scene_shows(&ui, "0.744") && scene_shows(&ui, "undef.") && scene_shows(&ui, "b no tasks"));
     assert_false(scene_shows(&ui, "\x1b"));
-    while ((int)ui.runs.column < COL_COUNT + 1) type(&ui, "l");
-    type(&ui, "s"); /* mrpc, best first; the run without it last */
+    while ((int)ui.runs.column < COL_COUNT + 1) scene_type(&ui, "l");
+    scene_type(&ui, "s"); /* mrpc, best first; the run without it last */
     assert_true(at(&ui, 0) == 7 && at(&ui, 1) == 3 && at(&ui, 2) == 5);
-    type(&ui, "sg");
+    scene_type(&ui, "sg");
     assert_true(at(&ui, 0) == 3 && at(&ui, 1) == 7 && at(&ui, 2) == 5);
     assert_true(scene_shows(&ui, "#3 mrpc accuracy 0.651 @ 80, majority 0.684, 408 examples"));
-    type(&ui, "jh");
+    scene_type(&ui, "jh");
     assert_true(scene_shows(&ui, "cola matthews \u2013 @ 240 (undefined: constant predictions), 1,043 examples"));
     struct effect out = scene_press(&ui, 'f'); /* only runs that were trained on the task */
     assert_int_equal(out.kind, EFFECT_FILTER);
@@ -505,13 +407,13 @@ static void tasks_have_columns(void **state) {
     scene_press(&ui, 'F');
     for (int w = 20; w < 200; w += 7) { /* the column under the cursor stays in sight */
         ui_resize(&ui, w, 24);
-        type(&ui, "llllll");
+        scene_type(&ui, "llllll");
         struct column_places k;
         runs_place(&ui.runs, &k);
         assert_true(k.w[ui.runs.column] > 0);
-        type(&ui, "hhhhhhhh");
+        scene_type(&ui, "hhhhhhhh");
     }
-    type(&ui, "llllllllllb");
+    scene_type(&ui, "llllllllllb");
     assert_true(!ui.runs.by_task && ui.runs.tasks == 0 && ui.runs.column < COL_COUNT && ui.runs.sort < COL_COUNT);
     ui_release(&ui);
 }
@@ -541,7 +443,7 @@ static void pins_tags_and_notes(void **state) {
     assert_true(scene_shows(&ui, "* prefix(l=30)"));
     scene_press(&ui, 't');
     assert_string_equal(ui.prompt.text, "pinned, talk, ");
-    type(&ui, "good");
+    scene_type(&ui, "good");
     x = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(x.kind, EFFECT_TAGS);
     assert_int_equal(x.runs, 1);
@@ -552,7 +454,7 @@ static void pins_tags_and_notes(void **state) {
     assert_string_equal(x.text, "the one");
     assert_false(scene_shows(&ui, "for talks"));
     scene_press(&ui, 'r');
-    type(&ui, "for talks");
+    scene_type(&ui, "for talks");
     x = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(x.kind, EFFECT_NAME);
     assert_int_equal(x.run[0], 1);
@@ -564,9 +466,9 @@ static void pins_tags_and_notes(void **state) {
     scene_press(&ui, 'r');
     assert_string_equal(ui.prompt.text, "for talks");
     scene_press(&ui, PRESS_ESC);
-    type(&ui, "  t"); /* two marked: tags to add */
+    scene_type(&ui, "  t"); /* two marked: tags to add */
     assert_string_equal(ui.prompt.text, "");
-    type(&ui, "new");
+    scene_type(&ui, "new");
     x = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(x.runs, 2);
     ui_release(&ui);
@@ -578,20 +480,20 @@ static void deleting_is_asked_twice(void **state) {
     struct ui ui;
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_RUNS);
-    type(&ui, ":purge");
+    scene_type(&ui, ":purge");
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
     assert_non_null(strstr(ui.message, "in the trash"));
     scene_press(&ui, 'V');
     scene_press(&ui, ' ');
     scene_press(&ui, ' ');
     for (int round = 0; round < 3; round++) {
-        type(&ui, ":purge");
+        scene_type(&ui, ":purge");
         struct effect x = scene_press(&ui, PRESS_ENTER);
         assert_int_equal(x.kind, EFFECT_PURGE_COUNT);
         assert_int_equal(x.runs, 2);
         runs_purge_ask(&ui, 2, "2 runs, 6 files, 4,096 bytes");
         assert_true(ui.prompt.open);
-        type(&ui, round ? "2" : "3");
+        scene_type(&ui, round ? "2" : "3");
         x = scene_press(&ui, PRESS_ENTER);
         assert_int_equal(x.kind, EFFECT_NONE);
         if (!round) continue; /* another number */
@@ -663,14 +565,14 @@ static void columns_are_chosen_and_ordered(void **state) {
 static void columns_scroll_and_move(void **state) {
     (void)state;
     struct ui ui;
-    open(&ui);
+    scene_runs(&ui);
     assert_true(scene_shows(&ui, "accuracy") && !scene_shows(&ui, "time"));
-    while (ui.runs.column != COL_TIME) type(&ui, "l");
+    while (ui.runs.column != COL_TIME) scene_type(&ui, "l");
     assert_true(scene_shows(&ui, "method") && scene_shows(&ui, "time") && scene_shows(&ui, "mam(l=16,r=16)"));
     assert_false(scene_shows(&ui, "finished"));
-    for (int i = 0; i < 20; i++) type(&ui, "h");
+    for (int i = 0; i < 20; i++) scene_type(&ui, "h");
     assert_true(scene_shows(&ui, "finished") && ui.runs.column == COL_ID);
-    while (ui.runs.column != COL_SEED) type(&ui, "l");
+    while (ui.runs.column != COL_SEED) scene_type(&ui, "l");
     struct effect x = scene_press(&ui, '<');
     assert_int_equal(x.kind, EFFECT_COLUMNS);
     assert_string_equal(x.text, "id state method task best lr seed trained time");
@@ -679,7 +581,7 @@ static void columns_scroll_and_move(void **state) {
     x = scene_press(&ui, '-');
     assert_string_equal(x.text, "id state method task best lr trained time");
     assert_int_equal(ui.runs.column, COL_TIME);
-    type(&ui, "+");
+    scene_type(&ui, "+");
     assert_true(scene_shows(&ui, "add a column") && scene_shows(&ui, "seed") && !scene_shows(&ui, "trained"));
     x = scene_press(&ui, PRESS_ENTER); /* the first of them */
     assert_int_equal(x.kind, EFFECT_COLUMNS);
@@ -701,7 +603,7 @@ static void a_group_lists_its_runs(void **state) {
     (void)state;
     struct ui ui;
     static struct run_row rows[3];
-    open(&ui);
+    scene_runs(&ui);
     ui_resize(&ui, 200, 60);
     for (int i = 0; i < 3; i++) {
         rows[i] = scene_rows[1];
@@ -712,8 +614,8 @@ static void a_group_lists_its_runs(void **state) {
     ui.runs.row = rows;
     ui.runs.rows = 3;
     ui_changed(&ui);
-    while (ui.runs.column != COL_METHOD) type(&ui, "l");
-    type(&ui, "J");
+    while (ui.runs.column != COL_METHOD) scene_type(&ui, "l");
+    scene_type(&ui, "J");
     assert_true(scene_shows(&ui, "3 runs") && scene_shows(&ui, "    22      102   71.00  finished"));
     assert_true(scene_shows(&ui, "lora(r=8): mean 71.00 of 3 runs, seeds 101, 102, 103"));
     ui_resize(&ui, 200, 5); /* fewer rows than runs */
@@ -733,8 +635,8 @@ static void the_list_is_restored(void **state) {
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         struct ui ui, next;
         struct buf before = BUF_INIT, after = BUF_INIT, shown = BUF_INIT, again = BUF_INIT;
-        open(&ui);
-        open(&next);
+        scene_runs(&ui);
+        scene_runs(&next);
         for (const char *k = keys[i]; *k; k++) scene_press(&ui, *k == '\r' ? PRESS_ENTER : (uint32_t)*k);
         scene_press(&ui, 'g');
         stored_write(&ui, &before);
@@ -767,21 +669,21 @@ static void tips_go_away(void **state) {
         scene_press(&ui, '3');
         assert_string_equal(ui.message, ""); /* the app has not said yet what was used */
         stored_read(&ui, "used train\nused nothing\n");
-        type(&ui, "123");
+        scene_type(&ui, "123");
         assert_true(scene_shows(&ui, "Space marks runs: 4 compares them"));
-        type(&ui, "j");
+        scene_type(&ui, "j");
         assert_false(scene_shows(&ui, "Space marks runs"));
-        type(&ui, "13");
+        scene_type(&ui, "13");
         assert_true(scene_shows(&ui, "Space marks runs"));
-        type(&ui, " 2");
+        scene_type(&ui, " 2");
         assert_string_equal(ui.message, "");
-        type(&ui, "3");
+        scene_type(&ui, "3");
         assert_string_equal(ui.message, "");
         stored_write(&ui, &text);
         stored_read(&next, buf_text(&text));
-        type(&next, "3");
+        scene_type(&next, "3");
         assert_string_equal(next.message, "");
-        type(&next, "1");
+        scene_type(&next, "1");
         assert_true(scene_shows(&next, "j and k change the value"));
         for (int s = 0; s < SCREEN_COUNT; s++) {
             const char *tip = screen_at((enum screen_id)s)->tip.text;
@@ -832,11 +734,9 @@ int main(void) {
         cmocka_unit_test(filters_are_remembered),
         cmocka_unit_test(runs_of_a_cell_have_a_name),
         cmocka_unit_test(few_shot_runs_go_on_in_a_shell),
-        cmocka_unit_test(settings_of_a_run_are_shown),
-        cmocka_unit_test(a_run_is_evaluated),
         cmocka_unit_test(what_is_copied_is_chosen),
         cmocka_unit_test(marks_go_with_trash),
-        cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),
+        cmocka_unit_test(flags),
         cmocka_unit_test(runs_go_on_where_they_can),   cmocka_unit_test(reasons_are_whole),
         cmocka_unit_test(pins_tags_and_notes),
         cmocka_unit_test(deleting_is_asked_twice),

@@ -474,6 +474,11 @@ static inline void scene_method(struct ui *ui, const char *text) {
 }
 
 /* Shows Compose with a method. */
+static inline void scene_runs(struct ui *ui) {
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(ui, SCREEN_RUNS);
+}
+
 static inline void scene_compose(struct ui *ui, const char *method) {
     scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(ui, SCREEN_COMPOSE);

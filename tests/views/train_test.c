@@ -10,10 +10,6 @@ static void open(struct ui *ui) {
     ui_show(ui, SCREEN_TRAIN);
 }
 
-static void type(struct ui *ui, const char *keys) {
-    for (; *keys; keys++) scene_press(ui, (unsigned char)*keys);
-}
-
 /* The cursor stands on logged steps, and the read-out says exactly what was logged. */
 static void the_cursor_reads_out_logged_steps(void **state) {
     (void)state;
@@ -21,16 +17,16 @@ static void the_cursor_reads_out_logged_steps(void **state) {
     char text[64];
     open(&ui);
     assert_int_equal(ui.train.cursor, -1);
-    type(&ui, "hhH");
+    scene_type(&ui, "hhH");
     int64_t step = ui.train.cursor;
     assert_true(step > 100 && step < 241);
     snprintf(text, sizeof text, "step %lld  loss %.4f", (long long)step, scene_loss[step - 1]);
     assert_true(scene_shows(&ui, text));
-    type(&ui, "g");
+    scene_type(&ui, "g");
     assert_int_equal(ui.train.cursor, 1);
-    type(&ui, "h");
+    scene_type(&ui, "h");
     assert_int_equal(ui.train.cursor, 1);
-    type(&ui, "G");
+    scene_type(&ui, "G");
     assert_int_equal(ui.train.cursor, 241);
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.train.cursor, -1);
@@ -41,20 +37,20 @@ static void the_window_zooms_and_follows(void **state) {
     (void)state;
     struct ui ui;
     open(&ui);
-    type(&ui, "+");
+    scene_type(&ui, "+");
     struct plot_look *k = &ui.train.look;
     double span = k->to - k->from;
     assert_true(span > 100 && span < 130 && k->to >= 240);
     ui.train.series.count = 300; /* more steps came */
     ui_changed(&ui);
     assert_true(k->to == 300 && k->to - k->from == span);
-    type(&ui, "[");
+    scene_type(&ui, "[");
     assert_true(k->to < 300);
-    type(&ui, "0");
+    scene_type(&ui, "0");
     assert_true(k->to <= k->from);
-    for (int i = 0; i < 20; i++) type(&ui, "+");
+    for (int i = 0; i < 20; i++) scene_type(&ui, "+");
     assert_true(k->to - k->from >= 8);
-    for (int i = 0; i < 20; i++) type(&ui, "-");
+    for (int i = 0; i < 20; i++) scene_type(&ui, "-");
     assert_true(k->to <= k->from);
     ui_release(&ui);
 }
@@ -63,13 +59,13 @@ static void smoothing_and_scale(void **state) {
     (void)state;
     struct ui ui;
     open(&ui);
-    type(&ui, "MMMM");
+    scene_type(&ui, "MMMM");
     assert_int_equal(ui.train.look.smooth, 0);
     assert_false(scene_shows(&ui, "smooth 0"));
-    type(&ui, "mmmmmmmmm");
+    scene_type(&ui, "mmmmmmmmm");
     assert_int_equal(ui.train.look.smooth, PLOT_SMOOTH_MAX);
     assert_true(scene_shows(&ui, "(smooth 0."));
-    type(&ui, "v");
+    scene_type(&ui, "v");
     assert_true(ui.train.look.y.log);
     assert_true(scene_shows(&ui, "loss (log)"));
     ui_release(&ui);
@@ -80,30 +76,30 @@ static void curves_run_over_what_steps_took(void **state) {
     (void)state;
     struct ui ui;
     open(&ui);
-    type(&ui, "x");
+    scene_type(&ui, "x");
     assert_int_equal(ui.train.look.x, PLOT_X_STEP);
     assert_non_null(strstr(ui.message, "token counts"));
     scene_beside(&ui);
     ui.train.besides = 0;
-    type(&ui, "x");
+    scene_type(&ui, "x");
     assert_int_equal(ui.train.look.x, PLOT_X_TOKENS);
-    type(&ui, "hh");
+    scene_type(&ui, "hh");
     int64_t step = ui.train.cursor;
     char text[64];
     snprintf(text, sizeof text, "step %lld (%.5g tokens)", (long long)step, 320.0 * (double)step);
     assert_true(scene_shows(&ui, text));
-    type(&ui, "x");
+    scene_type(&ui, "x");
     assert_int_equal(ui.train.look.x, PLOT_X_TIME);
     assert_int_equal(ui.train.cursor, step);
     assert_true(scene_shows(&ui, " seconds"));
-    type(&ui, "+");
+    scene_type(&ui, "+");
     assert_true(ui.train.look.to - ui.train.look.from < 40);
-    type(&ui, "x");
+    scene_type(&ui, "x");
     assert_int_equal(ui.train.look.x, PLOT_X_EPOCH);
     assert_true(ui.train.look.to <= ui.train.look.from); /* another x: all of it */
-    type(&ui, "_");
+    scene_type(&ui, "_");
     assert_true(ui.train.look.log_x);
-    type(&ui, "hhhhhlHL+-[]0");
+    scene_type(&ui, "hhhhhlHL+-[]0");
     ui.train.series.epoch = 0; /* another run that has none: steps again */
     ui_changed(&ui);
     assert_int_equal(ui.train.look.x, PLOT_X_STEP);
@@ -130,7 +126,7 @@ static void the_large_chart_has_other_curves(void **state) {
     scene_press(&ui, PRESS_TAB);
     assert_true(scene_shows(&ui, "learning rate"));
     scene_press(&ui, PRESS_TAB);
-    type(&ui, "hh");
+    scene_type(&ui, "hh");
     char text[64];
     snprintf(text, sizeof text, "step %lld  gradient norm %.4f", (long long)ui.train.cursor, scene_norm[ui.train.cursor - 1]);
     assert_true(scene_shows(&ui, text));
@@ -191,7 +187,7 @@ static void spikes_leave_the_curves_their_room(void **state) {
         ui_changed(&ui);
         assert_true(ui.train.look.y.set && ui.train.look.y.hi <= 2);
         assert_true(scene_shows(&ui, "\u25B4"));
-        type(&ui, "w"); /* without raw points */
+        scene_type(&ui, "w"); /* without raw points */
         assert_false(scene_shows(&ui, "\u25B4"));
         ui_release(&ui);
     }
@@ -297,22 +293,22 @@ static void texts_stand_beside_those_wanted(void **state) {
     (void)state;
     struct ui ui;
     open(&ui);
-    type(&ui, "t");
+    scene_type(&ui, "t");
     assert_true(scene_shows(&ui, "no texts yet"));
     ui.train.series.sample = scene_digits;
     ui.train.series.samples = COUNT_OF(scene_digits);
     ui_changed(&ui);
     assert_true(scene_shows(&ui, "step 200") && scene_shows(&ui, "label") && scene_shows(&ui, "quiet power"));
     assert_false(scene_shows(&ui, "\x1b"));
-    type(&ui, "n");
+    scene_type(&ui, "n");
     assert_false(scene_shows(&ui, "quiet power"));
-    type(&ui, "nnnnn");
+    scene_type(&ui, "nnnnn");
     assert_true(scene_shows(&ui, "nobody has said"));
-    type(&ui, "NNNNN");
+    scene_type(&ui, "NNNNN");
     assert_true(scene_shows(&ui, "quiet power"));
-    type(&ui, "g"); /* the cursor at step 1: the set of step 0 */
+    scene_type(&ui, "g"); /* the cursor at step 1: the set of step 0 */
     assert_true(scene_shows(&ui, "film ") && !scene_shows(&ui, "nobody has said"));
-    type(&ui, "t");
+    scene_type(&ui, "t");
     assert_true(scene_shows(&ui, "accuracy") && !scene_shows(&ui, "label"));
     ui_release(&ui);
 }
@@ -322,36 +318,36 @@ static void several_tasks_are_switched(void **state) {
     (void)state;
     struct ui ui;
     open(&ui);
-    type(&ui, "b");
+    scene_type(&ui, "b");
     assert_true(scene_shows(&ui, "single-task run: multi-task runs"));
     assert_int_equal(ui.train.shown_task, 0);
     scene_tasks(&ui);
-    type(&ui, "0");
+    scene_type(&ui, "0");
     assert_true(scene_shows(&ui, "average ") && scene_shows(&ui, "3 metrics of 3 tasks"));
     assert_true(scene_shows(&ui, "mrpc") && scene_shows(&ui, "25.0%") && scene_shows(&ui, "undef."));
     assert_true(scene_shows(&ui, "b next task"));
-    type(&ui, "b");
+    scene_type(&ui, "b");
     assert_true(scene_shows(&ui, "loss of mrpc ") && scene_shows(&ui, "mrpc accuracy "));
     assert_true(scene_shows(&ui, "best 0.744 @ 240 \u00B7 majority 0.684"));
     assert_true(scene_shows(&ui, "step 241  mrpc loss "));
     assert_false(scene_shows(&ui, "lr ")); /* of the whole step */
-    type(&ui, "bb");
+    scene_type(&ui, "bb");
     assert_true(scene_shows(&ui, "no evaluation yet"));
     assert_false(scene_shows(&ui, "\x1b"));
     assert_true(scene_shows(&ui, "b all tasks"));
-    type(&ui, "b");
+    scene_type(&ui, "b");
     assert_true(scene_shows(&ui, "loss by task") && scene_shows(&ui, "1 mrpc accuracy 0.744   2 cola matthews"));
-    type(&ui, "h"); /* the cursor, then back to the average */
+    scene_type(&ui, "h"); /* the cursor, then back to the average */
     scene_press(&ui, PRESS_ESC);
     assert_true(train_all_tasks(&ui.train));
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.train.shown_task, 0);
-    type(&ui, "b");
+    scene_type(&ui, "b");
     ui.train.series.run = 99; /* another run begins with what is of all */
     ui_changed(&ui);
     assert_int_equal(ui.train.shown_task, 0);
     ui.train.series.tasks = 0;
-    type(&ui, "b");
+    scene_type(&ui, "b");
     assert_int_equal(ui.train.shown_task, 0);
     ui_release(&ui);
 }
@@ -400,9 +396,9 @@ static void a_long_list_of_tasks_scrolls(void **state) {
     ui.train.series.tasks = 64;
     ui_changed(&ui);
     assert_false(scene_shows(&ui, "the-forty-"));
-    for (int i = 0; i < 41; i++) type(&ui, "b");
+    for (int i = 0; i < 41; i++) scene_type(&ui, "b");
     assert_true(scene_shows(&ui, "the-forty-") && scene_shows(&ui, "/64"));
-    for (int i = 0; i < 24; i++) type(&ui, "b");
+    for (int i = 0; i < 24; i++) scene_type(&ui, "b");
     assert_true(scene_shows(&ui, "loss by task"));
     ui_release(&ui);
 }
