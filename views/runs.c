@@ -118,6 +118,12 @@ const char *const runs_column_name[COL_COUNT] = { "id",   "name",   "state", "me
                                                   "best", "metric", "rows",  "lr",     "trained",
                                                   "time", "seed",   "tags",  "disk",   "curve" };
 
+int runs_column_by_name(const char *name, size_t n) {
+    int i = 0;
+    while (i < COL_COUNT && (strlen(runs_column_name[i]) != n || memcmp(name, runs_column_name[i], n))) i++;
+    return i;
+}
+
 /* What a column holds, as a filter says it; false: nothing. */
 bool runs_cell_value(const struct run_row *r, int column, char out[256]) {
     const struct runs_column *k = &columns[column];

@@ -20,14 +20,11 @@ void stored_write(const struct ui *ui, struct buf *out) {
         if (ui->tipped >> i & 1) buf_printf(out, "used %s\n", screen_at((enum screen_id)i)->name);
 }
 
-/* Finds the column of that name. */
+/* Finds the column of that name; leaves *column where there is none. */
 static bool stored_column(const char *name, int *column) {
-    for (int i = 0; i < COL_COUNT; i++) {
-        if (strcmp(name, runs_column_name[i])) continue;
-        *column = i;
-        return true;
-    }
-    return false;
+    int found = runs_column_by_name(name, strlen(name));
+    if (found < COL_COUNT) *column = found;
+    return found < COL_COUNT;
 }
 
 static void stored_line(struct runs_view *v, const char *name, const char *value) {

@@ -137,9 +137,9 @@ static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
 
 static void sort_runs(struct ui *ui, const char *rest, struct effect *out) {
     (void)out;
-    for (int i = 0; i < COL_COUNT; i++) {
-        if (strcmp(rest, runs_column_name[i])) continue;
-        runs_sort(&ui->runs, i);
+    int column = runs_column_by_name(rest, strlen(rest));
+    if (column < COL_COUNT) {
+        runs_sort(&ui->runs, column);
         ui_show(ui, SCREEN_RUNS);
         return;
     }

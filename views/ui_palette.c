@@ -46,12 +46,9 @@ static void offer_values(struct ui *ui, int column) {
 
 void ui_offer_filter(struct ui *ui) {
     const char *typed = ui->palette.typed, *equals = strchr(typed, '=');
-    for (int i = 0; equals && i < COL_COUNT; i++) {
-        size_t n = (size_t)(equals - typed);
-        if (strlen(runs_column_name[i]) == n && !memcmp(typed, runs_column_name[i], n))
-            offer_values(ui, i);
-    }
-    if (!equals) ui_offer_columns(ui, "=");
+    if (!equals) return ui_offer_columns(ui, "=");
+    int column = runs_column_by_name(typed, (size_t)(equals - typed));
+    if (column < COL_COUNT) offer_values(ui, column);
 }
 
 static void offer_methods(struct ui *ui) {

@@ -225,6 +225,8 @@ void runs_filter_done(struct ui *ui, bool canceled, struct effect *out);
 /* Opens Map or Heatmap, for the run under the cursor if there is one. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 extern const char *const runs_column_name[COL_COUNT]; /* names in filters and sorting */
+/* Returns the column with this name of n bytes; COL_COUNT if there is none. */
+int runs_column_by_name(const char *name, size_t n);
 /* A column: its width (0: method and task share the rest), and the member of a run, or of its result on a
  * task, that it shows. */
 struct runs_column {
