@@ -42,8 +42,10 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 TEST_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)
 # bfloat16 products; its version 2 has no pkg-config file.  `make DNNL=0` builds without it.
+DNNL_FOUND := off
 ifneq ($(DNNL),0)
 ifeq ($(shell echo '\#include <oneapi/dnnl/dnnl.h>' | $(CC) -E - >/dev/null 2>&1 && echo yes),yes)
+DNNL_FOUND := on
 PKG_CFLAGS += -DPETRI_DNNL
 PKG_LIBS += -ldnnl -lgomp
 endif
@@ -104,6 +106,13 @@ $(OUT)/f/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/d/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/f/core/analysis/pairs%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/d/core/analysis/pairs%.o: EXTRA = $(KERNEL_FLAGS)
+# With or without oneDNN: the name of this file changes with it, so that an existing build follows.
+$(OUT)/dnnl.$(DNNL_FOUND):
+	@mkdir -p $(@D)
+	@rm -f $(OUT)/dnnl.on $(OUT)/dnnl.off
+	@touch $@
+$(OUT)/f/core/engine/dnnl.o $(OUT)/d/core/engine/dnnl.o: $(OUT)/dnnl.$(DNNL_FOUND)
+
 # GCC takes the instruction set from a pragma in the file; clang takes it from here.
 ifneq ($(and $(findstring clang,$(CC)),$(findstring x86_64,$(shell uname -m))),)
 $(OUT)/%/core/engine/kernel_avx2.o $(OUT)/%/core/analysis/pairs_avx2.o: EXTRA = $(KERNEL_FLAGS) -mavx2 -mfma -mbmi2 \

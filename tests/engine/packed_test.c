@@ -2,6 +2,7 @@
  * again where oneDNN is not allowed the processor's instructions, so that rounded operands are tested everywhere. */
 #include <dirent.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -117,11 +118,32 @@ static void no_thread_is_started(void **state) {
     arena_free(a);
 }
 
+/* What `make DNNL=0` would do to the build of this program. */
+static void another_setting_of_the_library_rebuilds_it(void **state) {
+    (void)state;
+    const char *bin = getenv("PETRI_BIN");
+    if (!dnnl_name() || !bin) test_skip("needs a build with oneDNN, by tests/run");
+    char line[4096],
+        *command = xprintf("cd '%s' && env -u MAKEFLAGS -u MAKELEVEL make -n DNNL=0 OUT='%.*s' '%s' 2>&1", test_root(),
+                           (int)(strrchr(bin, '/') - bin), bin, bin);
+    bool compiled = false, linked = false;
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        compiled |= strstr(line, "-c") && strstr(line, "core/engine/dnnl.c");
+        linked |= strstr(line, "-lopenblas") && !strstr(line, "-ldnnl");
+    }
+    assert_int_equal(pclose(f), 0);
+    assert_true(compiled && linked);
+    free(command);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_are_rounded_to_nearest),
     cmocka_unit_test(products_are_those_of_rounded_operands),
     cmocka_unit_test(a_row_has_the_same_bits_in_any_batch),
     cmocka_unit_test(no_thread_is_started),
+    cmocka_unit_test(another_setting_of_the_library_rebuilds_it),
 };
 
 int main(int argc, char **argv) {
