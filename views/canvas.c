@@ -26,10 +26,10 @@ const char *glyphs_name(enum glyphs g) {
 
 static int side(int n) { return n < 0 ? 0 : n > CANVAS_SIDE ? CANVAS_SIDE : n; }
 
-void canvas_init(struct canvas *c, int w, int h, enum glyphs glyphs, enum colours colours) {
+void canvas_init(struct canvas *c, int w, int h, enum glyphs glyphs, enum colors colors) {
     memset(c, 0, sizeof *c);
     c->glyphs = glyphs;
-    c->colours = colours;
+    c->colors = colors;
     canvas_resize(c, w, h);
 }
 
@@ -71,7 +71,7 @@ void canvas_pop_clip(struct canvas *c) {
 }
 
 struct style canvas_style(const struct canvas *c, enum ink ink) {
-    return theme_style(ink, c->theme, c->colours);
+    return theme_style(ink, c->theme, c->colors);
 }
 
 const struct cell *canvas_at(const struct canvas *c, int x, int y) {

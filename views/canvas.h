@@ -31,7 +31,7 @@ static inline struct rect rect_in(struct rect r, int columns, int rows) {
 /* Glyphs of a terminal, from the finest: braille dots, block elements, and 7-bit characters
  * (then every byte of the output is below 0x80). */
 enum glyphs { GLYPHS_BRAILLE, GLYPHS_BLOCKS, GLYPHS_ASCII, GLYPHS_COUNT };
-enum colours { COLOURS_256, COLOURS_8, COLOURS_NONE };
+enum colors { COLORS_256, COLORS_8, COLORS_NONE };
 const char *glyphs_name(enum glyphs g);
 
 /* Palettes (views/theme.h): for dark and light backgrounds alike; for dark ones; for light ones; and none. */
@@ -82,7 +82,7 @@ struct canvas {
     int w, h;           /* at most CANVAS_SIDE each */
     struct cell *cell;  /* h rows of w */
     enum glyphs glyphs;
-    enum colours colours;
+    enum colors colors;
     enum theme theme;
     struct rect clip[CANVAS_CLIPS];
     int clips;
@@ -92,7 +92,7 @@ struct canvas {
 };
 
 /* Initializes a canvas; w and h of 0 or less make an empty canvas, on which drawing has no effect. */
-void canvas_init(struct canvas *c, int w, int h, enum glyphs glyphs, enum colours colours);
+void canvas_init(struct canvas *c, int w, int h, enum glyphs glyphs, enum colors colors);
 void canvas_release(struct canvas *c);
 void canvas_resize(struct canvas *c, int w, int h); /* and clears */
 void canvas_clear(struct canvas *c);

@@ -41,7 +41,7 @@ void canvas_to_text(const struct canvas *c, struct buf *out) {
     }
 }
 
-static void add_colour(struct buf *out, int index, bool ground) {
+static void add_color(struct buf *out, int index, bool ground) {
     if (index < 0) return;
     if (index < 8) buf_printf(out, ";%d", (ground ? 40 : 30) + index);
     else buf_printf(out, ";%d;5;%d", ground ? 48 : 38, index);
@@ -53,8 +53,8 @@ static void add_sgr(struct buf *out, struct style s) {
     if (s.attr & ATTR_DIM) buf_puts(out, ";2");
     if (s.attr & ATTR_UNDERLINE) buf_puts(out, ";4");
     if (s.attr & ATTR_REVERSE) buf_puts(out, ";7");
-    add_colour(out, s.fg, false);
-    add_colour(out, s.bg, true);
+    add_color(out, s.fg, false);
+    add_color(out, s.bg, true);
     buf_putc(out, 'm');
 }
 

@@ -20,7 +20,7 @@ static const struct {
     { NULL, "learn" }
 };
 
-/* The nth labelled field that `axes` does not name. */
+/* The nth labeled field that `axes` does not name. */
 static const struct key *other_field(int n) {
     const struct key *k;
     for (int i = 0; (k = key_at(i)); i++) {

@@ -32,8 +32,8 @@ static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, i
     if (v->kernel) phrase_add(&text, " \u00B7 %.30s kernels", v->kernel);
     if (v->gflops > 0)
         phrase_add(&text, ", %.0f GF/s per core", v->gflops);
-    if (v->terminal_colours)
-        phrase_add(&text, " \u00B7 %d colors", v->terminal_colours);
+    if (v->terminal_colors)
+        phrase_add(&text, " \u00B7 %d colors", v->terminal_colors);
     else phrase_add(&text, " \u00B7 no colors");
     phrase_add(&text, " \u00B7 %s %s", marks_sample(ui->glyphs),
              glyphs_name(ui->glyphs));

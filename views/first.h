@@ -13,7 +13,7 @@ struct first_view {
     int cores;
     const char *kernel;           /* "Zen", "SkylakeX" */
     double gflops;                /* of one core; 0: unknown */
-    int terminal_colours;         /* 256, 8, 0 */
+    int terminal_colors;         /* 256, 8, 0 */
     const char
         *stand_in; /* a sentence on petri's own model or task that replaces the default one, or NULL */
 };

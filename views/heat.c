@@ -74,7 +74,7 @@ struct heat_page heat_page(const struct canvas *c, struct rect r, const struct h
                            const struct heat_look *k) {
     struct heat_page p = { .label = label_width(c, r, d) };
     /* half blocks need colors; without them a line holds one row */
-    int first = c->colours == COLOURS_256 && c->glyphs != GLYPHS_ASCII ? HEAT_HALF : HEAT_LINE;
+    int first = c->colors == COLORS_256 && c->glyphs != GLYPHS_ASCII ? HEAT_HALF : HEAT_LINE;
     int width = r.w - p.label - 1, height = r.h - 1; /* a line of column names above */
     if (width < 0) width = 0;
     if (height < 0) height = 0;
@@ -121,7 +121,7 @@ static int level(const struct scale *s, double v) {
     return heat_into((int)(share * LEVELS), 0, LEVELS - 1);
 }
 
-static int16_t colour(const struct scale *s, double v) {
+static int16_t color(const struct scale *s, double v) {
     return (s->diverging ? around_zero : sequential)[level(s, v)];
 }
 
@@ -162,9 +162,9 @@ static void draw_cell(struct canvas *c, int x, int y, int w, const struct scale 
         return;
     }
     if (middle && size >= HEAT_SHORT) heat_number(v, size == HEAT_FULL ? 5 : 2, text);
-    bool filled = c->colours == COLOURS_256;
+    bool filled = c->colors == COLORS_256;
     if (filled) {
-        style.bg = colour(s, v);
+        style.bg = color(s, v);
         int l = level(s, v);
         bool dark = s->diverging ? l < 1 || l > LEVELS - 2 : l < 3;
         style.fg = dark ? 231 : 16;
@@ -187,10 +187,10 @@ static void draw_halves(struct canvas *c, int x, int y, int w, const struct scal
     bool up = isfinite(upper), down = has_lower && isfinite(lower);
     struct style style = { -1, -1, 0 };
     uint32_t cp = 0x2580;
-    if (up) style.fg = colour(s, upper);
-    if (down) style.bg = colour(s, lower);
+    if (up) style.fg = color(s, upper);
+    if (down) style.bg = color(s, lower);
     if (!up && down) {
-        style = (struct style){ colour(s, lower), -1, 0 };
+        style = (struct style){ color(s, lower), -1, 0 };
         cp = 0x2584;
     } else if (!up) {
         style = canvas_style(c, INK_DIM);

@@ -27,7 +27,7 @@ static struct heat_data heatmap_shown(const struct heatmap_view *v) {
 
 /* Returns the page at the size of the interface. */
 static struct heat_page heatmap_page_of(const struct ui *ui, const struct heat_data *d) {
-    struct canvas measure = { .glyphs = ui->glyphs, .colours = ui->colours };
+    struct canvas measure = { .glyphs = ui->glyphs, .colors = ui->colors };
     struct panes p = ui_panes(ui, SCREEN_HEATMAP);
     return heat_page(&measure, p.at[PANE_MATRIX], d, &ui->heatmap.look);
 }

@@ -270,7 +270,7 @@ static const struct key_entry keys[] = {
     { REQ_STEP, '.', false, KEYS_MAP, .help = "advance the layout by one step" },
     { REQ_REWIND, 'z', false, KEYS_MAP, 7, "rewind",
       .help = "restart the layout from its first step, with the same seed" },
-    { REQ_COLOUR, 'c', false, KEYS_MAP, 3, "color",
+    { REQ_COLOR, 'c', false, KEYS_MAP, 3, "color",
       .help = "color by label, by prediction, by correctness, by task" },
     { REQ_TRAINING, 'p', false, KEYS_MAP, 5, "training",
       .help = "show the embeddings recorded during training, or the layers" },

@@ -140,7 +140,7 @@ enum request {
     /* heatmap and map */
     REQ_STEP,
     REQ_REWIND,
-    REQ_COLOUR,
+    REQ_COLOR,
     REQ_TRAINING,
     REQ_BESIDE,
     REQ_LAYER_LESS,

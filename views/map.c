@@ -22,14 +22,14 @@ int map_focus(const struct map_view *v) {
 }
 
 int map_classes(const struct map_view *v) {
-    return v->colour == MAP_BY_RIGHT ? 2 : v->colour == MAP_BY_TASK ? v->data.tasks : v->data.classes;
+    return v->color == MAP_BY_RIGHT ? 2 : v->color == MAP_BY_TASK ? v->data.tasks : v->data.classes;
 }
 
 const char *map_class_name(const struct map_view *v, int class) {
     static const char *const right[] = { "correct", "wrong" };
     if (class < 0 || class >= map_classes(v)) return "none";
-    if (v->colour == MAP_BY_TASK) return v->data.task_name[class];
-    return v->colour == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
+    if (v->color == MAP_BY_TASK) return v->data.task_name[class];
+    return v->color == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
 }
 
 const char *map_name_of(const struct map_data *d, int class) {
@@ -41,10 +41,10 @@ int32_t *map_labels(const struct map_view *v, int panel) {
     int32_t *out = xcalloc((size_t)d->n + 1, sizeof *out);
     const int32_t *predicted = d->panel[panel].predicted;
     for (int i = 0; i < d->n; i++) {
-        if (v->colour == MAP_BY_LABEL) out[i] = d->label[i];
-        else if (v->colour == MAP_BY_TASK) out[i] = d->of_task[i];
-        else if (!predicted || (v->colour == MAP_BY_RIGHT && d->label[i] < 0)) out[i] = -1;
-        else out[i] = v->colour == MAP_BY_PREDICTION ? predicted[i] : predicted[i] != d->label[i];
+        if (v->color == MAP_BY_LABEL) out[i] = d->label[i];
+        else if (v->color == MAP_BY_TASK) out[i] = d->of_task[i];
+        else if (!predicted || (v->color == MAP_BY_RIGHT && d->label[i] < 0)) out[i] = -1;
+        else out[i] = v->color == MAP_BY_PREDICTION ? predicted[i] : predicted[i] != d->label[i];
     }
     return out;
 }
@@ -78,9 +78,9 @@ static void map_choose(struct map_view *v) {
 /* Called after data or size changed: bounds the parts and finds the example under the cursor. */
 static void map_changed(struct map_view *v) {
     const struct map_data *d = &v->data;
-    if (v->fresh && d->tasks > 1 && d->panels) v->colour = MAP_BY_TASK;
+    if (v->fresh && d->tasks > 1 && d->panels) v->color = MAP_BY_TASK;
     v->fresh = v->fresh && !d->panels;
-    if (v->colour == MAP_BY_TASK && d->tasks < 2) v->colour = MAP_BY_LABEL;
+    if (v->color == MAP_BY_TASK && d->tasks < 2) v->color = MAP_BY_LABEL;
     if (v->part > d->panels) v->part = d->panels;
     if (v->class >= map_classes(v)) v->class = map_classes(v) ? map_classes(v) - 1 : 0;
     for (int i = 0; i < MAP_PANELS; i++) v->look[i].hidden = v->hidden;
@@ -274,8 +274,8 @@ static bool view_request(struct ui *ui, enum request r) {
         v->hidden = 0;
         v->region.on = false;
         break;
-    case REQ_COLOUR:
-        v->colour = (enum map_colour)((v->colour + 1) % (v->data.tasks > 1 ? MAP_COLOURS : MAP_BY_TASK));
+    case REQ_COLOR:
+        v->color = (enum map_color)((v->color + 1) % (v->data.tasks > 1 ? MAP_COLORS : MAP_BY_TASK));
         v->hidden = 0;
         break;
     case REQ_REGION: map_region_turn(v); break;

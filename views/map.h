@@ -16,7 +16,7 @@
 
 struct ui;
 
-enum { MAP_PANELS = 2, MAP_NEIGHBOURS = 5 };
+enum { MAP_PANELS = 2, MAP_NEIGHBORS = 5 };
 
 /* A score in the original space, or the reason if it is undefined (static text). */
 struct map_score {
@@ -43,7 +43,7 @@ struct map_panel {
     bool retriever;            /* vectors of the retriever of the run, instead of a layer */
     const double *xy;          /* n×2; NULL: being computed */
     const int32_t *predicted;  /* n; NULL: no head */
-    const int32_t *neighbour;  /* n×MAP_NEIGHBOURS rows, nearest first in the original space,
+    const int32_t *neighbor;  /* n×MAP_NEIGHBORS rows, nearest first in the original space,
                                   -1 where there are fewer; NULL: not known */
     struct map_score silhouette, purity;           /* of the labels */
     struct map_score task_silhouette, task_purity; /* of the tasks of a multi-task run */
@@ -83,7 +83,7 @@ struct map_data {
     const char *failed;        /* the reason for missing data; NULL */
 };
 
-enum map_colour { MAP_BY_LABEL, MAP_BY_PREDICTION, MAP_BY_RIGHT, MAP_BY_TASK, MAP_COLOURS };
+enum map_color { MAP_BY_LABEL, MAP_BY_PREDICTION, MAP_BY_RIGHT, MAP_BY_TASK, MAP_COLORS };
 
 /* A rectangle in the layout of a panel: from one cell to another, each left, low, right, high. */
 struct map_region {
@@ -110,7 +110,7 @@ struct map_view {
     bool list;                 /* examples are listed */
     bool many;                 /* small maps of all layers or steps of the focused panel */
     bool whole;                /* the text of the example under the cursor is shown in full */
-    enum map_colour colour;
+    enum map_color color;
     bool fresh;                /* these examples were not shown yet */
     int chosen;                /* example nearest to the cursor, -1: none */
     enum glyphs glyphs;        /* of the last size, with the panes below */

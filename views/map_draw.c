@@ -50,7 +50,7 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     bool focus = v->part == panel;
     canvas_title(c, r, title_of(v, panel).text, NULL);
     struct buf b = BUF_INIT;
-    numbers_of(p, v->colour == MAP_BY_TASK, r.w, &b);
+    numbers_of(p, v->color == MAP_BY_TASK, r.w, &b);
     canvas_fit(c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE, INK_TEXT, buf_text(&b));
     buf_release(&b);
     if (!p->xy) {
@@ -81,7 +81,7 @@ static int count_of(const int32_t *labels, int n, int class) {
     return count;
 }
 
-static const char *colour_name(enum map_colour k) {
+static const char *color_name(enum map_color k) {
     static const char *const names[] = { "by label", "by prediction", "by correctness", "by task" };
     return names[k];
 }
@@ -107,7 +107,7 @@ static void draw_legend_line(const struct map_view *v, struct canvas *c, struct 
     int32_t *labels = map_labels(v, map_focus(v));
     map_outside(v, labels);
     int x = r.x, end = r.x + r.w;
-    x += canvas_text(c, x, r.y, INK_DIM, colour_name(v->colour)) + 2;
+    x += canvas_text(c, x, r.y, INK_DIM, color_name(v->color)) + 2;
     int first = v->part >= v->data.panels && v->class > 3 ? v->class - 3 : 0;
     for (int k = first; k < map_classes(v) && x + 8 < end; k++)
         x += legend_entry(v, c, x, r.y, end - x, k, count_of(labels, v->data.n, k)) + 2;
@@ -148,7 +148,7 @@ static void settings(const struct map_view *v, struct buf *b) {
         map_region_words(v, b);
         buf_puts(b, "  ");
     }
-    if (d->training) put_moments(&d->panel[map_focus(v)], v->colour == MAP_BY_TASK, v->glyphs, b);
+    if (d->training) put_moments(&d->panel[map_focus(v)], v->color == MAP_BY_TASK, v->glyphs, b);
     if (d->perplexity > 0) buf_printf(b, "perplexity %.3g", d->perplexity);
     if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (requested %g)", d->asked);
     buf_puts(b, "  ");
@@ -171,11 +171,11 @@ static void put_classes(const struct map_view *v, int panel, struct buf *b) {
     if (predicted) buf_printf(b, " \u2192 %s", map_name_of(d, predicted[v->chosen]));
 }
 
-static void put_neighbours(const struct map_view *v, int panel, int most, struct buf *b) {
+static void put_neighbors(const struct map_view *v, int panel, int most, struct buf *b) {
     const struct map_data *d = &v->data;
-    const int32_t *near = d->panel[panel].neighbour;
+    const int32_t *near = d->panel[panel].neighbor;
     for (int k = 0; near && k < most; k++) {
-        int i = near[v->chosen * MAP_NEIGHBOURS + k];
+        int i = near[v->chosen * MAP_NEIGHBORS + k];
         if (i < 0 || i >= d->n) break;
         buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", map_name_of(d, d->label[i]));
     }
@@ -208,14 +208,14 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
         buf_release(&b);
     }
     int panel = map_focus(v);
-    const int32_t *near = d->panel[panel].neighbour;
+    const int32_t *near = d->panel[panel].neighbor;
     if (!near || r.h < 3) return;
     r.y++;
     canvas_title(c, r, "nearest before t-SNE", NULL);
     r.y++;
     r.h -= 2;
-    for (int k = 0; k < MAP_NEIGHBOURS && r.h > 0; k++) {
-        int i = near[v->chosen * MAP_NEIGHBOURS + k];
+    for (int k = 0; k < MAP_NEIGHBORS && r.h > 0; k++) {
+        int i = near[v->chosen * MAP_NEIGHBORS + k];
         if (i < 0 || i >= d->n) break;
         map_draw_wrapped(c, &r, d->label[i] == d->label[v->chosen] ? INK_TEXT : INK_WARN,
                          phrase("%.60s  %.300s", map_name_of(d, d->label[i]), d->text[i]).text, 2);
@@ -226,7 +226,7 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
 static int aside_moments(const struct map_view *v, struct canvas *c, struct rect r) {
     const struct map_panel *p = &v->data.panel[map_focus(v)];
     int rows = r.h - 2 < p->moments ? r.h - 2 : p->moments, first = p->at >= rows ? p->at - rows + 1 : 0;
-    bool by_task = v->colour == MAP_BY_TASK;
+    bool by_task = v->color == MAP_BY_TASK;
     if (rows < 1) return 0;
     canvas_title(c, r, "training steps", NULL);
     canvas_fit(
@@ -250,7 +250,7 @@ static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r
     map_outside(v, labels);
     int classes = map_classes(v), rows = r.h / 2 - 2, y = r.y + 1;
     int first = v->class >= rows ? v->class - rows + 1 : 0;
-    canvas_title(c, r, "classes", colour_name(v->colour));
+    canvas_title(c, r, "classes", color_name(v->color));
     for (int k = first; k < classes && k - first < rows; k++, y++)
         legend_entry(v, c, r.x + PANE_EDGE, y, r.w - PANE_EDGE, k, count_of(labels, v->data.n, k));
     free(labels);
@@ -291,7 +291,7 @@ void inspect_card(struct canvas *c, struct rect r, int y, void (*write)(const st
 static void write_example(const struct ui *ui, struct sheet *s) {
     const struct map_view *v = &ui->map;
     const struct map_data *d = &v->data;
-    const int32_t *near = d->panel[map_focus(v)].neighbour;
+    const int32_t *near = d->panel[map_focus(v)].neighbor;
     sheet_rule(s, "example under the cursor", "D closes");
     sheet_text(s, PANE_EDGE, INK_TEXT, d->text[v->chosen]);
     for (int p = 0; p < d->panels; p++) {
@@ -302,8 +302,8 @@ static void write_example(const struct ui *ui, struct sheet *s) {
         buf_release(&b);
     }
     if (near) sheet_rule(s, "nearest before t-SNE", NULL);
-    for (int k = 0; near && k < MAP_NEIGHBOURS; k++) {
-        int i = near[v->chosen * MAP_NEIGHBOURS + k];
+    for (int k = 0; near && k < MAP_NEIGHBORS; k++) {
+        int i = near[v->chosen * MAP_NEIGHBORS + k];
         if (i < 0 || i >= d->n) break;
         char *line = xprintf("%s: %s", map_name_of(d, d->label[i]), d->text[i]);
         sheet_text(s, PANE_EDGE, d->label[i] == d->label[v->chosen] ? INK_TEXT : INK_WARN, line);
@@ -353,7 +353,7 @@ static void map_draw_readout(const struct ui *ui, struct buf *out) {
     struct buf rest = BUF_INIT;
     buf_puts(&rest, " \u00B7 ");
     put_classes(v, map_focus(v), &rest);
-    put_neighbours(v, map_focus(v), ui->w < 100 ? 3 : MAP_NEIGHBOURS, &rest);
+    put_neighbors(v, map_focus(v), ui->w < 100 ? 3 : MAP_NEIGHBORS, &rest);
     char *text = text_visible(v->data.text[v->chosen], strlen(v->data.text[v->chosen]));
     int room = ui->w - 6 - text_width(buf_text(&rest));
     size_t fit = text_fit(text, room < 8 ? 8 : room);
@@ -411,7 +411,7 @@ static const enum request map_draw_keys[] = {
     REQ_DOWN, REQ_UP, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR,
     REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS,
     REQ_FIRST, REQ_LAST, REQ_TEXTS, REQ_TERMS, REQ_REGION, REQ_UNSEEN, REQ_DESCRIBE, REQ_STEP, REQ_REWIND,
-    REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
+    REQ_COLOR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
 };
 
 void inspect_rendered(const struct ui *ui, struct buf *out) {

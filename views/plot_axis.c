@@ -258,7 +258,7 @@ static void x_tick(struct canvas *c, const struct plot_frame *f, double v) {
 }
 
 /* The line under the whole chart with its ticks; labels and, at the right end, what x is. */
-static void draw_x(struct canvas *c, const struct plot_frame *f, bool labelled) {
+static void draw_x(struct canvas *c, const struct plot_frame *f, bool labeled) {
     struct style dim = canvas_style(c, INK_DIM);
     int y = f->inside.y + f->inside.h, x = f->inside.x;
     struct ticks t = { 0 }, fine;
@@ -275,13 +275,13 @@ static void draw_x(struct canvas *c, const struct plot_frame *f, bool labelled) 
     const char *unit = plot_x_unit(f->x);
     int unit_x = x + f->inside.w - (int)strlen(unit);
     if (unit_x < x + 8) unit_x = x + f->inside.w;
-    else if (labelled) canvas_text(c, unit_x, y + 1, INK_DIM, unit);
+    else if (labeled) canvas_text(c, unit_x, y + 1, INK_DIM, unit);
     for (int i = 0; i < t.count; i++) {
         char label[16];
         int left, end;
         x_tick(c, f, t.at[i]);
         place_label(f, t.at[i], t.step, label, &left, &end);
-        if (labelled && end < unit_x) canvas_text(c, left, y + 1, INK_DIM, label);
+        if (labeled && end < unit_x) canvas_text(c, left, y + 1, INK_DIM, label);
     }
 }
 

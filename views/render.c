@@ -53,7 +53,7 @@ void render_canvas(const struct canvas *c, enum render_form form, struct buf *ou
 
 void render_ui(const struct ui *ui, enum render_form form, struct buf *out) {
     struct canvas c;
-    canvas_init(&c, ui->w, ui->h, ui->glyphs, ui->colours);
+    canvas_init(&c, ui->w, ui->h, ui->glyphs, ui->colors);
     ui_draw(ui, &c);
     render_canvas(&c, form, out);
     canvas_release(&c);

@@ -80,16 +80,16 @@ static void pixel(const struct frame *f, double x, double y, int *column, int *r
 static const char letters[] = "ox+*#@%&abcdefghijklmnpqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 bool scatter_letters(const struct canvas *c, int classes) {
-    return c->glyphs == GLYPHS_ASCII || classes > theme_series(c->theme, c->colours);
+    return c->glyphs == GLYPHS_ASCII || classes > theme_series(c->theme, c->colors);
 }
 
 struct style scatter_style(const struct canvas *c, int class) {
-    return class < 0 ? canvas_style(c, INK_DIM) : theme_series_style(class, true, c->theme, c->colours);
+    return class < 0 ? canvas_style(c, INK_DIM) : theme_series_style(class, true, c->theme, c->colors);
 }
 
 struct style scatter_mark_style(const struct canvas *c, int classes, int class) {
     if (class < 0 || scatter_letters(c, classes)) return scatter_style(c, class);
-    return theme_series_style(class, false, c->theme, c->colours);
+    return theme_series_style(class, false, c->theme, c->colors);
 }
 
 uint32_t scatter_mark(const struct canvas *c, int classes, int class) {

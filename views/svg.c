@@ -21,7 +21,7 @@ static int svg_rgb(const struct svg_ground *g, int index, int unset) {
 }
 
 /* Ink and ground of a cell as they end up, reverse video taken into account. */
-static void colours_of(const struct canvas *c, struct style s, char ink[8], char ground[8], bool *filled) {
+static void colors_of(const struct canvas *c, struct style s, char ink[8], char ground[8], bool *filled) {
     const struct svg_ground *g = c->theme == THEME_DARK ? &svg_dark : &svg_light;
     bool reverse = s.attr & ATTR_REVERSE;
     int front = svg_rgb(g, s.fg, s.attr & ATTR_DIM ? g->dim : g->text), back = svg_rgb(g, s.bg, g->ground);
@@ -108,12 +108,12 @@ static void svg_row_of(struct buf *out, const struct canvas *c, int y) {
     bool filled;
     for (int x = 0, end; x < c->w; x = end) { /* grounds first, in stretches */
         for (end = x + 1; end < c->w && svg_same(row[end].style, row[x].style);) end++;
-        colours_of(c, row[x].style, ink, ground, &filled);
+        colors_of(c, row[x].style, ink, ground, &filled);
         if (filled) rectangle(out, x * CELL_W, y * CELL_H, (end - x) * CELL_W, CELL_H, ground);
     }
     for (int x = 0; x < c->w;) {
         uint32_t cp = row[x].cp;
-        colours_of(c, row[x].style, ink, ground, &filled);
+        colors_of(c, row[x].style, ink, ground, &filled);
         if (cp == ' ' || cp == 0 || cp == 0x2800) {
             x++;
         } else if (is_shape(cp)) {
@@ -133,7 +133,7 @@ void canvas_to_svg(const struct canvas *c, struct buf *out) {
                c->w * CELL_W, c->h * CELL_H, c->w * CELL_W, c->h * CELL_H);
     char ink[8], ground[8];
     bool filled;
-    colours_of(c, (struct style){ -1, -1, 0 }, ink, ground, &filled);
+    colors_of(c, (struct style){ -1, -1, 0 }, ink, ground, &filled);
     rectangle(out, 0, 0, c->w * CELL_W, c->h * CELL_H, ground);
     for (int y = 0; y < c->h; y++) svg_row_of(out, c, y);
     buf_puts(out, "</svg>\n");

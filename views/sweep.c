@@ -61,7 +61,7 @@ static int slices_of(const struct sweep_page *p, int row, int column, int *first
     return n;
 }
 
-/* Colours are of one kind: that of the cell under the cursor, else of the first with a value. */
+/* Colors are of one kind: that of the cell under the cursor, else of the first with a value. */
 static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, int rows, int columns) {
     const struct sweep_tile *tile = v->page.tile;
     bool inside = v->look.row >= 0 && v->look.row < rows && v->look.column >= 0 &&

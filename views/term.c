@@ -32,7 +32,7 @@ static struct {
     bool active;
     SCREEN *screen;
     enum glyphs glyphs;
-    enum colours colours;
+    enum colors colors;
     bool pastes;             /* bracketed paste was asked for */
     bool mouse;              /* reports were asked for */
     struct term_decoder decoder;
@@ -72,8 +72,8 @@ void term_abilities(struct term_abilities *out) {
     out->utf8 = is_utf8();
     if (!*out->name || setupterm(out->name, STDOUT_FILENO, &found) != OK) return;
     out->known = true;
-    int colours = tigetnum("colors");
-    out->colours = colours > 0 ? colours : 0;
+    int colors = tigetnum("colors");
+    out->colors = colors > 0 ? colors : 0;
     if (!term.active) del_curterm(cur_term);
 }
 
@@ -118,12 +118,12 @@ static int check_terminal(struct err *e) {
 static void term_choose(const struct term_choice *choice) {
     const char *no_color = getenv("NO_COLOR");
     term.glyphs = choice->ascii || !is_utf8() || term_is_console() ? GLYPHS_ASCII : GLYPHS_BRAILLE;
-    term.colours = COLOURS_NONE;
-    if (choice->no_colour || (no_color && *no_color)) return;
-    /* never touch pairs where there are no colours: ncurses crashes there */
+    term.colors = COLORS_NONE;
+    if (choice->no_color || (no_color && *no_color)) return;
+    /* never touch pairs where there are no colors: ncurses crashes there */
     if (!has_colors() || start_color() != OK || COLORS < 8 || COLOR_PAIRS < 8) return;
     use_default_colors();
-    term.colours = COLORS >= 256 ? COLOURS_256 : COLOURS_8;
+    term.colors = COLORS >= 256 ? COLORS_256 : COLORS_8;
 }
 
 /* Keys of terminals that follow no standard. */
@@ -206,7 +206,7 @@ void term_size(int *w, int *h) {
 }
 
 enum glyphs term_glyphs(void) { return term.glyphs; }
-enum colours term_colours(void) { return term.colours; }
+enum colors term_colors(void) { return term.colors; }
 int term_fd(void) { return STDIN_FILENO; }
 
 /* ---- input ---- */
@@ -286,7 +286,7 @@ static int term_number(int index) {
 
 static short pair_of(struct style s) {
     int fg = term_number(s.fg), bg = term_number(s.bg);
-    if (term.colours == COLOURS_NONE || (fg < 0 && bg < 0)) return 0;
+    if (term.colors == COLORS_NONE || (fg < 0 && bg < 0)) return 0;
     for (int i = 0; i < term.pairs; i++)
         if (term.pair_fg[i] == fg && term.pair_bg[i] == bg) return (short)(i + 1);
     if (term.pairs == PAIRS || term.pairs + 1 >= COLOR_PAIRS) return 0;
@@ -390,7 +390,7 @@ void term_suspend(void) { term_outside(stop_process, NULL); }
 bool term_copy(const char *text) {
     static const char code[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t n = strlen(text);
-    if (!term.active || term.colours == COLOURS_NONE || n > 4096) return false;
+    if (!term.active || term.colors == COLORS_NONE || n > 4096) return false;
     struct buf b = BUF_INIT;
     buf_puts(&b, "\033]52;c;");
     for (size_t i = 0; i < n; i += 3) {

@@ -24,7 +24,7 @@ struct term_input {
 };
 
 struct term_choice {
-    bool no_colour;     /* --no-color; NO_COLOR and TERM=dumb are looked at anyway */
+    bool no_color;     /* --no-color; NO_COLOR and TERM=dumb are looked at anyway */
     bool ascii;         /* --ascii; a locale without UTF-8 and the console do the same */
 };
 
@@ -32,7 +32,7 @@ struct term_choice {
 struct term_abilities {
     const char *name;   /* TERM, "" when unset */
     bool known;         /* a terminfo entry exists */
-    int colours;
+    int colors;
     bool utf8;
 };
 void term_abilities(struct term_abilities *out);
@@ -51,7 +51,7 @@ void term_stop(void);
 void term_emergency(void);
 void term_size(int *w, int *h);
 enum glyphs term_glyphs(void);
-enum colours term_colours(void);
+enum colors term_colors(void);
 
 /* The descriptor to poll; then term_read until INPUT_NONE.  EINTR from poll: also read
  * (a resize). */

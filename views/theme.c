@@ -50,30 +50,30 @@ static const int16_t series_256[THEME_MONO][THEME_SERIES] = {
 static const int16_t series_safe_text[] = { 63, 131, 163, 29, 98 };
 static const int16_t series_dark_8[] = { 6, 3, 5, 2, 1 }, series_light_8[] = { 4, 5, 1 };
 
-enum colours theme_colours(enum theme theme, enum colours colours) {
-    return theme == THEME_MONO || (theme == THEME_SAFE && colours == COLOURS_8) ? COLOURS_NONE : colours;
+enum colors theme_colors(enum theme theme, enum colors colors) {
+    return theme == THEME_MONO || (theme == THEME_SAFE && colors == COLORS_8) ? COLORS_NONE : colors;
 }
 
-struct style theme_style(enum ink ink, enum theme theme, enum colours colours) {
+struct style theme_style(enum ink ink, enum theme theme, enum colors colors) {
     BUG_IF(ink < 0 || ink >= INK_COUNT);
     const struct ink_look *k = &theme_looks[ink];
-    colours = theme_colours(theme, colours);
-    if (colours == COLOURS_NONE) return (struct style){ -1, -1, k->alone };
-    if (colours == COLOURS_256) return (struct style){ k->of_256[theme], -1, k->attr };
+    colors = theme_colors(theme, colors);
+    if (colors == COLORS_NONE) return (struct style){ -1, -1, k->alone };
+    if (colors == COLORS_256) return (struct style){ k->of_256[theme], -1, k->attr };
     int light = theme == THEME_LIGHT;
     return (struct style){ k->of_8[light], -1, k->attr_8[light] };
 }
 
-int theme_series(enum theme theme, enum colours colours) {
-    colours = theme_colours(theme, colours);
-    if (colours == COLOURS_NONE) return 0;
-    if (colours == COLOURS_256) return THEME_SERIES;
+int theme_series(enum theme theme, enum colors colors) {
+    colors = theme_colors(theme, colors);
+    if (colors == COLORS_NONE) return 0;
+    if (colors == COLORS_256) return THEME_SERIES;
     return theme == THEME_LIGHT ? (int)COUNT_OF(series_light_8) : (int)COUNT_OF(series_dark_8);
 }
 
-struct style theme_series_style(int i, bool text, enum theme theme, enum colours colours) {
+struct style theme_series_style(int i, bool text, enum theme theme, enum colors colors) {
     struct style s = { -1, -1, 0 };
-    int of = theme_series(theme, colours);
+    int of = theme_series(theme, colors);
     if (of == THEME_SERIES)
         s.fg = text && theme == THEME_SAFE ? series_safe_text[i % (int)COUNT_OF(series_safe_text)]
                                            : series_256[theme][i % of];

@@ -13,13 +13,13 @@
 enum { THEME_SERIES = 8 };
 
 /* Returns the colors that a theme uses of those that the terminal has. */
-enum colours theme_colours(enum theme theme, enum colours colours);
-struct style theme_style(enum ink ink, enum theme theme, enum colours colours);
+enum colors theme_colors(enum theme theme, enum colors colors);
+struct style theme_style(enum ink ink, enum theme theme, enum colors colors);
 /* Returns the number of distinct colors for series. */
-int theme_series(enum theme theme, enum colours colours);
+int theme_series(enum theme theme, enum colors colors);
 /* Returns the look of series i; `text`: it is drawn as a letter or digit, else as dots, for which a contrast
  * of 3 is enough. */
-struct style theme_series_style(int i, bool text, enum theme theme, enum colours colours);
+struct style theme_series_style(int i, bool text, enum theme theme, enum colors colors);
 /* Returns 0xRRGGBB of a palette index from 16 to 255. */
 int theme_rgb(int index);
 /* Returns the ASCII spelling of a sign ("λ" → "lambda"), or NULL. */

@@ -71,7 +71,7 @@ static void draw_table(struct canvas *c, struct rect r, const struct train_sampl
     }
 }
 
-/* One labelled text, wrapped where it may take more lines; returns those used. */
+/* One labeled text, wrapped where it may take more lines; returns those used. */
 static int draw_text(struct canvas *c, struct rect r, int y, int most, enum ink ink, const char *label,
                      const char *text) {
     int left = r.y + r.h - y;

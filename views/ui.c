@@ -32,12 +32,12 @@ enum screen_id screen_by_name(const char *name) {
     return SCREEN_COUNT;
 }
 
-void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours) {
+void ui_init(struct ui *ui, enum glyphs glyphs, enum colors colors) {
     memset(ui, 0, sizeof *ui);
     ui->w = ui->window_w = 80;
     ui->h = ui->window_h = 24;
     ui->glyphs = glyphs;
-    ui->colours = colours;
+    ui->colors = colors;
     ui->ascii_only = glyphs == GLYPHS_ASCII;
     for (int i = 0; i < SCREEN_COUNT; i++)
         if (screens[i]->init) screens[i]->init(ui);

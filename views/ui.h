@@ -57,7 +57,7 @@ struct ui {
     int window_w, window_h;
     enum screen_id screen, before; /* before: the last screen that covered no other */
     enum glyphs glyphs;
-    enum colours colours;
+    enum colors colors;
     enum theme theme;      /* mono: without colors */
     bool ascii_only;       /* the terminal shows ASCII only */
     /* shared facts, set by the app */
@@ -87,7 +87,7 @@ struct ui {
     bool flush;            /* a question has opened: drop what was typed ahead */
 };
 
-void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours);
+void ui_init(struct ui *ui, enum glyphs glyphs, enum colors colors);
 void ui_release(struct ui *ui);
 void ui_resize(struct ui *ui, int w, int h);
 /* Updates the screens after the app has replaced data. */

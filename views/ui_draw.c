@@ -285,7 +285,7 @@ static void draw_line(const struct ui *ui, struct canvas *c) {
 
 void ui_draw(const struct ui *ui, struct canvas *c) {
     c->glyphs = ui->glyphs;
-    c->colours = theme_colours(ui->theme, ui->colours);
+    c->colors = theme_colors(ui->theme, ui->colors);
     c->theme = ui->theme;
     canvas_resize(c, ui->window_w, ui->window_h);
     struct rect screen, step;
@@ -313,7 +313,7 @@ void ui_draw(const struct ui *ui, struct canvas *c) {
 void ui_show_whole(struct ui *ui) {
     struct buf cut = BUF_INIT;
     struct canvas c;
-    canvas_init(&c, ui->window_w, ui->window_h, ui->glyphs, ui->colours);
+    canvas_init(&c, ui->window_w, ui->window_h, ui->glyphs, ui->colors);
     c.cut = &cut;
     ui_draw(ui, &c);
     if (cut.size) cut.data[cut.size - 1] = 0; /* its last newline */

@@ -24,7 +24,7 @@ static void mouse_presses(struct ui *ui, int times, uint32_t more, uint32_t less
 static bool click_zone(struct ui *ui, const struct mouse *m, struct effect *out) {
     struct zones *all = xcalloc(1, sizeof *all);
     struct canvas c;
-    canvas_init(&c, ui->window_w, ui->window_h, ui->glyphs, ui->colours);
+    canvas_init(&c, ui->window_w, ui->window_h, ui->glyphs, ui->colors);
     c.zones = all;
     ui_draw(ui, &c);
     const struct zone *found = zone_at(all, m->x, m->y);

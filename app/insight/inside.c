@@ -299,8 +299,8 @@ int inside_open(struct inside *s, const struct inside_means *by, const struct in
 static void clear_look(struct inside_panel *p) {
     tsne_free(p->tsne);
     p->tsne = NULL;
-    free(p->neighbour);
-    p->neighbour = NULL;
+    free(p->neighbor);
+    p->neighbor = NULL;
 }
 
 void inside_release(struct inside *s) {
@@ -337,7 +337,7 @@ static void look_near(void *self) {
     struct inside_panel *p = l->p;
     int n = p->rows->n;
     make_unit(l->unit, n, p->width);
-    score_neighbours(l->unit, n, p->width, p->near, p->neighbour);
+    score_neighbors(l->unit, n, p->width, p->near, p->neighbor);
     if (!p->probe) {
         p->ratings = p->moments->moment[p->at].ratings;
         p->by_task = p->moments->moment[p->at].by_task;
@@ -360,7 +360,7 @@ int inside_look(struct inside *s, int panel, struct err *e) {
     p->kl = p->preservation = NAN;
     p->rated = 0;
     p->near = n - 1 < RATINGS_NEAR ? n - 1 : RATINGS_NEAR;
-    p->neighbour = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *p->neighbour);
+    p->neighbor = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *p->neighbor);
     crew_call(s->crew, look_near, &(struct looking){ p, x, unit });
     if (!s->training) {
         struct tsne_options o;

@@ -22,7 +22,7 @@ struct picture {
     struct shared_rows *rows;
     double *xy[MAP_PANELS], *small_xy[MAP_PANELS];
     struct map_small *small[MAP_PANELS];
-    int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
+    int32_t *predicted[MAP_PANELS], *neighbor[MAP_PANELS];
     struct map_moment *moment[MAP_PANELS];
     char *title[MAP_PANELS], *metric, *run_task, *busy, *failed;
     struct ratings ratings[MAP_PANELS], by_task[MAP_PANELS]; /* the panels' scores point to their reasons */
@@ -76,7 +76,7 @@ void insight_map_free(struct insight_map *m) {
         free(p->small_xy[i]);
         free(p->small[i]);
         free(p->predicted[i]);
-        free(p->neighbour[i]);
+        free(p->neighbor[i]);
         free(p->moment[i]);
         free(p->title[i]);
     }
@@ -95,10 +95,10 @@ static struct map_score insight_picture_shown(const struct rating *r) {
 /* Copies the nearest neighbors of each example, in the form that the screen uses. */
 static int32_t *insight_picture_nearest(const struct inside_panel *p) {
     int n = p->rows->n;
-    int32_t *out = xcalloc((size_t)n * MAP_NEIGHBOURS + 1, sizeof *out);
+    int32_t *out = xcalloc((size_t)n * MAP_NEIGHBORS + 1, sizeof *out);
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < MAP_NEIGHBOURS; k++)
-            out[i * MAP_NEIGHBOURS + k] = k < p->near ? p->neighbour[i * p->near + k] : -1;
+        for (int k = 0; k < MAP_NEIGHBORS; k++)
+            out[i * MAP_NEIGHBORS + k] = k < p->near ? p->neighbor[i * p->near + k] : -1;
     return out;
 }
 
@@ -107,8 +107,8 @@ static void insight_picture_take_preservation(void *self) {
     struct inside_panel *p = self;
     int n = p->rows->n;
     int32_t *near = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *near);
-    score_neighbours(tsne_layout(p->tsne), n, 2, p->near, near);
-    p->preservation = score_shared(p->neighbour, near, n, p->near);
+    score_neighbors(tsne_layout(p->tsne), n, 2, p->near, near);
+    p->preservation = score_shared(p->neighbor, near, n, p->near);
     free(near);
 }
 
@@ -169,12 +169,12 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
     int n = from->rows->n;
     p->title[i] = xstrdup(from->title);
     p->predicted[i] = insight_picture_copied(from->predicted, n);
-    p->neighbour[i] = insight_picture_nearest(from);
+    p->neighbor[i] = insight_picture_nearest(from);
     p->ratings[i] = from->ratings;
     p->by_task[i] = from->by_task;
     *to = (struct map_panel){ .title = p->title[i], .layer = from->layer,
                               .layers = from->probe ? from->probe->layers : from->layers,
-                              .predicted = p->predicted[i], .neighbour = p->neighbour[i],
+                              .predicted = p->predicted[i], .neighbor = p->neighbor[i],
                               .silhouette = insight_picture_shown(&p->ratings[i].silhouette),
                               .purity = insight_picture_shown(&p->ratings[i].purity),
                               .task_silhouette = insight_picture_shown(&p->by_task[i].silhouette),

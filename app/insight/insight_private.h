@@ -33,7 +33,7 @@ struct inside_panel {
     /* derived from layer or moment */
     struct tsne *tsne;         /* NULL when moments are played */
     int near;                  /* neighbors per example: 10, or all if there are fewer */
-    int32_t *neighbour;        /* examples × near, in the original space */
+    int32_t *neighbor;        /* examples × near, in the original space */
     struct ratings ratings, by_task; /* of the labels; of the tasks, with several */
     double **small;            /* layouts of the layers, examples×2, for small maps; NULL: not requested */
     struct tsne *small_now;    /* the one that is computed, of layer small_at */

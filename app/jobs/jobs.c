@@ -241,7 +241,7 @@ int jobs_unpause(struct jobs *j, int64_t id, struct err *e) { return jobs_change
 int jobs_stop(struct jobs *j, int64_t id, struct err *e) { return jobs_change(j, id, true, false, e); }
 
 /* Returns the job that waits next before (or after) one; NULL at the end. */
-static struct job_record *neighbour(struct jobs *j, const struct job_record *of, bool before) {
+static struct job_record *neighbor(struct jobs *j, const struct job_record *of, bool before) {
     struct job_record *found = NULL;
     for (struct job_record *x = j->first; x; x = x->next) {
         if (x->stage != JOB_QUEUED || (before ? x->turn >= of->turn : x->turn <= of->turn)) continue;
@@ -253,7 +253,7 @@ static struct job_record *neighbour(struct jobs *j, const struct job_record *of,
 void jobs_move(struct jobs *j, int64_t id, int by) {
     pthread_mutex_lock(&j->lock);
     struct job_record *job = jobs__find(j, id), *other;
-    for (int left = abs(by); left && job && job->stage == JOB_QUEUED && (other = neighbour(j, job, by < 0));
+    for (int left = abs(by); left && job && job->stage == JOB_QUEUED && (other = neighbor(j, job, by < 0));
          left--) {
         uint64_t turn = other->turn;
         other->turn = job->turn;

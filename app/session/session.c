@@ -172,7 +172,7 @@ static void session_begin(struct session *s, const struct session_start *with) {
     term_abilities(&t);
     f->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     f->kernel = blas_facts()->kernel;
-    f->terminal_colours = t.colours;
+    f->terminal_colors = t.colors;
     s->ui.database = s->database;
     struct err e = ERR_INIT;
     struct store_runs runs;
@@ -346,14 +346,14 @@ int session_run(const struct session_start *with, struct err *e) {
                                 .learning = learning_new(s.store, s.jobs) };
     s.background = background_new(&s.room, notify, NULL);
     s.inside.insight = insight_new(s.store, !s.read_only, jobs_crew(s.jobs), notify, NULL);
-    ui_init(&s.ui, term_glyphs(), term_colours());
+    ui_init(&s.ui, term_glyphs(), term_colors());
     if (with->verbs) {
         s.words = (struct ui_words){ NULL, with->verbs->offer };
         s.ui.words = &s.words;
     }
     int w, h;
     term_size(&w, &h);
-    canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
+    canvas_init(&s.canvas, w, h, term_glyphs(), term_colors());
     ui_resize(&s.ui, w, h);
     if (with->settings) s.settings.now = *with->settings;
     else settings_init(&s.settings.now);

@@ -13,7 +13,7 @@
 enum { GUARD = 8, TURNS = 500 };
 
 /* Orthonormalizes the columns of v (m×g, row-major), with a second pass; a column that vanishes becomes 0. */
-static void orthonormalise(real *v, int m, int g) {
+static void orthonormalize(real *v, int m, int g) {
     for (int c = 0; c < g; c++) {
         double before = 0, length = 0;
         for (int i = 0; i < m; i++) before += (double)v[i * g + c] * (double)v[i * g + c];
@@ -97,7 +97,7 @@ static void leading(const real *c, int m, int g, real *v, real *w) {
     struct rng_key key = rng_key(0, RNG_LAYOUT, 0, rng_site("pca"));
     double value[GUARD], last[2] = { 0, 0 };
     for (int i = 0; i < m * g; i++) v[i] = (real)rng_normal(key, (uint64_t)i);
-    orthonormalise(v, m, g);
+    orthonormalize(v, m, g);
     for (int turn = 0, still = 0; turn < TURNS && still < 5; turn++) {
         blas_gemm(false, false, m, g, m, 1, c, m, v, g, 0, w, g);
         ritz(v, w, m, g, value);
@@ -107,7 +107,7 @@ static void leading(const real *c, int m, int g, real *v, real *w) {
         last[1] = g > 1 ? value[1] : 0;
         blas_gemm(false, false, m, g, m, 1, c, m, v, g, 0, w, g);
         memcpy(v, w, (size_t)m * (size_t)g * sizeof *v);
-        orthonormalise(v, m, g);
+        orthonormalize(v, m, g);
     }
     blas_gemm(false, false, m, g, m, 1, c, m, v, g, 0, w, g);
     ritz(v, w, m, g, value);
@@ -137,7 +137,7 @@ static void loadings(const real *x, int n, int d, const real *v, int g, int c, d
 
 /* Returns x minus the column means, times 2^-*power so that the largest magnitude is about 1 and squares do
  * not overflow (a power of two is exact); NULL when out of memory. */
-static real *centred(const real *x, int n, int d, int *power) {
+static real *centered(const real *x, int n, int d, int *power) {
     real *out = mem_try((size_t)n * (size_t)d, sizeof *out);
     double *mean = xcalloc((size_t)d, sizeof *mean), most = 0;
     for (size_t i = 0; i < (size_t)n; i++)
@@ -161,7 +161,7 @@ int pca_two(const real *x, int n, int d, real *out, struct err *e) {
     /* Σ: XᵀX or XXᵀ, whichever is smaller; both have the same nonzero eigenvalues */
     int m = d <= n ? d : n, g = m < GUARD ? m : GUARD;
     int power = 0;
-    real *at = centred(x, n, d, &power), *c = mem_try((size_t)m * (size_t)m, sizeof *c);
+    real *at = centered(x, n, d, &power), *c = mem_try((size_t)m * (size_t)m, sizeof *c);
     real *v = mem_try((size_t)m * GUARD, sizeof *v), *w = mem_try((size_t)m * GUARD, sizeof *w);
     double *load = mem_try((size_t)d, sizeof *load);
     int rc = at && c && v && w && load ? 0 : err_set(e, ERR_SYSTEM, "out of memory for a %d×%d matrix", m, m);

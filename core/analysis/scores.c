@@ -13,14 +13,14 @@ enum {
 };
 
 /* Labeled points as unit vectors in double. */
-struct labelled {
+struct labeled {
     int n, d, classes, present; /* present: number of classes with a point */
     double *unit;               /* n×d */
     int32_t *label;
     int *count;                 /* points of each class */
 };
 
-static void labelled_release(struct labelled *l) {
+static void labeled_release(struct labeled *l) {
     free(l->unit);
     free(l->label);
     free(l->count);
@@ -35,9 +35,9 @@ static int to_unit(const real *v, int d, double *out) {
     return 0;
 }
 
-static int labelled_init(struct labelled *l, const real *x, int n, int d, const int32_t *label, int classes,
+static int labeled_init(struct labeled *l, const real *x, int n, int d, const int32_t *label, int classes,
                          struct err *e) {
-    *l = (struct labelled){ .d = d, .classes = classes };
+    *l = (struct labeled){ .d = d, .classes = classes };
     l->unit = mem_try((size_t)n * (size_t)d, sizeof *l->unit);
     l->label = xcalloc((size_t)n + 1, sizeof *l->label);
     l->count = xcalloc((size_t)classes + 1, sizeof *l->count);
@@ -51,7 +51,7 @@ static int labelled_init(struct labelled *l, const real *x, int n, int d, const 
         l->label[l->n++] = label[i];
         if (l->count[label[i]]++ == 0) l->present++;
     }
-    if (rc) labelled_release(l);
+    if (rc) labeled_release(l);
     return rc;
 }
 
@@ -65,7 +65,7 @@ static double scores_dot(const double *a, const double *b, int d) {
 }
 
 /* The mean cosine distance to a class is 1 − u·(mean unit vector of the class). */
-static double silhouette_of(const struct labelled *l, const double *sum, int i) {
+static double silhouette_of(const struct labeled *l, const double *sum, int i) {
     const double *u = l->unit + (size_t)i * (size_t)l->d;
     int own = l->label[i], count = l->count[own];
     double nearest = INFINITY;
@@ -82,7 +82,7 @@ static double silhouette_of(const struct labelled *l, const double *sum, int i) 
     return most > 0 ? (nearest - inside) / most : 0;
 }
 
-static double silhouette_mean(const struct labelled *l) {
+static double silhouette_mean(const struct labeled *l) {
     double *sum = xcalloc((size_t)l->classes * (size_t)l->d, sizeof *sum), all = 0;
     for (int i = 0; i < l->n; i++)
         for (int j = 0; j < l->d; j++)
@@ -95,39 +95,39 @@ static double silhouette_mean(const struct labelled *l) {
 
 int score_silhouette(const real *x, int n, int d, const int32_t *label, int classes, struct score *out,
                      struct err *e) {
-    struct labelled l;
+    struct labeled l;
     *out = (struct score){ .value = NAN };
-    int rc = labelled_init(&l, x, n, d, label, classes, e);
+    int rc = labeled_init(&l, x, n, d, label, classes, e);
     if (rc) return rc;
     if (l.present == 0) out->undefined = "no labels";
     else if (l.present == 1) out->undefined = "1 class";
     else if (l.present == l.n) out->undefined = "as many classes as points";
     else out->value = silhouette_mean(&l);
-    labelled_release(&l);
+    labeled_release(&l);
     return 0;
 }
 
 /* ---- neighbors ---- */
 
-struct neighbour {
+struct neighbor {
     double distance;
     int32_t index;
 };
 
 static int nearer(const void *a, const void *b) {
-    const struct neighbour *x = a, *y = b;
+    const struct neighbor *x = a, *y = b;
     if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
+void score_neighbors(const real *x, int n, int d, int k, int32_t *out) {
     int most = k + SPARE < n - 1 ? k + SPARE : n - 1;
     size_t w = (size_t)d;
     double *norm = xmalloc((size_t)n * sizeof *norm);
     real *distance = xmalloc((size_t)BLOCK * (size_t)n * sizeof *distance);
     uint64_t *scratch = xmalloc(affinity_scratch(most) * sizeof *scratch);
     int32_t *index = xmalloc((size_t)most * sizeof *index);
-    struct neighbour *c = xmalloc((size_t)most * sizeof *c);
+    struct neighbor *c = xmalloc((size_t)most * sizeof *c);
     affinity_norms(x, n, d, norm);
     for (int first = 0; first < n; first += BLOCK) {
         int rows = n - first < BLOCK ? n - first : BLOCK;
@@ -140,7 +140,7 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
                     double t = (double)x[(size_t)i * w + v] - (double)x[(size_t)index[j] * w + v];
                     sum += t * t;
                 }
-                c[j] = (struct neighbour){ sum, index[j] };
+                c[j] = (struct neighbor){ sum, index[j] };
             }
             qsort(c, (size_t)most, sizeof *c, nearer);
             for (int j = 0; j < k; j++) out[(size_t)i * (size_t)k + (size_t)j] = c[j].index;
@@ -154,10 +154,10 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
 }
 
 /* The order by cosine equals the Euclidean order on unit vectors. */
-static double purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
+static double purity_of(const struct labeled *l, int k, int32_t *index, real *unit) {
     size_t all = (size_t)l->n * (size_t)l->d, same = 0;
     for (size_t i = 0; i < all; i++) unit[i] = (real)l->unit[i];
-    score_neighbours(unit, l->n, l->d, k, index);
+    score_neighbors(unit, l->n, l->d, k, index);
     for (size_t i = 0; i < (size_t)l->n; i++)
         for (size_t j = 0; j < (size_t)k; j++) same += l->label[index[i * (size_t)k + j]] == l->label[i];
     return (double)same / ((double)l->n * k);
@@ -165,13 +165,13 @@ static double purity_of(const struct labelled *l, int k, int32_t *index, real *u
 
 int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *used, struct score *out,
                  struct err *e) {
-    struct labelled l;
+    struct labeled l;
     int classes = 0;
     *out = (struct score){ .value = NAN };
     *used = 0;
     for (int i = 0; i < n; i++)
         if (label[i] >= classes) classes = label[i] + 1;
-    int rc = labelled_init(&l, x, n, d, label, classes, e);
+    int rc = labeled_init(&l, x, n, d, label, classes, e);
     if (rc) return rc;
     if (k > l.n - 1) k = l.n - 1;
     if (k < 1) {
@@ -184,7 +184,7 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
         free(index);
         free(unit);
     }
-    labelled_release(&l);
+    labeled_release(&l);
     return rc;
 }
 
@@ -211,8 +211,8 @@ double score_preservation(const real *x, int d, const real *y, int n, int k) {
     if (k < 1) return NAN;
     size_t all = (size_t)n * (size_t)k;
     int32_t *in = xmalloc(all * sizeof *in), *out = xmalloc(all * sizeof *out);
-    score_neighbours(x, n, d, k, in);
-    score_neighbours(y, n, 2, k, out);
+    score_neighbors(x, n, d, k, in);
+    score_neighbors(y, n, 2, k, out);
     double shared = score_shared(in, out, n, k);
     free(in);
     free(out);

@@ -23,7 +23,7 @@ int score_silhouette(const real *x, int n, int d, const int32_t *label, int clas
 int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *used,
                  struct score *out, struct err *e);
 /* Writes the k nearest (k < n) of each row of x (n×d, Euclidean; ties by number) into out, n×k. */
-void score_neighbours(const real *x, int n, int d, int k, int32_t *out);
+void score_neighbors(const real *x, int n, int d, int k, int32_t *out);
 /* Returns the mean share of the k neighbors in `a` that are among those in `b` (n×k each). */
 double score_shared(const int32_t *a, const int32_t *b, int n, int k);
 /* Returns the mean share of each point's k nearest in x (Euclidean) that are among its k nearest in y

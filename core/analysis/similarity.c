@@ -88,7 +88,7 @@ double similarity_cka(const real *a, int p, const real *b, int q, int n) {
 
 /* Computes the Gram matrix of n points, U-centered (Székely and Rizzo): each row and column minus its mean
  * over the other points, without the diagonal, which causes the bias. Caller frees. */
-static double *u_centred(const real *x, int p, int n) {
+static double *u_centered(const real *x, int p, int n) {
     size_t w = (size_t)n;
     real *k = xmalloc(w * w * sizeof *k);
     double *out = xmalloc(w * w * sizeof *out), *sum = xcalloc(w, sizeof *sum), all = 0;
@@ -111,7 +111,7 @@ double similarity_cka_debiased(const real *a, int p, const real *b, int q, int n
     size_t all = (size_t)n * (size_t)n;
     real *x = xmalloc((size_t)n * (size_t)p * sizeof *x), *y = xmalloc((size_t)n * (size_t)q * sizeof *y);
     if (n >= 4 && center(a, n, p, x) && center(b, n, q, y)) {
-        double *k = u_centred(x, p, n), *l = u_centred(y, q, n), own = 0, other = 0, both = 0;
+        double *k = u_centered(x, p, n), *l = u_centered(y, q, n), own = 0, other = 0, both = 0;
         for (size_t i = 0; i < all; i++) {
             own += k[i] * k[i];
             other += l[i] * l[i];

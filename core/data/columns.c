@@ -62,7 +62,7 @@ static const char *columns_default(const struct dataset *d, bool alone) {
     return "text";
 }
 
-static int labelled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
+static int labeled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
     const char *a = o->text_a;
     if (!a) a = columns_default(d, !o->label);
     *c = (struct columns){ .a = either(d, a, o->other.text_a),
@@ -78,15 +78,15 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
         *c = (struct columns){ .a = o->text_a, .target = o->target };
         return 0;
     }
-    if (!o->guess_texts) return labelled(d, c, o);
+    if (!o->guess_texts) return labeled(d, c, o);
     bool labels = o->label && has(d, o->label) && (has(d, "sentence") || has(d, "text"));
     if (columns_find_pair(d, &texts, labels ? NULL : e) && !labels) return ERR_USAGE;
-    if (!texts) return labelled(d, c, o);
+    if (!texts) return labeled(d, c, o);
     if (labels) {
         text_line(&d->report.notes,
                   "column \"%s\" is used as the label; for text-to-text use --source %s --target %s",
                   o->label, texts[0], texts[1]);
-        return labelled(d, c, o);
+        return labeled(d, c, o);
     }
     text_line(&d->report.notes, "columns \"%s\" and \"%s\" are used as source and target texts", texts[0],
               texts[1]);

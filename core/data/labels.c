@@ -511,7 +511,7 @@ static int labels_read_classes(struct import *m, struct distinct *x, struct err 
 }
 
 /* Unlabeled examples cannot be used for training: they are reported and skipped. */
-static void drop_unlabelled(struct import *m) {
+static void drop_unlabeled(struct import *m) {
     struct dataset *d = m->d;
     size_t kept = 0;
     for (size_t i = 0; i < d->examples; i++) {
@@ -546,7 +546,7 @@ int labels_read(struct import *m, struct err *e) {
         rc = map_known(m, &x, -1, &no_map, e);
     }
     if (rc) return rc;
-    if (m->o->need_labels) drop_unlabelled(m);
+    if (m->o->need_labels) drop_unlabeled(m);
     d->class_examples = xcalloc((size_t)d->classes + 1, sizeof *d->class_examples);
     for (size_t i = 0; i < d->examples; i++) {
         d->example[i].id = i;

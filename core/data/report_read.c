@@ -124,9 +124,9 @@ static void report_read_line(const char *line, const char *original, struct repo
 
 /* An old report without a line "split:" covers a part of the file if the classes have fewer examples. */
 static void parts_by_class(struct report_facts *f) {
-    size_t labelled = 0;
-    for (int i = 0; i < f->classes; i++) labelled += f->class_examples[i];
-    if (labelled && labelled + f->unlabeled < f->examples) f->examples = f->split_examples = labelled;
+    size_t labeled = 0;
+    for (int i = 0; i < f->classes; i++) labeled += f->class_examples[i];
+    if (labeled && labeled + f->unlabeled < f->examples) f->examples = f->split_examples = labeled;
 }
 
 void report_read(const char *text, struct report_facts *out) {

@@ -57,19 +57,19 @@ void sample_shares(const size_t *rows, int n, size_t most, size_t *share) {
 }
 
 int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
-    int n = (int)d->examples, labelled = 0;
+    int n = (int)d->examples, labeled = 0;
     int32_t *label = xmalloc(((size_t)n + 1) * sizeof *label);
     int *from = xmalloc(((size_t)n + 1) * sizeof *from);
     for (int i = 0; i < n; i++) {
         if (!d->example[i].labeled || d->example[i].label < 0 || d->example[i].label >= d->classes) continue;
-        from[labelled] = i;
-        label[labelled++] = d->example[i].label;
+        from[labeled] = i;
+        label[labeled++] = d->example[i].label;
     }
-    for (int i = 0; !labelled && i < n; i++) {
+    for (int i = 0; !labeled && i < n; i++) {
         from[i] = i;
         label[i] = -1;
     }
-    int kept = sample_evenly(label, labelled ? labelled : n, d->classes, most, seed, pick);
+    int kept = sample_evenly(label, labeled ? labeled : n, d->classes, most, seed, pick);
     for (int i = 0; i < kept; i++) pick[i] = from[pick[i]];
     free(label);
     free(from);

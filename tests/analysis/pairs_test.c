@@ -16,9 +16,9 @@ static size_t pair_tables(const struct pairs *out[3]) {
     return n;
 }
 
-enum { MOST = 160, NEIGHBOURS = 48 };
+enum { MOST = 160, NEIGHBORS = 48 };
 static real x[MOST], y[MOST], p[MOST];
-static int32_t neighbour[NEIGHBOURS];
+static int32_t neighbor[NEIGHBORS];
 
 static int set_up(void **state) {
     (void)state;
@@ -28,7 +28,7 @@ static int set_up(void **state) {
         y[i] = (real)(8 * rng_uniform(key, 3 * i + 1) - 4);
         p[i] = (real)rng_uniform(key, 3 * i + 2);
     }
-    for (uint64_t i = 0; i < NEIGHBOURS; i++) neighbour[i] = (int32_t)rng_below(key, 1000 + i, MOST);
+    for (uint64_t i = 0; i < NEIGHBORS; i++) neighbor[i] = (int32_t)rng_below(key, 1000 + i, MOST);
     return 0;
 }
 
@@ -47,14 +47,14 @@ static void test_sums(void **state) {
                 want.away[0] += q * q * dx, want.away[1] += q * q * dy;
                 want.near[0] += (double)p[j] * q * dx, want.near[1] += (double)p[j] * q * dy;
             }
-            for (size_t j = 0; j < NEIGHBOURS; j++) {
-                size_t at = (size_t)neighbour[j];
+            for (size_t j = 0; j < NEIGHBORS; j++) {
+                size_t at = (size_t)neighbor[j];
                 double dx = (double)x[at] - (double)x[i], dy = (double)y[at] - (double)y[i], q = 1 / (1 + dx * dx + dy * dy);
                 few.near[0] += (double)p[j] * q * dx, few.near[1] += (double)p[j] * q * dy;
             }
             k[t]->repel(x, y, MOST, i, &got[0]);
             k[t]->all(x, y, MOST, i, p, &got[1]);
-            k[t]->attract(x, y, neighbour, p, NEIGHBOURS, i, &got[2]);
+            k[t]->attract(x, y, neighbor, p, NEIGHBORS, i, &got[2]);
             for (int c = 0; c < 2; c++) {
                 for (int way = 0; way < 2; way++) {
                     near_to(got[way].q, want.q);
@@ -80,7 +80,7 @@ static void test_pair_bits(void **state) {
         for (size_t i = 0; i < MOST; i++) {
             k[t]->repel(x, y, MOST, i, &sums[3 * i]);
             k[t]->all(x, y, MOST, i, p, &sums[3 * i + 1]);
-            k[t]->attract(x, y, neighbour, p, NEIGHBOURS, i, &sums[3 * i + 2]);
+            k[t]->attract(x, y, neighbor, p, NEIGHBORS, i, &sums[3 * i + 2]);
         }
         char hex[65];
         sha256_hex(sums, sizeof sums, hex);

@@ -22,7 +22,7 @@ static void test_digits(void **state) {
     assert_true(tsne_done(t));
     double kl = tsne_divergence(t), kept = score_preservation(x, PIXELS, tsne_layout(t), DIGITS, 10);
     double best = fmin(read_number("opentsne.kl"), read_number("sklearn.kl"));
-    printf("digits: divergence %.4f (openTSNE %.4f, scikit-learn %.4f), 10 neighbours kept %.4f (%.4f, %.4f)\n",
+    printf("digits: divergence %.4f (openTSNE %.4f, scikit-learn %.4f), 10 neighbors kept %.4f (%.4f, %.4f)\n",
            kl, read_number("opentsne.kl"), read_number("sklearn.kl"), kept, read_number("opentsne.preservation"),
            read_number("sklearn.preservation"));
     assert_true(kl > 0.5 && kl <= best);
@@ -258,7 +258,7 @@ static void test_hard_input(void **state) {
     survives(x, 200, 3, 30);
     for (int i = 0; i < 600; i++) x[i] = i == 300; /* 199 duplicates and one other */
     survives(x, 200, 3, 30);
-    real *many = xcalloc(1200 * 2, sizeof *many); /* sparse: more duplicates than neighbours */
+    real *many = xcalloc(1200 * 2, sizeof *many); /* sparse: more duplicates than neighbors */
     for (int i = 0; i < 1200; i++) many[2 * i] = (real)(i % 3);
     survives(many, 1200, 2, 30);
     free(many);

@@ -57,7 +57,7 @@ static void draw_timed(struct ui *ui, enum screen_id screen, double *seconds) {
 static int look(struct store *s, int64_t long_run, struct bench_history_time out[BENCH_HISTORY_TIMES], struct err *e) {
     struct history_rows *rows = NULL, *fit = NULL;
     struct ui ui;
-    ui_init(&ui, GLYPHS_BRAILLE, COLOURS_256);
+    ui_init(&ui, GLYPHS_BRAILLE, COLORS_256);
     ui_resize(&ui, 200, 60);
     double from = clock_thread_seconds();
     int rc = history_rows_read(s, false, false, "", NULL, &rows, e);

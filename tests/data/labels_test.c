@@ -11,7 +11,7 @@ static void marks_of_no_label(void **state) {
         const char *labels; /* a row each, with blanks */
         struct dataset_options o;
         int classes;
-        size_t rows, unlabelled;
+        size_t rows, unlabeled;
     } cases[] = {
         /* a class: with 1 alone, beside other negatives, among names, and where that is said */
         {"-1 1 -1 1", {.need_labels = true}, 2, 4, 0},
@@ -53,7 +53,7 @@ static void marks_of_no_label(void **state) {
         o.label = "label";
         test_ok(read_bytes(&d, "d.tsv", b.data, b.size, o, &e), &e);
         if (d.classes != cases[i].classes || d.examples != cases[i].rows ||
-            d.report.unlabeled != cases[i].unlabelled)
+            d.report.unlabeled != cases[i].unlabeled)
             fail_msg("case %zu: %d classes, %zu rows, %zu without label", i, d.classes, d.examples,
                      d.report.unlabeled);
         if (d.report.skipped || d.report.unlabeled) says(&d, "marks unlabeled examples");

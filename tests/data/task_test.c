@@ -135,9 +135,9 @@ static void folders_with_a_header(void **state) {
     assert_false(t.has_train);
     assert_int_equal(t.dev[0].examples, 1);
     task_release(&t);
-    const char *unlabelled[] = {"train.tsv", "sentence\tlabel\na\t0\nb\t1\nc\t-1\n", "dev.tsv",
+    const char *unlabeled[] = {"train.tsv", "sentence\tlabel\na\t0\nb\t1\nc\t-1\n", "dev.tsv",
                                 "sentence\tlabel\nd\t-1\ne\t-1\n", NULL};
-    open_folder(&t, "mine", unlabelled, (struct task_source){.unlabeled = "-1"});
+    open_folder(&t, "mine", unlabeled, (struct task_source){.unlabeled = "-1"});
     assert_int_equal(t.classes, 2);
     assert_int_equal(t.train.examples, 2);
     assert_int_equal(t.dev[0].examples, 2);

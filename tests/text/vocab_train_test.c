@@ -21,7 +21,7 @@ static char *vocabulary_of(const char *const *line, size_t n, int size, struct e
 
 #define SPECIAL "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 
-static void commonest_neighbours_are_joined(void **state) {
+static void commonest_neighbors_are_joined(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     static const char *const line[] = { "hug hug hug hug hug hug hug hug hug hug", "pug pug pug pug pug", "PUN pun pun p\xC3\xBAn pun "
@@ -74,7 +74,7 @@ static void rare_signs_and_long_words_are_left_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commonest_neighbours_are_joined),
+        cmocka_unit_test(commonest_neighbors_are_joined),
         cmocka_unit_test(the_order_of_lines_changes_nothing),
         cmocka_unit_test(too_few_tokens_and_no_words_are_refused),
         cmocka_unit_test(rare_signs_and_long_words_are_left_out),

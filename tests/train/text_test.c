@@ -81,7 +81,7 @@ static void pairs_are_learnt_and_written(void **state) {
     }
 }
 
-/* A labelled task is put as text: digits are learnt, and parsed back. */
+/* A labeled task is put as text: digits are learnt, and parsed back. */
 static void labels_are_written_as_digits(void **state) {
     (void)state;
     static const int of[] = { T5_LABELS, BART_LABELS };
@@ -289,16 +289,16 @@ static int prepared(const char *model, const char *form, const struct task_sourc
 /* Each refusal says what would work. */
 static void what_does_not_go_together_is_refused(void **state) {
     (void)state;
-    const struct task_source labelled = { .train = labels, .text = "text", .label = "label" };
+    const struct task_source labeled = { .train = labels, .text = "text", .label = "label" };
     const struct task_source texts = { .train = pairs, .source = "source", .target = "target" };
     struct err e = ERR_INIT;
     char *bert = tiny_bert(home, "bert", NULL), *t5 = file_join(home, "t5");
     test_refused(prepared(bert, NULL, &texts, &e), ERR_USAGE, &e, "use a T5, BART or mBART");
-    test_refused(prepared(bert, "text", &labelled, &e), ERR_USAGE, &e, "--form classes");
-    test_refused(prepared(t5, "classes", &labelled, &e), ERR_USAGE, &e, "--form text");
+    test_refused(prepared(bert, "text", &labeled, &e), ERR_USAGE, &e, "--form classes");
+    test_refused(prepared(t5, "classes", &labeled, &e), ERR_USAGE, &e, "--form text");
     test_refused(prepared(t5, "classes", &texts, &e), ERR_USAGE, &e, "omit --form");
-    test_ok(prepared(t5, "text", &labelled, &e), &e);
-    test_ok(prepared(bert, "classes", &labelled, &e), &e);
+    test_ok(prepared(t5, "text", &labeled, &e), &e);
+    test_ok(prepared(bert, "classes", &labeled, &e), &e);
     free(bert);
     free(t5);
 }

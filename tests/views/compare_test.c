@@ -12,7 +12,7 @@ static void assert_only(const struct ui *ui, const char *filter) {
     free(text);
 }
 
-static void begin(struct ui *ui, int w, int h) { scene_init(ui, w, h, GLYPHS_BRAILLE, COLOURS_256); }
+static void begin(struct ui *ui, int w, int h) { scene_init(ui, w, h, GLYPHS_BRAILLE, COLORS_256); }
 
 /* Marked runs, or without marks those that pass the filter. */
 static void marked_runs_or_the_filtered(void **state) {

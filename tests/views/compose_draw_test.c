@@ -12,7 +12,7 @@ static bool can_pick(const struct ui *ui, int pick, int *x, int *y) {
     struct zones *all = xcalloc(1, sizeof *all);
     struct canvas c;
     bool found = false;
-    canvas_init(&c, ui->w, ui->h, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, ui->w, ui->h, GLYPHS_BRAILLE, COLORS_256);
     c.zones = all;
     ui_draw(ui, &c);
     for (int i = 0; i < all->count && !found; i++) {

@@ -78,7 +78,7 @@ static void training_is_asked_for(void **state) {
 static void texts_need_a_decoder(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_COMPOSE);
     struct compose_view *v = &ui.compose;
     struct arch t5 = scene_arch;

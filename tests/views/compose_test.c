@@ -85,7 +85,7 @@ static void walk_all(const struct arch *arch, int first, int every) {
 }
 
 /* A field of the table with a label needs no more to be chosen on Compose. */
-static void each_labelled_field_is_an_axis(void **state) {
+static void each_labeled_field_is_an_axis(void **state) {
     (void)state;
     const struct key *k;
     for (int i = 0; (k = key_at(i)); i++) {
@@ -174,7 +174,7 @@ static void two_stacks_fit_any_window(void **state) {
             for (int h = 1; h < 70; h += high) {
                 struct ui ui;
                 struct buf b = BUF_INIT;
-                scene_init(&ui, w, h, (enum glyphs)(w % GLYPHS_COUNT), COLOURS_NONE);
+                scene_init(&ui, w, h, (enum glyphs)(w % GLYPHS_COUNT), COLORS_NONE);
                 ui.compose.arch = &a;
                 scene_method(&ui, methods[i]);
                 ui_show(&ui, SCREEN_COMPOSE);
@@ -344,7 +344,7 @@ static void a_retriever_is_a_part(void **state) {
     struct arch a;
     struct err e = ERR_INIT;
     test_ok(arch_parse("config.json", FLAN_T5_SMALL, strlen(FLAN_T5_SMALL), &a, NULL, &e), &e);
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui.compose.arch = &a;
     ui_show(&ui, SCREEN_COMPOSE);
     scene_method(&ui, "pha");
@@ -609,7 +609,7 @@ int main(void) {
         cmocka_unit_test(learn_is_an_axis_over_episodes),
         cmocka_unit_test(one_stack_has_no_such_axes),
         cmocka_unit_test(a_range_counts_in_each_stack),
-        cmocka_unit_test(each_labelled_field_is_an_axis),
+        cmocka_unit_test(each_labeled_field_is_an_axis),
         cmocka_unit_test(sizes_are_typed),
         cmocka_unit_test(modules_come_and_go),
         cmocka_unit_test(the_nearest_name),

@@ -9,7 +9,7 @@
 static void a_file_is_found_by_typing(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_COMPOSE);
     struct effect x = scene_press(&ui, 'T');
     assert_int_equal(x.kind, EFFECT_FOLDER);
@@ -44,7 +44,7 @@ static void a_file_is_found_by_typing(void **state) {
 static void several_tasks_are_marked(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     for (int i = 0; i < 2; i++) {
         ui_resize(&ui, i ? 200 : 80, i ? 60 : 24);
         ui_show(&ui, SCREEN_COMPOSE);
@@ -93,7 +93,7 @@ static void several_tasks_are_marked(void **state) {
 static void columns_are_given_their_meaning(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_COMPOSE);
     scene_press(&ui, 'T');
     scene_folder(&ui);

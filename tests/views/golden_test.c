@@ -5,20 +5,20 @@
 #include "tests/views/pressed.h"
 #include "tests/views/scenes.h"
 
-/* In colours with what is coloured, and without. */
+/* In colors with what is colored, and without. */
 static void draw_all(int w, int h) {
     bool drawn[SCREEN_COUNT] = {false};
     for (size_t i = 0; i < COUNT_OF(scenes); i++) {
         struct ui ui;
         char name[100];
-        scene_open(&ui, &scenes[i], w, h, GLYPHS_BRAILLE, COLOURS_256);
+        scene_open(&ui, &scenes[i], w, h, GLYPHS_BRAILLE, COLORS_256);
         drawn[ui.screen] = true;
         snprintf(name, sizeof name, "%s-%dx%d", scenes[i].name, w, h);
         golden(&ui, name);
         if (!scenes[i].text_alone) golden_as(&ui, RENDER_ANSI, name);
         ui_release(&ui);
         if (scenes[i].text_alone) continue;
-        scene_open(&ui, &scenes[i], w, h, GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_open(&ui, &scenes[i], w, h, GLYPHS_BRAILLE, COLORS_NONE);
         snprintf(name, sizeof name, "%s-%dx%d-mono", scenes[i].name, w, h);
         golden_as(&ui, RENDER_ANSI, name);
         ui_release(&ui);
@@ -28,7 +28,7 @@ static void draw_all(int w, int h) {
 }
 
 /* A sweep's page, part by part where there is room for one. */
-static void sweep_parts(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void sweep_parts(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     for (int part = 0; part < (w < 120 ? (int)PART_COUNT : 1); part++) {
         struct ui ui;
         char name[100];
@@ -45,13 +45,13 @@ static void sweep_parts(int w, int h, enum glyphs g, enum colours k, const char 
 
 static void sweep_parts_at_all_sizes(void **state) {
     (void)state;
-    sweep_parts(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    sweep_parts(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    sweep_parts(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    sweep_parts(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    sweep_parts(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    sweep_parts(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 /* Models with two stacks, and methods narrowed to places of them. */
-static void two_stacks(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void two_stacks(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     static const struct {
         const char *name, *config, *method;
     } rows[] = {
@@ -81,13 +81,13 @@ static void two_stacks(int w, int h, enum glyphs g, enum colours k, const char *
 
 static void two_stacks_at_all_sizes(void **state) {
     (void)state;
-    two_stacks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    two_stacks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    two_stacks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    two_stacks(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    two_stacks(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    two_stacks(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 /* Train with the texts of a text-to-text run: at 80x24 in place of the metric. */
-static void texts(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void texts(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     for (int sentences = 0; sentences < 2; sentences++) {
         struct ui ui;
         char name[100];
@@ -104,13 +104,13 @@ static void texts(int w, int h, enum glyphs g, enum colours k, const char *suffi
 
 static void texts_at_all_sizes(void **state) {
     (void)state;
-    texts(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    texts(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    texts(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    texts(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    texts(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    texts(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 /* A run of several tasks: their average, one, all. */
-static void tasks(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void tasks(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     static const char *const shown[] = {"average", "one", NULL, NULL, "all"};
     struct ui ui;
     scene_init(&ui, w, h, g, k);
@@ -126,7 +126,7 @@ static void tasks(int w, int h, enum glyphs g, enum colours k, const char *suffi
 }
 
 /* All parts of a loss at once. */
-static void terms(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void terms(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     struct ui ui;
     char name[100];
     scene_init(&ui, w, h, g, k);
@@ -139,7 +139,7 @@ static void terms(int w, int h, enum glyphs g, enum colours k, const char *suffi
 }
 
 /* Two runs over one another, over seconds of training. */
-static void beside(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void beside(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     struct ui ui;
     char name[100];
     scene_init(&ui, w, h, g, k);
@@ -155,14 +155,14 @@ static void beside(int w, int h, enum glyphs g, enum colours k, const char *suff
 
 static void overlaid_runs_at_all_sizes(void **state) {
     (void)state;
-    beside(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    beside(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
-    beside(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    beside(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    beside(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    beside(120, 40, GLYPHS_BRAILLE, COLORS_256, "120x40");
+    beside(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    beside(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 /* Runs with a column a task, and the page of such a run. */
-static void task_runs(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void task_runs(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     struct ui ui;
     char name[100];
     scene_init(&ui, w, h, g, k);
@@ -184,7 +184,7 @@ static void task_runs(int w, int h, enum glyphs g, enum colours k, const char *s
     ui_release(&ui);
 }
 
-static void composed_tasks(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void composed_tasks(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     struct ui ui;
     struct err e = ERR_INIT;
     char name[100];
@@ -198,7 +198,7 @@ static void composed_tasks(int w, int h, enum glyphs g, enum colours k, const ch
     ui_release(&ui);
 }
 
-static void retriever(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void retriever(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     static const enum screen_id screens[] = {SCREEN_MAP, SCREEN_HEATMAP};
     for (int i = 0; i < 2; i++) {
         struct ui ui;
@@ -214,29 +214,29 @@ static void retriever(int w, int h, enum glyphs g, enum colours k, const char *s
 
 static void retriever_at_all_sizes(void **state) {
     (void)state;
-    retriever(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    retriever(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    retriever(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    retriever(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    retriever(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    retriever(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 static void tasks_at_all_sizes(void **state) {
     (void)state;
-    tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    tasks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
-    terms(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    terms(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    terms(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
-    task_runs(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    task_runs(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    task_runs(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
-    composed_tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    composed_tasks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    composed_tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    tasks(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    tasks(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    tasks(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
+    terms(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    terms(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    terms(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
+    task_runs(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    task_runs(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    task_runs(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
+    composed_tasks(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    composed_tasks(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    composed_tasks(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 /* The cursor on the run: its options by group, one of them folded; the rate; what it is likely to take; a module off. */
-static void composed_run(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void composed_run(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     static const struct compose_own own[] = {{"mine", "lora(r=4) + bitfit", NULL}, {"odd\x1b[2J", "lora(", "no such method"}};
     struct ui ui;
     char name[100];
@@ -266,14 +266,14 @@ static void composed_run(int w, int h, enum glyphs g, enum colours k, const char
 
 static void composed_run_at_all_sizes(void **state) {
     (void)state;
-    composed_run(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    composed_run(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
-    composed_run(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    composed_run(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    composed_run(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    composed_run(120, 40, GLYPHS_BRAILLE, COLORS_256, "120x40");
+    composed_run(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    composed_run(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 /* Own data: finding a file, and what is in it. */
-static void own_data(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void own_data(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     struct ui ui;
     char name[100];
     scene_init(&ui, w, h, g, k);
@@ -291,10 +291,10 @@ static void own_data(int w, int h, enum glyphs g, enum colours k, const char *su
 
 static void own_data_at_all_sizes(void **state) {
     (void)state;
-    own_data(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    own_data(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
-    own_data(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    own_data(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    own_data(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    own_data(120, 40, GLYPHS_BRAILLE, COLORS_256, "120x40");
+    own_data(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    own_data(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 static void at_80x24(void **state) {
@@ -314,7 +314,7 @@ static void ascii_at_80x24(void **state) {
     for (size_t i = 0; i < COUNT_OF(scenes); i++) {
         struct ui ui;
         char name[100];
-        scene_open(&ui, &scenes[i], 80, 24, GLYPHS_ASCII, COLOURS_NONE);
+        scene_open(&ui, &scenes[i], 80, 24, GLYPHS_ASCII, COLORS_NONE);
         snprintf(name, sizeof name, "%s-ascii", scenes[i].name);
         golden(&ui, name);
         ui_release(&ui);
@@ -332,7 +332,7 @@ static void begin_screen(struct ui *ui, enum screen_id s) {
     enum screen_id from = s == SCREEN_EXPLAIN ? SCREEN_COMPOSE : s;
     while (i < COUNT_OF(scenes) && scenes[i].screen != from) i++;
     if (i == COUNT_OF(scenes)) fail_msg("scenes[] has no line of the screen %s", screen_at(from)->name);
-    scene_open(ui, &scenes[i], 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_open(ui, &scenes[i], 80, 24, GLYPHS_BRAILLE, COLORS_256);
     if (s == SCREEN_EXPLAIN) scene_press(ui, 'E');
     if (s == SCREEN_DATA) show_own_rows(ui);
     scene_type(ui, "jl");
@@ -399,7 +399,7 @@ static void the_readme_shows_what_is_drawn(void **state) {
     struct ui ui;
     struct buf drawn = BUF_INIT;
     char *root = test_path("."), *readme = test_text(root, "README.md"), *picture = test_text(root, "docs/pictures/compose.svg");
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     scene_method(&ui, "mam");
     ui_show(&ui, SCREEN_COMPOSE);
     render_ui(&ui, RENDER_SVG, &drawn);

@@ -34,19 +34,19 @@ static void the_scale_runs_over_defined_cells(void **state) {
 }
 
 static struct canvas drawn(const struct heat_data *d, const struct heat_look *k, int w, int h, enum glyphs g,
-                           enum colours colours) {
+                           enum colors colors) {
     struct canvas c;
-    canvas_init(&c, w, h, g, colours);
+    canvas_init(&c, w, h, g, colors);
     heat_draw(&c, (struct rect){0, 0, w, h}, d, k);
     return c;
 }
 
-/* Other cells keep their colours whatever is undefined; those that are have the mark. */
+/* Other cells keep their colors whatever is undefined; those that are have the mark. */
 static void undefined_cells_are_marked(void **state) {
     (void)state;
     struct heat_data d = matrix();
     struct heat_look k = {.fit = true, .row = 3, .column = 0};
-    struct canvas c = drawn(&d, &k, 40, 8, GLYPHS_BRAILLE, COLOURS_256);
+    struct canvas c = drawn(&d, &k, 40, 8, GLYPHS_BRAILLE, COLORS_256);
     struct heat_page p = heat_page(&c, (struct rect){0, 0, 40, 8}, &d, &k);
     assert_int_equal(p.size, HEAT_FULL);
     int marks = 0, ones = 0;
@@ -59,7 +59,7 @@ static void undefined_cells_are_marked(void **state) {
     assert_int_equal(ones, 4);
     canvas_release(&c);
     struct buf b = BUF_INIT;
-    canvas_init(&c, 60, 1, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 60, 1, GLYPHS_BRAILLE, COLORS_256);
     heat_legend(&c, 0, 0, 60, &d);
     canvas_to_text(&c, &b);
     assert_non_null(strstr(b.data, "undefined: 3"));
@@ -68,12 +68,12 @@ static void undefined_cells_are_marked(void **state) {
     canvas_release(&c);
 }
 
-/* Two rows a line: the upper half's colour is the ink, the lower half's the ground. */
+/* Two rows a line: the upper half's color is the ink, the lower half's the ground. */
 static void half_blocks(void **state) {
     (void)state;
     struct heat_data d = matrix();
     struct heat_look k = {.size = HEAT_HALF};
-    struct canvas c = drawn(&d, &k, 20, 5, GLYPHS_BRAILLE, COLOURS_256);
+    struct canvas c = drawn(&d, &k, 20, 5, GLYPHS_BRAILLE, COLORS_256);
     const struct cell *at = canvas_at(&c, 6, 1); /* rows 0 and 1 of column 0 */
     assert_int_equal(at->cp, 0x2580);
     assert_int_equal(at->style.fg, 228);
@@ -96,7 +96,7 @@ static void sizes_fit(void **state) {
         for (int h = 1; h < 70; h += 2)
             for (int s = -1; s < HEAT_SIZES; s++) {
                 struct canvas c;
-                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_256);
+                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLORS_256);
                 struct heat_look k = {.fit = s < 0, .size = (enum heat_size)(s < 0 ? 0 : s), .row = 99, .column = 99};
                 struct rect r = {0, 0, w, h};
                 struct heat_page p = heat_page(&c, r, &d, &k);
@@ -120,11 +120,11 @@ static void small_matrices_fill_the_pane(void **state) {
         struct effect out;
         static const double nine[] = {1, 0.5, 0.25, 0.5, 1, NAN, 0.25, NAN, 1};
         struct heat_matrix m = {.title = "t", .what = "w", .rows = 3, .columns = 3, .value = nine, .row_name = names, .column_name = names};
-        scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, COLOURS_256);
+        scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, COLORS_256);
         ui.heatmap.data = (struct heatmap_data){.matrix = &m, .matrices = 1, .attention = 1};
         ui_show(&ui, SCREEN_HEATMAP);
         struct rect r = ui_panes(&ui, SCREEN_HEATMAP).at[PANE_MATRIX];
-        canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colours);
+        canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colors);
         ui_draw(&ui, &c);
         int filled = 0, marks = 0;
         for (int y = r.y; y < r.y + r.h; y++)
@@ -162,7 +162,7 @@ static void the_screen_reads_cells(void **state) {
     (void)state;
     struct ui ui;
     struct buf b = BUF_INIT;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_HEATMAP);
     scene_press(&ui, 'j');
     scene_press(&ui, 'l');
@@ -192,7 +192,7 @@ static void svg_is_well_formed(void **state) {
     (void)state;
     struct canvas c;
     struct buf b = BUF_INIT;
-    canvas_init(&c, 30, 3, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 30, 3, GLYPHS_BRAILLE, COLORS_256);
     canvas_text(&c, 0, 0, INK_TITLE, "a<b & \"c\">");
     canvas_text(&c, 12, 0, INK_TEXT, "\u597D\u2594|");
     canvas_put(&c, 0, 1, (struct style){33, 17, 0}, 0x28FF);

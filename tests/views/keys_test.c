@@ -64,7 +64,7 @@ static void sentences_are_shown_whole(void **state) {
     (void)state;
     for (int s = 0; s < SCREEN_HELP; s++) {
         struct ui ui;
-        scene_init(&ui, 80, 120, GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_init(&ui, 80, 120, GLYPHS_BRAILLE, COLORS_NONE);
         if (s != SCREEN_FIRST) ui_show(&ui, (enum screen_id)s);
         scene_press(&ui, ',');
         assert_true(ui.picker.count > 10);
@@ -77,7 +77,7 @@ static void sentences_are_shown_whole(void **state) {
 }
 
 /* A letter asks for the same thing wherever it asks for anything; but c, which composes on
- * the first page, where there is nothing to colour yet, and t, p and c on Runs: tags, pin, columns. */
+ * the first page, where there is nothing to color yet, and t, p and c on Runs: tags, pin, columns. */
 static void a_letter_has_one_meaning(void **state) {
     (void)state;
     for (uint32_t c = '!'; c < 127; c++) {
@@ -120,7 +120,7 @@ static void control_letters_are_harmless(void **state) {
 static void hint_line(enum screen_id screen, char out[400]) {
     struct ui ui;
     struct buf b = BUF_INIT;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     ui_show(&ui, screen);
     render_ui(&ui, RENDER_TEXT, &b);
     char *last = strrchr(b.data, '\n');
@@ -153,7 +153,7 @@ static void runs_of_other_processes_are_not_paused(void **state) {
     (void)state;
     for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
         struct ui ui;
-        scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLORS_NONE);
         ui_show(&ui, SCREEN_TRAIN);
         struct job_row jobs[1] = { { .id = 3, .method = "lora", .seed = 1, .state = RUN_RUNNING, .steps = 9, .elsewhere = elsewhere } };
         ui.train.job = jobs;
@@ -168,7 +168,7 @@ static void draws_are_not_resumed_on_sweep(void **state) {
     (void)state;
     for (int draws = 0; draws < 2; draws++) {
         struct ui ui;
-        scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLORS_NONE);
         ui_show(&ui, SCREEN_SWEEP);
         ui.sweep.open = 1;
         ui.sweep.page.live = 0;
@@ -189,7 +189,7 @@ static void nothing_is_promised_that_does_not_work(void **state) {
     struct buf b = BUF_INIT;
     hint_line(SCREEN_DETAIL, line); /* the run has finished: there is nothing to stop */
     assert_null(strstr(line, "stop"));
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     ui.first.model_ready = false;
     ui.first.fetch = "make fetch";
     render_ui(&ui, RENDER_TEXT, &b);
@@ -206,7 +206,7 @@ static void what_stands_in_is_said_whole(void **state) {
     const char *said = "petri-mini and sections are built in; `petri fetch` gets more";
     struct ui ui;
     struct buf b = BUF_INIT;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     ui.first.stand_in = said;
     render_ui(&ui, false, &b);
     assert_non_null(strstr(b.data, said));
@@ -218,7 +218,7 @@ static void help_searches(void **state) {
     (void)state;
     struct ui ui;
     struct buf b = BUF_INIT;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     scene_type(&ui, "?/smooth");
     scene_press(&ui, PRESS_ENTER);
     render_ui(&ui, RENDER_TEXT, &b);
@@ -242,7 +242,7 @@ static void a_method_is_explained(void **state) {
     (void)state;
     struct ui ui;
     struct buf b = BUF_INIT;
-    scene_init(&ui, 100, 40, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 100, 40, GLYPHS_BRAILLE, COLORS_NONE);
     scene_method(&ui, "hyperformer++(r=4)");
     ui_show(&ui, SCREEN_COMPOSE);
     scene_press(&ui, 'E');
@@ -267,7 +267,7 @@ static void a_method_is_explained(void **state) {
 static void help_is_of_the_screen(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 60, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 60, GLYPHS_BRAILLE, COLORS_NONE);
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, PRESS_ENTER);
     assert_int_equal(ui.screen, SCREEN_DETAIL);
@@ -287,7 +287,7 @@ static void help_is_of_the_screen(void **state) {
 }
 
 static void one_press(struct ui *ui, enum screen_id screen, uint32_t code, struct effect *x) {
-    scene_init(ui, 120, 40, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(ui, 120, 40, GLYPHS_BRAILLE, COLORS_256);
     scene_tasks(ui);
     if (screen != SCREEN_FIRST) ui_show(ui, screen);
     scene_type(ui, "jl"); /* away from the first of everything */
@@ -347,7 +347,7 @@ static void other_keys_are_told(void **state) {
 static void a_list_of_what_works(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, ',');
     assert_true(ui.picker.open);
@@ -364,7 +364,7 @@ static void a_list_of_what_works(void **state) {
 static void actions_have_a_line(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     ui_show(&ui, SCREEN_RUNS);
     struct effect x = scene_press(&ui, 'Y');
     assert_int_equal(x.kind, EFFECT_NONE);
@@ -423,7 +423,7 @@ static void tabs_are_clicked_where_they_are(void **state) {
     static const int width[] = {80, 99, 100, 200};
     for (size_t w = 0; w < COUNT_OF(width); w++) {
         struct ui ui;
-        scene_init(&ui, width[w], 24, GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_init(&ui, width[w], 24, GLYPHS_BRAILLE, COLORS_NONE);
         for (int i = 0; i < 2 * SCREEN_COUNT; i++) {
             const struct screen *s = screen_at((enum screen_id)(i / 2));
             if (!s->tab) continue;
@@ -439,7 +439,7 @@ static void tabs_are_clicked_where_they_are(void **state) {
 static void the_mouse_points(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     ui_show(&ui, SCREEN_COMPOSE);
     point(&ui, MOUSE_CLICK, column_of(&ui, 0, "3 Runs") + 2, 0);
     assert_int_equal(ui.screen, SCREEN_RUNS);
@@ -493,7 +493,7 @@ static void every_screen_is_copied(void **state) {
         struct effect x;
         bool mouse = s >= SCREEN_COUNT, screen = false, line = false, table = false;
         enum screen_id id = (enum screen_id)(s % SCREEN_COUNT);
-        scene_init(&ui, mouse ? 200 : 80, mouse ? 60 : 24, GLYPHS_BRAILLE, COLOURS_256);
+        scene_init(&ui, mouse ? 200 : 80, mouse ? 60 : 24, GLYPHS_BRAILLE, COLORS_256);
         if (id != SCREEN_FIRST) ui_show(&ui, id);
         if (id == SCREEN_SWEEP) ui.sweep.open = 1;
         if (id == SCREEN_PAGE) ui.page.command = "petri runs";
@@ -520,7 +520,7 @@ static void values_and_texts_are_copied_whole(void **state) {
     (void)state;
     struct ui ui;
     struct effect x;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_HEATMAP);
     ui.heatmap.look.row = 1;
     assert_true(copies(&ui, ui.ask.run[0] > 0 ? 3 : 0, false, &x));
@@ -546,13 +546,13 @@ static void dialogs_are_resized(void **state) {
     static const int size[][2] = {{80, 24}, {200, 60}, {60, 20}, {120, 30}, {80, 24}};
     for (size_t i = 0; i < COUNT_OF(dialog); i++) {
         struct ui ui, fresh;
-        scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+        scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
         ui_show(&ui, dialog[i].screen);
         for (const char *k = dialog[i].keys; *k; k++) scene_press(&ui, (unsigned char)*k);
         for (size_t n = 0; n < COUNT_OF(size); n++) {
             struct buf a = BUF_INIT, b = BUF_INIT;
             ui_resize(&ui, size[n][0], size[n][1]);
-            scene_init(&fresh, size[n][0], size[n][1], GLYPHS_BRAILLE, COLOURS_256);
+            scene_init(&fresh, size[n][0], size[n][1], GLYPHS_BRAILLE, COLORS_256);
             ui_show(&fresh, dialog[i].screen);
             for (const char *k = dialog[i].keys; *k; k++) scene_press(&fresh, (unsigned char)*k);
             render_ui(&ui, RENDER_ANSI, &a);
@@ -571,7 +571,7 @@ static void dialogs_are_resized(void **state) {
 static void what_is_drawn_is_clicked(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 140, 40, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 140, 40, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_COMPOSE);
     scene_method(&ui, "mam");
     struct compose_view *v = &ui.compose;
@@ -635,7 +635,7 @@ static void what_is_drawn_is_clicked(void **state) {
 static void place_of(const struct ui *ui, int pick, int *x, int *y) {
     struct zones *all = xcalloc(1, sizeof *all);
     struct canvas c;
-    canvas_init(&c, ui->w, ui->h, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, ui->w, ui->h, GLYPHS_BRAILLE, COLORS_256);
     c.zones = all;
     ui_draw(ui, &c);
     *x = -1;
@@ -654,7 +654,7 @@ static void curves_and_cells_are_clicked(void **state) {
     (void)state;
     struct ui ui;
     int x, y, row = 0;
-    scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_COMPARE);
     scene_press(&ui, PRESS_TAB);
     place_of(&ui, PICK_GROUP + 1, &x, &y);

@@ -34,7 +34,7 @@ struct scene_lesson {
     struct lesson_progress progress;
 };
 
-static void begin(struct scene_lesson *s, int w, int h, enum glyphs g, enum colours k, bool open) {
+static void begin(struct scene_lesson *s, int w, int h, enum glyphs g, enum colors k, bool open) {
     struct err e = ERR_INIT;
     scene_init(&s->ui, w, h, g, k);
     test_ok(lesson_parse(&s->lesson, "rate.lesson", lesson_text, strlen(lesson_text), &e), &e);
@@ -87,7 +87,7 @@ static void golden_learn(const struct ui *ui, const char *name, const char *suff
     free(whole);
 }
 
-static void draw(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void draw(int w, int h, enum glyphs g, enum colors k, const char *suffix) {
     struct scene_lesson s;
     begin(&s, w, h, g, k, false);
     s.ui.compose.workers = 2;
@@ -119,11 +119,11 @@ static void draw(int w, int h, enum glyphs g, enum colours k, const char *suffix
 
 static void drawn_at_all_sizes(void **state) {
     (void)state;
-    draw(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
-    draw(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
-    draw(160, 40, GLYPHS_BRAILLE, COLOURS_256, "160x40");
-    draw(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
-    draw(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    draw(80, 24, GLYPHS_BRAILLE, COLORS_256, "80x24");
+    draw(120, 40, GLYPHS_BRAILLE, COLORS_256, "120x40");
+    draw(160, 40, GLYPHS_BRAILLE, COLORS_256, "160x40");
+    draw(200, 60, GLYPHS_BRAILLE, COLORS_256, "200x60");
+    draw(80, 24, GLYPHS_ASCII, COLORS_NONE, "ascii");
 }
 
 /* Any size, any step, beside any screen: nothing is drawn outside and nothing breaks. */
@@ -136,11 +136,11 @@ static void any_size_holds(void **state) {
             for (size_t k = 0; k < COUNT_OF(over); k++) {
                 struct scene_lesson s;
                 struct canvas c;
-                begin(&s, w, h, GLYPHS_BRAILLE, COLOURS_256, true);
+                begin(&s, w, h, GLYPHS_BRAILLE, COLORS_256, true);
                 at_step(&s, (w + h) % 8);
                 s.ui.learn.notes = w / 43 % 2;
                 ui_show(&s.ui, over[k]);
-                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_256);
+                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLORS_256);
                 ui_draw(&s.ui, &c);
                 assert_int_equal(c.w, w);
                 assert_int_equal(c.h, h);
@@ -154,7 +154,7 @@ static void notes_only_follow(void **state) {
     (void)state;
     static const uint32_t keys[] = { PRESS_ENTER, 'l', 'h', 'b', 'R', '+', PRESS_ESC, 'j', 'k', '8' };
     struct scene_lesson s;
-    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, true);
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLORS_256, true);
     s.ui.learn.notes = true;
     at_step(&s, 2);
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
@@ -170,7 +170,7 @@ static void notes_only_follow(void **state) {
 static void enter_opens_and_letters_answer(void **state) {
     (void)state;
     struct scene_lesson s;
-    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, false);
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLORS_256, false);
     press(&s, 'j');
     struct effect x = press(&s, PRESS_ENTER);
     assert_int_equal(x.kind, EFFECT_LESSON);
@@ -178,7 +178,7 @@ static void enter_opens_and_letters_answer(void **state) {
     assert_true(scene_shows(&s.ui, "opening own \u2026"));
     assert_int_equal(press(&s, PRESS_ENTER).kind, EFFECT_NONE); /* it is asked for once */
     end(&s);
-    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, true);
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLORS_256, true);
     assert_int_equal(s.progress.at, 1); /* the value before it is computed on the way */
     assert_int_equal(press(&s, PRESS_ENTER).kind, EFFECT_NONE); /* which has not come yet */
     value(&s, 0, 384);
@@ -221,7 +221,7 @@ static void other_lesson(struct scene_lesson *s, const char *text) {
 static void a_lesson_compares_curves(void **state) {
     (void)state;
     struct scene_lesson s;
-    begin(&s, 120, 40, GLYPHS_BRAILLE, COLOURS_256, false);
+    begin(&s, 120, 40, GLYPHS_BRAILLE, COLORS_256, false);
     other_lesson(&s, "lesson A\nrun a = --steps 3\nrun b = again a --seed 2\nshow compare a b\n  Look.\n");
     for (int i = 0; i < 2; i++) s.progress.of[i] = (struct lesson_result){ .state = LESSON_DONE, .runs = 1, .run = { 3 + i } };
     s.progress.at = s.progress.furthest = 2;
@@ -242,7 +242,7 @@ static void a_run_shows_where_it_is(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct scene_lesson s;
-        begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, false);
+        begin(&s, 80, 24, GLYPHS_BRAILLE, COLORS_256, false);
         other_lesson(&s, "lesson A\nrun a = --steps 40\n  Look.\n");
         struct job_row job = { .id = 3, .state = RUN_RUNNING, .step = cases[i].step, .steps = 40, .loss = 0.5, .scored = cases[i].scored,
                                .to_score = cases[i].to_score };
@@ -262,7 +262,7 @@ static void maps_are_drawn(void **state) {
     static const int size[][2] = { { 80, 24 }, { 200, 60 }, { 20, 5 }, { 3, 2 } };
     for (size_t i = 0; i < COUNT_OF(size); i++) {
         struct scene_lesson s;
-        begin(&s, size[i][0], size[i][1], GLYPHS_BRAILLE, COLOURS_256, false);
+        begin(&s, size[i][0], size[i][1], GLYPHS_BRAILLE, COLORS_256, false);
         other_lesson(&s, "lesson A\nmap points.tsv 10 29:2\n  Where they are.\n");
         ui_changed(&s.ui);
         if (!i) assert_true(scene_shows(&s.ui, "computing"));
@@ -287,7 +287,7 @@ static void a_failed_check_is_a_step(void **state) {
     static const char steps[] = "lesson A\ntext B\n  One.\nlet a = 1\ncheck c = a above 2\ntext D\n  Two.\n";
     for (int fails = 0; fails < 2; fails++) {
         struct scene_lesson s;
-        begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, false);
+        begin(&s, 80, 24, GLYPHS_BRAILLE, COLORS_256, false);
         other_lesson(&s, steps);
         lesson_set_value(&s.lesson, &s.progress, 1, 1, -INFINITY, INFINITY);
         lesson_set_value(&s.lesson, &s.progress, 2, fails ? 1 : 3, 2, INFINITY);
@@ -308,7 +308,7 @@ static void a_failed_check_is_a_step(void **state) {
 static void a_step_lies_beside_the_screen_it_shows(void **state) {
     (void)state;
     struct scene_lesson s;
-    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, true);
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLORS_256, true);
     at_step(&s, 6);
     struct effect x = press(&s, PRESS_ENTER);
     assert_true(x.kind == EFFECT_WATCH && x.runs == 1 && x.run[0] == 3);

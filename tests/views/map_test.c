@@ -18,7 +18,7 @@ static void assert_shows(const struct ui *ui, const char *part) {
 static void numbers_come_with_their_caution(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 100, 30, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 100, 30, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     assert_shows(&ui, "silhouette 0.012 purity 0.581 kept 0.42 KL 1.21");
     assert_shows(&ui, "silhouette \u2013 (1 class) purity 0.934");
@@ -30,7 +30,7 @@ static void numbers_come_with_their_caution(void **state) {
 static void requests_become_effects(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_MAP_PLAY);
     assert_int_equal(scene_press(&ui, '.').kind, EFFECT_MAP_STEP);
@@ -53,7 +53,7 @@ static void requests_become_effects(void **state) {
 static void the_legend_hides_classes(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_ASCII, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_ASCII, COLORS_NONE);
     ui_show(&ui, SCREEN_MAP);
     scene_press(&ui, PRESS_TAB);
     scene_press(&ui, 'j');
@@ -74,7 +74,7 @@ static void the_legend_hides_classes(void **state) {
 static void n_goes_to_what_is_wrong(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 120, 40, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 120, 40, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     for (int i = 0; i < 10; i++) {
         scene_press(&ui, 'n');
@@ -92,7 +92,7 @@ static void n_goes_to_what_is_wrong(void **state) {
 static void seven_inspects_the_run_under_the_cursor(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, 'g');
     int64_t id = runs_at_cursor(&ui.runs)->id;
@@ -121,7 +121,7 @@ static void training_is_asked_for(void **state) {
     static const struct map_moment moments[] = {
         { 0, 0.01, 0.52, NAN, NAN, NAN }, { 40, 0.05, 0.61, 0.7, NAN, NAN }, { 80, 0.2, 0.74, 0.81, NAN, NAN } };
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     assert_int_equal(scene_press(&ui, '<').kind, EFFECT_NONE);
     assert_non_null(strstr(ui.message, "p plays"));
@@ -155,27 +155,27 @@ static void training_is_asked_for(void **state) {
     ui_release(&ui);
 }
 
-/* Rows of several tasks are coloured by task as well. */
-static void tasks_are_a_colour(void **state) {
+/* Rows of several tasks are colored by task as well. */
+static void tasks_are_a_color(void **state) {
     (void)state;
     static const char *const tasks[] = { "reviews", "snips" };
     static int32_t of_task[SCENE_ROWS];
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     for (int i = 0; i < 3; i++) scene_press(&ui, 'c');
-    assert_int_equal(ui.map.colour, MAP_BY_LABEL); /* one task: three colours */
+    assert_int_equal(ui.map.color, MAP_BY_LABEL); /* one task: three colors */
     for (int i = 0; i < SCENE_ROWS; i++) of_task[i] = i >= 50;
     ui.map.data.tasks = 2;
     ui.map.data.task_name = tasks;
     ui.map.data.of_task = of_task;
     for (int i = 0; i < 3; i++) scene_press(&ui, 'c');
-    assert_int_equal(ui.map.colour, MAP_BY_TASK);
+    assert_int_equal(ui.map.color, MAP_BY_TASK);
     assert_shows(&ui, "reviews 50");
     assert_shows(&ui, "snips 70");
     ui.map.data.tasks = 1;
     ui_changed(&ui);
-    assert_int_equal(ui.map.colour, MAP_BY_LABEL);
+    assert_int_equal(ui.map.color, MAP_BY_LABEL);
     ui_release(&ui);
 }
 
@@ -184,7 +184,7 @@ static void sets_are_asked_for(void **state) {
     (void)state;
     struct ui ui;
     struct effect x = {.kind = EFFECT_NONE};
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_command(&ui, "map 12  13", &x);
     assert_true(x.kind == EFFECT_SETS && x.runs == 2 && x.run[0] == 12 && x.run[1] == 13);
     assert_true(ui.screen == SCREEN_MAP && ui.map.sets);
@@ -205,7 +205,7 @@ static void attention_is_walked(void **state) {
         {'n', EFFECT_ATTENTION_ROW, 1},    {'N', EFFECT_ATTENTION_ROW, -1}, {'}', EFFECT_ATTENTION_LAYER, 1},
         {'{', EFFECT_ATTENTION_LAYER, -1}, {'>', EFFECT_ATTENTION_HEAD, 1}, {'<', EFFECT_ATTENTION_HEAD, -1}};
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_HEATMAP);
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         ui.heatmap.shown = 0;
@@ -221,7 +221,7 @@ static void attention_is_walked(void **state) {
 static void empty_maps_say_why(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     ui.map.data = (struct map_data){.failed = "run 4 has no checkpoint"};
     ui_changed(&ui);
@@ -237,7 +237,7 @@ static void empty_maps_say_why(void **state) {
 static void the_task_is_named_and_switched(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     assert_int_equal(scene_press(&ui, 'b').kind, EFFECT_NONE);
     assert_true(scene_shows(&ui, "single-task run: only multi-task runs"));
@@ -271,7 +271,7 @@ static void unseen_tasks_are_asked_for(void **state) {
     (void)state;
     struct ui ui;
     struct effect out;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_HEATMAP);
     ui_command(&ui, "unseen cb", &out);
     assert_true(out.kind == EFFECT_NONE && scene_shows(&ui, "unseen: only in Map or Heatmap of a multi-task run"));
@@ -301,9 +301,9 @@ static void names_are_next_to_their_points(void **state) {
         for (int k = 0; k < 2; k++) {
             struct ui ui;
             struct canvas c;
-            scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, k ? COLOURS_NONE : COLOURS_256);
+            scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, k ? COLORS_NONE : COLORS_256);
             ui_show(&ui, SCREEN_MAP);
-            canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colours);
+            canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colors);
             ui_draw(&ui, &c);
             for (int panel = 0; panel < 2; panel++) {
                 struct rect r = ui.map.pane[panel];
@@ -330,7 +330,7 @@ static void a_text_is_shown_in_full(void **state) {
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct ui ui;
         const char *text[SCENE_ROWS];
-        scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, COLOURS_256);
+        scene_init(&ui, sizes[i][0], sizes[i][1], GLYPHS_BRAILLE, COLORS_256);
         ui_show(&ui, SCREEN_MAP);
         for (int k = 0; k < SCENE_ROWS; k++) text[k] = long_text;
         ui.map.data.text = text;
@@ -348,7 +348,7 @@ static void a_text_is_shown_in_full(void **state) {
         ui_release(&ui);
     }
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_HEATMAP);
     struct heat_matrix m = ui.heatmap.data.matrix[0];
     const char *text[] = {long_text, long_text, long_text, long_text, long_text, long_text, long_text};
@@ -367,7 +367,7 @@ static void a_text_is_shown_in_full(void **state) {
 static void two_maps_have_one_cursor(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
     for (int i = 0; i < 20; i++) {
         scene_press(&ui, i % 5 ? "hjklL"[i % 5] : PRESS_TAB);
@@ -407,7 +407,7 @@ static void a_region_is_listed(void **state) {
         struct ui ui;
         struct effect out;
         int x0, y0, x1, y1, count, inside = 0;
-        scene_init(&ui, sizes[z][0], sizes[z][1], GLYPHS_BRAILLE, COLOURS_256);
+        scene_init(&ui, sizes[z][0], sizes[z][1], GLYPHS_BRAILLE, COLORS_256);
         ui_show(&ui, SCREEN_MAP);
         int panel = map_focus(&ui.map);
         struct rect r = ui.map.pane[panel];
@@ -474,7 +474,7 @@ static void layers_and_steps_are_small_maps(void **state) {
         struct map_small small[7];
         struct effect out;
         char word[20];
-        scene_init(&ui, sizes[z][0], sizes[z][1], GLYPHS_BRAILLE, COLOURS_256);
+        scene_init(&ui, sizes[z][0], sizes[z][1], GLYPHS_BRAILLE, COLORS_256);
         ui_show(&ui, SCREEN_MAP);
         assert_int_equal(scene_press(&ui, 'o').kind, EFFECT_MAP_SMALL);
         assert_shows(&ui, "all layers");
@@ -490,7 +490,7 @@ static void layers_and_steps_are_small_maps(void **state) {
         }
         assert_shows(&ui, "computing\u2026"); /* the last */
         struct canvas c;
-        canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colours);
+        canvas_init(&c, ui.w, ui.h, ui.glyphs, ui.colors);
         ui_draw(&ui, &c);
         int chosen = 0, x3 = 0, y3 = 0;
         for (int i = 0; i < c.w * c.h; i++) {
@@ -530,7 +530,7 @@ int main(void) {
         cmocka_unit_test(seven_inspects_the_run_under_the_cursor),
         cmocka_unit_test(empty_maps_say_why),
         cmocka_unit_test(training_is_asked_for),
-        cmocka_unit_test(tasks_are_a_colour),
+        cmocka_unit_test(tasks_are_a_color),
         cmocka_unit_test(sets_are_asked_for),
         cmocka_unit_test(attention_is_walked),
         cmocka_unit_test(names_are_next_to_their_points),

@@ -7,7 +7,7 @@ static struct ui ui;
 
 static int begin(void **state) {
     (void)state;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
     return 0;
 }
 

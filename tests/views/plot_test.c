@@ -47,7 +47,7 @@ static void a_single_spike_among_a_million_stays(void **state) {
     ((double *)d.value)[617283] = 9;
     struct canvas c;
     struct plot_look look = {.smooth = 4, .raw = true};
-    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     double from = clock_thread_seconds(); /* of the processor: other programs are not in it */
     struct rect area = plot_curve(&c, (struct rect){0, 0, 80, 24}, &d, &look, -1, true);
     double ms = 1e3 * (clock_thread_seconds() - from);
@@ -96,7 +96,7 @@ static void lost_points_are_marked_and_not_joined(void **state) {
     for (int i = 0; i < 100; i++) assert_true(fabs(out[i] - 0.5) < 1e-12);
     struct canvas c;
     struct plot_look look = {0};
-    canvas_init(&c, 110, 12, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 110, 12, GLYPHS_BRAILLE, COLORS_256);
     struct rect area = plot_curve(&c, (struct rect){0, 0, 110, 12}, &d, &look, -1, true);
     assert_int_equal(cells_in_row(&c, area, 0, INK_BAD), 2);
     canvas_release(&c);
@@ -161,7 +161,7 @@ static void spikes_are_marked_at_the_border(void **state) {
     (void)state;
     struct canvas c;
     struct plot_data d = make_spiked();
-    canvas_init(&c, 80, 20, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 80, 20, GLYPHS_BRAILLE, COLORS_256);
     for (int raw = 0; raw < 2; raw++)
         for (int lines = 1; lines < 3; lines++) {
             struct figure_line line[] = {{d, "a", NULL}, {d, "b", NULL}};
@@ -237,7 +237,7 @@ static void several_lines_are_told_by_their_marks(void **state) {
     struct plot_look look = {.from = 0, .to = 100};
     struct canvas c;
     struct buf text = BUF_INIT;
-    canvas_init(&c, 60, 12, GLYPHS_ASCII, COLOURS_NONE);
+    canvas_init(&c, 60, 12, GLYPHS_ASCII, COLORS_NONE);
     struct rect at = plot_marks(&c, (struct rect){0, 0, 60, 12}, line, 2, &look, -1, false);
     int marks[3] = {0};
     for (int y = 0; y < 12; y++)
@@ -266,7 +266,7 @@ static int gaps_of(int dash, double spike, bool *whole) {
     v[203] = spike;
     struct plot_line line = {{step, v, N}, '1', {1, -1, 0}, dash, 0};
     struct plot_look look = {.from = 0, .to = N - 1, .y = {.lo = 0, .hi = 1, .step = 0.5, .set = true}};
-    canvas_init(&c, 60, 12, GLYPHS_BRAILLE, COLOURS_NONE);
+    canvas_init(&c, 60, 12, GLYPHS_BRAILLE, COLORS_NONE);
     struct rect at = plot_lines(&c, (struct rect){0, 0, 60, 12}, &line, 1, &look, -1, false);
     *whole = false;
     for (int x = at.x; x < at.x + at.w; x++) {
@@ -279,8 +279,8 @@ static int gaps_of(int dash, double spike, bool *whole) {
     return gaps;
 }
 
-/* Lines differ without colours and between their marks; no pattern breaks a spike. */
-static void lines_differ_without_colours(void **state) {
+/* Lines differ without colors and between their marks; no pattern breaks a spike. */
+static void lines_differ_without_colors(void **state) {
     (void)state;
     bool whole;
     assert_int_equal(gaps_of(0, 0.5, &whole), 0);
@@ -299,7 +299,7 @@ static void x_may_be_logarithmic(void **state) {
     struct plot_look look = {.from = 0.1, .to = 10, .x = PLOT_X_EPOCH, .log_x = true};
     struct canvas c;
     struct buf text = BUF_INIT;
-    canvas_init(&c, 71, 9, GLYPHS_BRAILLE, COLOURS_NONE);
+    canvas_init(&c, 71, 9, GLYPHS_BRAILLE, COLORS_NONE);
     struct rect at = plot_points(&c, (struct rect){0, 0, 71, 9}, &d, &look, NAN, -1, 0.1, 10, true);
     assert_int_equal(canvas_at(&c, at.x + (at.w - 1) / 2, 0)->cp, 0x25CF);
     canvas_to_text(&c, &text);
@@ -361,7 +361,7 @@ static void ticks_are_evenly_spaced(void **state) {
                 struct plot_look look = {.log = cases[k].log, .log_x = cases[k].log_x, .from = step[0], .to = step[1], .whole = true};
                 struct plot_data d = {step, v, 2};
                 struct canvas c;
-                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_NONE);
+                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLORS_NONE);
                 struct rect in = plot_curve(&c, (struct rect){0, 0, w, h}, &d, &look, -1, true);
                 int count = 0, before = -2;
                 for (int y = in.h - 1; y >= 0; y--) {
@@ -397,7 +397,7 @@ static void no_curve_hides_another(void **state) {
     for (int i = 0; i < N; i++) step[i] = i, v[i] = 0.5, other[i] = i < N / 2 ? 0.5 : 0.9;
     struct plot_line line[] = {{{step, v, N}, '1', {1, -1, 0}, 0, 0}, {{step, other, N}, '2', {2, -1, 0}, 0, 0}};
     struct plot_look look = {.from = 0, .to = N - 1, .y = {.lo = 0, .hi = 1, .step = 0.5, .set = true}};
-    canvas_init(&c, 80, 12, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 80, 12, GLYPHS_BRAILLE, COLORS_256);
     struct rect at = plot_lines(&c, (struct rect){0, 0, 80, 12}, line, 2, &look, -1, false);
     int own[2] = {0}, shared = 0, marks[2] = {0};
     for (int y = 0; y < at.h; y++)
@@ -420,7 +420,7 @@ static void a_small_curve_has_its_shape(void **state) {
     double step[] = {1, 2, 3, 4, 5, 6}, v[] = {0, 0.5, NAN, 1, 1, 0}, flat[] = {2, 2};
     struct plot_data d = {step, v, 6}, level = {step, flat, 2}, none = {step, v + 2, 1};
     struct canvas c;
-    canvas_init(&c, 8, 1, GLYPHS_BRAILLE, COLOURS_NONE);
+    canvas_init(&c, 8, 1, GLYPHS_BRAILLE, COLORS_NONE);
     plot_spark(&c, 0, 0, 6, &d, INK_METRIC);
     static const uint32_t wanted[] = {0x2581, 0x2585, ' ', 0x2588, 0x2588, 0x2581, ' '};
     for (int x = 0; x < 7; x++) assert_int_equal(canvas_at(&c, x, 0)->cp, wanted[x]);
@@ -449,7 +449,7 @@ static void odd_values_and_sizes(void **state) {
         struct plot_look look = {.log = round % 2, .smooth = round % 7, .raw = round % 3, .log_x = round % 5 == 0,
                                  .x = (enum plot_x)(round % PLOT_XS)};
         struct canvas c;
-        canvas_init(&c, round % 50, round % 21, (enum glyphs)(round % 3), COLOURS_8);
+        canvas_init(&c, round % 50, round % 21, (enum glyphs)(round % 3), COLORS_8);
         plot_curve(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, round, round % 5);
         plot_points(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, v[0], round, 0, round % 60, true);
         struct plot_line line[] = {{d, '1', {1, -1, 0}, 0, 0}, {d, '2', {2, -1, 0}, 1 + round % 3, 0}};
@@ -473,7 +473,7 @@ int main(void) {
         cmocka_unit_test(labels),
         cmocka_unit_test(reads_out_a_logged_step),
         cmocka_unit_test(several_lines_are_told_by_their_marks),
-        cmocka_unit_test(lines_differ_without_colours),
+        cmocka_unit_test(lines_differ_without_colors),
         cmocka_unit_test(x_may_be_logarithmic),
         cmocka_unit_test(ticks_are_evenly_spaced),
         cmocka_unit_test(no_curve_hides_another),

@@ -43,7 +43,7 @@ static const struct pressed_field pressed_fields[] = {
     FIELD(heatmap.shown), FIELD(heatmap.cluster), FIELD(heatmap.look.fit), FIELD(heatmap.look.size), FIELD(heatmap.look.row),
     FIELD(heatmap.look.column),
     FIELD(map.whole), FIELD(map.list), FIELD(map.many), FIELD(map.region.on),
-    FIELD(map.hidden), FIELD(map.part), FIELD(map.class), FIELD(map.alone), FIELD(map.colour), FIELD(map.chosen),
+    FIELD(map.hidden), FIELD(map.part), FIELD(map.class), FIELD(map.alone), FIELD(map.color), FIELD(map.chosen),
     FIELD(learn.cursor), FIELD(learn.up), FIELD(learn.large), FIELD(detail.top), FIELD(explain.top),
     FIELD(data.cursor), FIELD(data.at), FIELD(data.dev), FIELD(data.first), FIELD(data.report_top),
     FIELD(page.top), FIELD(page.left), FIELD(help.top), FIELD(help.helped),

@@ -86,7 +86,7 @@ static void pasting_where_no_line_is_open(void **state) {
     static const char text[] = "ddd\n:purge\n3\nKy\nqq";
     struct ui ui;
     struct effect out;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_RUNS);
     ui_paste(&ui, text, sizeof text - 1, &out);
     assert_int_equal(out.kind, EFFECT_NONE);
@@ -99,7 +99,7 @@ static void a_burst_answers_no_question(void **state) {
     (void)state;
     struct ui ui;
     struct effect out;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_TRAIN);
     struct press k = {'K', false, 5000}, y = {'y', false, 5001};
     ui_press(&ui, &k, &out);
@@ -118,7 +118,7 @@ static void a_burst_answers_no_question(void **state) {
 static void stopping_asks_twice_before_it_loses_anything(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_TRAIN);
     static const uint32_t refused[] = {PRESS_ENTER, PRESS_ESC, 'K', 'n', ' '};
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
@@ -141,7 +141,7 @@ static void stopping_asks_twice_before_it_loses_anything(void **state) {
 static void leaving_asks_only_when_runs_go(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     assert_int_equal(scene_press(&ui, 'q').kind, EFFECT_NONE);
     assert_int_equal(ui.ask.kind, ASK_QUIT);
     assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_NONE);
@@ -156,7 +156,7 @@ static void leaving_asks_only_when_runs_go(void **state) {
 static void commands(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     scene_type(&ui, ":met");
     scene_press(&ui, PRESS_TAB);
     assert_true(text_starts(ui.prompt.text, "method"));
@@ -188,7 +188,7 @@ static void own_methods_are_commands(void **state) {
                  {"methods steal mine", EFFECT_NONE, 0, NULL}, {"methods save", EFFECT_NONE, 0, NULL},
                  {"methods --json", EFFECT_VERB, 0, "methods --json"}};
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct effect out = {.kind = EFFECT_NONE};
         ui_command(&ui, cases[i].line, &out);
@@ -207,7 +207,7 @@ static void own_methods_are_commands(void **state) {
 static void the_next_run_has_a_name(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_COMPOSE);
     scene_type(&ui, "rtalk");
     struct effect out = scene_press(&ui, PRESS_ENTER);
@@ -231,7 +231,7 @@ static void a_command_takes_a_runs_name(void **state) {
     struct run_row row[COUNT_OF(scene_rows)];
     struct effect out = {.kind = EFFECT_NONE};
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     memcpy(row, scene_rows, sizeof row);
     row[1].name = "talk";
     ui.runs.row = row;

@@ -63,8 +63,8 @@ static void random_events(void **state) {
     (void)state;
     struct ui ui;
     struct canvas c;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
+    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     scene_tasks(&ui);
     int effects[EFFECT_KINDS] = {0};
     for (int i = 0, n = test_slow() ? EVENTS : FEW; i < n || (i < EVENTS && !came_by(effects)); i++) {
@@ -107,8 +107,8 @@ static void draw_sizes(int w_most, int h_most, int more_w, int more_h) {
         for (int o = 0; o < OVER_COUNT; o++) {
             struct ui ui;
             struct canvas c;
-            scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-            canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+            scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
+            canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLORS_256);
             ui_show(&ui, (enum screen_id)s);
             bool there = lay_over(&ui, (enum screen_id)s, (enum over)o);
             for (int w = 1; there && w <= w_most; w += 1 + w * more_w / 12)
@@ -136,7 +136,7 @@ static void too_small_says_so(void **state) {
     (void)state;
     struct ui ui;
     struct buf b = BUF_INIT;
-    scene_init(&ui, 40, 3, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 40, 3, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_TRAIN);
     render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "#3 241 0.431"));

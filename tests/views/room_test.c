@@ -57,8 +57,8 @@ static bool wastes_room(const struct scene *s, int w, int h, struct buf *text) {
     struct ui ui;
     struct canvas c;
     bool wastes = false;
-    scene_open(&ui, s, w, h, GLYPHS_BRAILLE, COLOURS_256);
-    canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_256);
+    scene_open(&ui, s, w, h, GLYPHS_BRAILLE, COLORS_256);
+    canvas_init(&c, w, h, GLYPHS_BRAILLE, COLORS_256);
     ui_draw(&ui, &c);
     for (int y = 1; y < h - 1 && !wastes; y++) {
         int blanks, cuts;
@@ -98,8 +98,8 @@ static void titles_begin_at_the_left_edge(void **state) {
         struct ui ui;
         struct canvas c;
         int focused = 0;
-        scene_open(&ui, &scenes[i], 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
-        canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_open(&ui, &scenes[i], 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
+        canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);
         ui_draw(&ui, &c);
         for (int y = 1; y < 22; y++) {
             uint32_t rule = canvas_at(&c, 0, y)->cp;
@@ -127,8 +127,8 @@ static void one_key_shows_texts_whole(void **state) {
         struct ui ui;
         struct canvas c;
         int w = size[i % 2][0], h = size[i % 2][1], cuts = 0, blanks, here;
-        scene_open(&ui, &scenes[i / 2], w, h, GLYPHS_BRAILLE, COLOURS_256);
-        canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_256);
+        scene_open(&ui, &scenes[i / 2], w, h, GLYPHS_BRAILLE, COLORS_256);
+        canvas_init(&c, w, h, GLYPHS_BRAILLE, COLORS_256);
         ui_draw(&ui, &c);
         for (int y = 0; y < h; y++) {
             count_row(&c, y, &blanks, &here);

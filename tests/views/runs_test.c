@@ -423,7 +423,7 @@ static void pins_tags_and_notes(void **state) {
     (void)state;
     struct ui ui;
     struct run_row row[COUNT_OF(scene_rows)];
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     memcpy(row, scene_rows, sizeof row);
     ui.runs.row = row;
     ui_show(&ui, SCREEN_RUNS);
@@ -478,7 +478,7 @@ static void pins_tags_and_notes(void **state) {
 static void deleting_is_asked_twice(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_RUNS);
     scene_type(&ui, ":purge");
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
@@ -512,7 +512,7 @@ static void columns_are_chosen_and_ordered(void **state) {
     static const double curve[] = {1, 0.8, NAN, 0.5};
     struct run_row row[COUNT_OF(scene_rows)];
     struct buf b = BUF_INIT;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     memcpy(row, scene_rows, sizeof row);
     for (size_t i = 0; i < COUNT_OF(row); i++) row[i].disk = 11208, row[i].curve = curve, row[i].curve_points = 4, row[i].tags = "talk";
     ui.runs.row = row;
@@ -664,8 +664,8 @@ static void tips_go_away(void **state) {
     for (size_t i = 0; i < COUNT_OF(size); i++) {
         struct ui ui, next;
         struct buf text = BUF_INIT;
-        scene_init(&ui, size[i][0], size[i][1], GLYPHS_BRAILLE, COLOURS_NONE);
-        scene_init(&next, size[i][0], size[i][1], GLYPHS_BRAILLE, COLOURS_NONE);
+        scene_init(&ui, size[i][0], size[i][1], GLYPHS_BRAILLE, COLORS_NONE);
+        scene_init(&next, size[i][0], size[i][1], GLYPHS_BRAILLE, COLORS_NONE);
         scene_press(&ui, '3');
         assert_string_equal(ui.message, ""); /* the app has not said yet what was used */
         stored_read(&ui, "used train\nused nothing\n");
@@ -699,7 +699,7 @@ static void filters_are_saved(void **state) {
     (void)state;
     struct ui ui;
     static const char *const saved[] = {"lr<1e-3", "task=reviews"};
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_RUNS);
     assert_int_equal(scene_press(&ui, 'P').kind, EFFECT_SAVED);
     runs_saved(&ui, NULL, 0);

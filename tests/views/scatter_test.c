@@ -17,7 +17,7 @@ static int marks_in(const struct canvas *c, int x0, int x1) {
     return n;
 }
 
-static struct canvas drawn(enum glyphs g, enum colours k, int w, int h, const struct scatter_data *d,
+static struct canvas drawn(enum glyphs g, enum colors k, int w, int h, const struct scatter_data *d,
                            const struct scatter_look *look) {
     struct canvas c;
     canvas_init(&c, w, h, g, k);
@@ -31,7 +31,7 @@ static void the_scale_is_shared(void **state) {
     struct scatter_look look;
     struct scatter_data d = points();
     scatter_look_init(&look);
-    struct canvas c = drawn(GLYPHS_ASCII, COLOURS_NONE, 60, 11, &d, &look);
+    struct canvas c = drawn(GLYPHS_ASCII, COLORS_NONE, 60, 11, &d, &look);
     int left = 60, right = 0, top = 11, bottom = 0;
     for (int y = 0; y < 11; y++)
         for (int x = 0; x < 60; x++) {
@@ -47,7 +47,7 @@ static void the_scale_is_shared(void **state) {
     canvas_release(&c);
 }
 
-/* The class with most points in a cell gives it its colour or letter. */
+/* The class with most points in a cell gives it its color or letter. */
 static void most_points_win(void **state) {
     (void)state;
     const double xy[] = {0, 0, 0, 0, 0, 0, 10, 10};
@@ -55,7 +55,7 @@ static void most_points_win(void **state) {
     struct scatter_data d = {4, xy, class, 2, NULL};
     struct scatter_look look;
     scatter_look_init(&look);
-    struct canvas c = drawn(GLYPHS_ASCII, COLOURS_NONE, 20, 10, &d, &look);
+    struct canvas c = drawn(GLYPHS_ASCII, COLORS_NONE, 20, 10, &d, &look);
     int o = 0, x = 0;
     for (int i = 0; i < 200; i++) {
         o += c.cell[i].cp == 'o';
@@ -64,7 +64,7 @@ static void most_points_win(void **state) {
     assert_int_equal(o, 1);
     assert_int_equal(x, 1);
     canvas_release(&c);
-    c = drawn(GLYPHS_BRAILLE, COLOURS_256, 20, 10, &d, &look);
+    c = drawn(GLYPHS_BRAILLE, COLORS_256, 20, 10, &d, &look);
     bool found = false;
     for (int i = 0; i < 200; i++)
         if (c.cell[i].style.fg == scatter_mark_style(&c, 2, 1).fg) found = true;
@@ -78,7 +78,7 @@ static void hidden_classes_are_gone(void **state) {
     struct scatter_look look;
     scatter_look_init(&look);
     look.hidden = 2;
-    struct canvas c = drawn(GLYPHS_ASCII, COLOURS_NONE, 40, 12, &d, &look);
+    struct canvas c = drawn(GLYPHS_ASCII, COLORS_NONE, 40, 12, &d, &look);
     assert_int_equal(marks_in(&c, 0, 40), 3);
     canvas_release(&c);
     struct rect r = {0, 0, 40, 12};
@@ -136,7 +136,7 @@ static void odd_points(void **state) {
         for (int g = 0; g < GLYPHS_COUNT; g++) {
             const struct scatter_data *all[] = {&d, &none, &unset};
             for (int i = 0; i < 3; i++) {
-                struct canvas c = drawn((enum glyphs)g, COLOURS_256, w, w / 2, all[i], &look);
+                struct canvas c = drawn((enum glyphs)g, COLORS_256, w, w / 2, all[i], &look);
                 canvas_release(&c);
                 struct rect r = {0, 0, w, w / 2};
                 int at = scatter_nearest((enum glyphs)g, r, all[i], &look);
@@ -149,7 +149,7 @@ static void odd_points(void **state) {
 static void many_classes_are_letters(void **state) {
     (void)state;
     struct canvas c;
-    canvas_init(&c, 1, 1, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 1, 1, GLYPHS_BRAILLE, COLORS_256);
     assert_false(scatter_letters(&c, 8));
     assert_true(scatter_letters(&c, 9));
     for (int a = 0; a < 60; a++)

@@ -148,7 +148,7 @@ static inline void scene_series(void) {
 
 enum { SCENE_ROWS = 120, SCENE_SIDE = 24 };
 static double scene_xy[2][2 * SCENE_ROWS], scene_matrix[SCENE_SIDE * SCENE_SIDE];
-static int32_t scene_label[SCENE_ROWS], scene_predicted[SCENE_ROWS], scene_near[SCENE_ROWS * MAP_NEIGHBOURS];
+static int32_t scene_label[SCENE_ROWS], scene_predicted[SCENE_ROWS], scene_near[SCENE_ROWS * MAP_NEIGHBORS];
 static const char *scene_text[SCENE_ROWS], *scene_name[SCENE_SIDE];
 static int scene_cluster[SCENE_SIDE];
 static const char *const scene_classes[] = {"negative", "positive"};
@@ -183,7 +183,7 @@ static inline void scene_inside(struct ui *ui) {
             scene_xy[p][2 * i] = far * cos(angle) + (p && i % 2 ? 30 : 0);
             scene_xy[p][2 * i + 1] = far * sin(angle) + (p && i % 2 ? 9 : 0);
         }
-        for (int k = 0; k < MAP_NEIGHBOURS; k++) scene_near[i * MAP_NEIGHBOURS + k] = (i + k + 1) % SCENE_ROWS;
+        for (int k = 0; k < MAP_NEIGHBORS; k++) scene_near[i * MAP_NEIGHBORS + k] = (i + k + 1) % SCENE_ROWS;
         scene_text[i] = i % 3 ? "no way to tell who is who" : "a\x1b[2J \u597D film, and long enough that it has to "
                                                               "be cut where the line ends";
     }
@@ -195,10 +195,10 @@ static inline void scene_inside(struct ui *ui) {
             scene_matrix[i * SCENE_SIDE + j] = i == 5 ? NAN : i == j ? 1 : cos(i - j) * 0.8;
     }
     struct map_panel model = {.title = "model", .layer = 6, .layers = 6, .xy = scene_xy[0],
-                              .neighbour = scene_near, .silhouette = {0.0123, NULL}, .purity = {0.581, NULL},
+                              .neighbor = scene_near, .silhouette = {0.0123, NULL}, .purity = {0.581, NULL},
                               .purity_k = 10, .kl = 1.213, .kept = 0.418};
     struct map_panel run = {.title = "#3 lora(r=8)", .layer = 6, .layers = 6, .xy = scene_xy[1],
-                            .predicted = scene_predicted, .neighbour = scene_near,
+                            .predicted = scene_predicted, .neighbor = scene_near,
                             .silhouette = {0, "1 class"}, .purity = {0.934, NULL}, .purity_k = 10, .kl = 0.764, .kept = 0.512};
     ui->map.data = (struct map_data){.n = SCENE_ROWS, .text = scene_text, .label = scene_label, .classes = 2,
                                      .class_name = scene_classes, .rows = "120 of 2,538 dev rows", .pool = "mean",
@@ -328,7 +328,7 @@ static inline void scene_sweep(struct ui *ui) {
 }
 
 /* The interface with every screen filled. */
-static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum colours k) {
+static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum colors k) {
     scene_series();
     ui_init(ui, g, k);
     ui->database = "runs.db";
@@ -475,12 +475,12 @@ static inline void scene_method(struct ui *ui, const char *text) {
 
 /* Shows Compose with a method. */
 static inline void scene_runs(struct ui *ui) {
-    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(ui, SCREEN_RUNS);
 }
 
 static inline void scene_compose(struct ui *ui, const char *method) {
-    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(ui, SCREEN_COMPOSE);
     scene_method(ui, method);
 }

@@ -45,7 +45,7 @@ struct scene {
     enum screen_id screen;
     const char *method;
     void (*then)(struct ui *ui);
-    bool text_alone; /* another has the screen's colours */
+    bool text_alone; /* another has the screen's colors */
 };
 static const struct scene scenes[] = {
     {"first", SCREEN_FIRST, NULL, NULL, false},
@@ -76,7 +76,7 @@ static const struct scene scenes[] = {
     {"over-question", SCREEN_TRAIN, NULL, ask_to_stop, false},
 };
 
-static inline void scene_open(struct ui *ui, const struct scene *s, int w, int h, enum glyphs g, enum colours k) {
+static inline void scene_open(struct ui *ui, const struct scene *s, int w, int h, enum glyphs g, enum colors k) {
     scene_init(ui, w, h, g, k);
     if (s->method) scene_method(ui, s->method);
     ui_show(ui, s->screen);

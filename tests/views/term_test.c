@@ -43,10 +43,10 @@ static void run_screens(void) {
     }
     fprintf(stderr, "told \033]0;x\007 meanwhile\n");
     term_size(&w, &h);
-    scene_init(&ui, w, h, term_glyphs(), term_colours());
+    scene_init(&ui, w, h, term_glyphs(), term_colors());
     ui.running = ui.queued = 0;
     ui_show(&ui, SCREEN_RUNS);
-    canvas_init(&c, w, h, ui.glyphs, ui.colours);
+    canvas_init(&c, w, h, ui.glyphs, ui.colors);
     for (;;) {
         struct pollfd p = {term_fd(), POLLIN, 0};
         struct term_input in;

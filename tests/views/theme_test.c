@@ -48,12 +48,12 @@ static int xterm_rgb(int index, bool bold) {
 
 /* The least contrast of a style on the theme's grounds; of 8 colors on xterm's black or white alone.  The terminal's own colors
  * are its user's choice. */
-static double least(struct style s, enum theme theme, enum colours colours) {
+static double least(struct style s, enum theme theme, enum colors colors) {
     int front = xterm_rgb(s.fg, s.attr & ATTR_BOLD), back = xterm_rgb(s.bg, false);
     double worst = 21;
     if (front == UNSET) return worst;
     if (back != UNSET) return contrast(front, back);
-    for (int i = 0; i < (colours == COLOURS_8 && theme != THEME_SAFE ? 1 : 2); i++)
+    for (int i = 0; i < (colors == COLORS_8 && theme != THEME_SAFE ? 1 : 2); i++)
         worst = fmin(worst, contrast(front, grounds[theme].ground[i]));
     return worst;
 }
@@ -69,7 +69,7 @@ static void the_measure_is_that_of_wcag(void **state) {
     assert_int_equal(theme_rgb(255), 0xeeeeee);
 }
 
-static const enum colours modes[] = {COLOURS_256, COLOURS_8};
+static const enum colors modes[] = {COLORS_256, COLORS_8};
 
 static void every_ink_is_readable(void **state) {
     (void)state;
@@ -82,7 +82,7 @@ static void every_ink_is_readable(void **state) {
             for (int i = 0; i < theme_series((enum theme)t, modes[m]); i++)
                 for (int text = 0; text < 2; text++) {
                     double at = least(theme_series_style(i, text, (enum theme)t, modes[m]), (enum theme)t, modes[m]);
-                    if (at < (text || (t != THEME_SAFE && modes[m] == COLOURS_256) ? 4.5 : 3))
+                    if (at < (text || (t != THEME_SAFE && modes[m] == COLORS_256) ? 4.5 : 3))
                         fail_msg("series %d in %s: %.2f", i, theme_name((enum theme)t), at);
                 }
         }
@@ -129,11 +129,11 @@ static void numbers_are_readable_in_their_cells(void **state) {
         struct heat_data d = {.rows = 1, .columns = N, .value = value, .row_name = name, .column_name = columns, .diverging = diverging};
         struct heat_look k = {.size = HEAT_FULL};
         struct canvas c;
-        canvas_init(&c, 700, 3, GLYPHS_BRAILLE, COLOURS_256);
+        canvas_init(&c, 700, 3, GLYPHS_BRAILLE, COLORS_256);
         heat_draw(&c, (struct rect){0, 0, 700, 3}, &d, &k);
         for (int i = c.w; i < 2 * c.w; i++)
-            if (is_text(c.cell[i].cp) && least(c.cell[i].style, THEME_SAFE, COLOURS_256) < 4.5)
-                fail_msg("column %d: %.2f", i - c.w, least(c.cell[i].style, THEME_SAFE, COLOURS_256));
+            if (is_text(c.cell[i].cp) && least(c.cell[i].style, THEME_SAFE, COLORS_256) < 4.5)
+                fail_msg("column %d: %.2f", i - c.w, least(c.cell[i].style, THEME_SAFE, COLORS_256));
         canvas_release(&c);
     }
 }
@@ -180,13 +180,13 @@ static void series_differ_without_some_cones(void **state) {
         enum theme theme = (enum theme)t;
         for (int a = 0; a < THEME_SERIES; a++)
             for (int b = 0; b < a; b++) {
-                double at = apart(theme_series_style(a, false, theme, COLOURS_256), theme_series_style(b, false, theme, COLOURS_256));
+                double at = apart(theme_series_style(a, false, theme, COLORS_256), theme_series_style(b, false, theme, COLORS_256));
                 if (at < 18) fail_msg("series %d and %d of %s: %.1f apart", b, a, theme_name(theme), at);
             }
         for (int a = INK_MODULE_1; a <= INK_MODULE_3; a++)
             for (int b = INK_MODULE_1; b < a; b++)
-                assert_true(apart(theme_style((enum ink)a, theme, COLOURS_256), theme_style((enum ink)b, theme, COLOURS_256)) > 20);
-        assert_true(apart(theme_style(INK_GOOD, theme, COLOURS_256), theme_style(INK_BAD, theme, COLOURS_256)) > 15);
+                assert_true(apart(theme_style((enum ink)a, theme, COLORS_256), theme_style((enum ink)b, theme, COLORS_256)) > 20);
+        assert_true(apart(theme_style(INK_GOOD, theme, COLORS_256), theme_style(INK_BAD, theme, COLORS_256)) > 15);
     }
 }
 
@@ -230,9 +230,9 @@ static void no_content_is_in_colors_alone(void **state) {
             if (s == SCREEN_HEATMAP || s == SCREEN_MAP || s == SCREEN_SWEEP) continue; /* shades and letters in place of colors */
             for (int k = 0; k < 3; k++) {
                 struct ui ui;
-                scene_init(&ui, w, h, GLYPHS_BRAILLE, (enum colours)k);
+                scene_init(&ui, w, h, GLYPHS_BRAILLE, (enum colors)k);
                 ui_show(&ui, (enum screen_id)s);
-                canvas_init(&c[k], w, h, GLYPHS_BRAILLE, (enum colours)k);
+                canvas_init(&c[k], w, h, GLYPHS_BRAILLE, (enum colors)k);
                 ui_draw(&ui, &c[k]);
                 ui_release(&ui);
             }

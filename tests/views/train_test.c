@@ -6,7 +6,7 @@
 #include "views/ui_parts.h"
 
 static void open(struct ui *ui) {
-    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLORS_256);
     ui_show(ui, SCREEN_TRAIN);
 }
 
@@ -357,7 +357,7 @@ static void several_tasks_are_switched(void **state) {
 static void parts_of_the_loss_are_chosen(void **state) {
     (void)state;
     struct ui ui;
-    scene_init(&ui, 120, 30, GLYPHS_BRAILLE, COLOURS_256);
+    scene_init(&ui, 120, 30, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_TRAIN);
     scene_press(&ui, 'o');
     assert_true(scene_shows(&ui, "the loss has one component") && !scene_shows(&ui, "o next component"));

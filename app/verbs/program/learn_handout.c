@@ -76,7 +76,7 @@ static int handout_maps(const struct args *a, const struct lesson *l, const stru
     struct outfile_guard g;
     char *database = verb_database(a, e);
     if (!database) return e->code;
-    canvas_init(&c, WIDTH, learn_map_rows(s), GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, WIDTH, learn_map_rows(s), GLYPHS_BRAILLE, COLORS_256);
     learn_draw_map(&c, (struct rect){ 0, 0, c.w, c.h }, s, p->of[step].map);
     render_canvas(&c, RENDER_SVG, &svg);
     outfile_guard_init(&g, database, a->overwrite);

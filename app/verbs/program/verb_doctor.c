@@ -92,7 +92,7 @@ static void terminal(struct doctor_page *p) {
     verb_doctor_part(p, "terminal");
     verb_doctor_text(p, "TERM", t.name);
     truth(p, "known", t.known);
-    verb_doctor_number(p, "colours", t.colours, "");
+    verb_doctor_number(p, "colours", t.colors, "");
     truth(p, "utf8", t.utf8);
     truth(p, "is_terminal", isatty(STDOUT_FILENO));
     part_end(p);

@@ -72,7 +72,7 @@ static int place_method(struct scene *s, const struct args *a, bool first, struc
         .stand_in = s->stand_in = paths_stand_in(model, task),
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN),
         .kernel = blas_facts()->kernel,
-        .terminal_colours = a->ansi ? 256 : 0,
+        .terminal_colors = a->ansi ? 256 : 0,
     };
     free(folder);
     return 0;
@@ -264,7 +264,7 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc) rc = drawing_form(a, &form, e);
     if (rc) return rc;
     ui_init(&s.ui, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE,
-            form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
+            form == RENDER_TEXT ? COLORS_NONE : COLORS_256);
     struct store *store = NULL;
     struct err absent = ERR_INIT;
     char *path = verb_database(a, &absent);

@@ -227,7 +227,7 @@ static int plot_out(const struct plotting *f, const struct args *a, enum render_
         fwrite(out.data, 1, out.size, stdout);
     } else {
         canvas_init(&c, w, h, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE,
-                    form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
+                    form == RENDER_TEXT ? COLORS_NONE : COLORS_256);
         plot_draw(f, &c);
         render_canvas(&c, form, &out);
         rc = drawing_put(a, &out, e);

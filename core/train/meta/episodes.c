@@ -270,7 +270,7 @@ static void pick(const struct class_list *l, int class, int n, struct rng_key ke
     for (int i = 0; i < n; i++) out[i] = l->row[l->start[class] + out[i]];
 }
 
-static void draw_labelled(const struct episodes *s, const struct class_list *l, uint64_t number,
+static void draw_labeled(const struct episodes *s, const struct class_list *l, uint64_t number,
                           struct episodes_room *m) {
     int classes = l->classes, most = s->regime.support + s->regime.query;
     struct episode_example *row = m->episode.example;
@@ -333,6 +333,6 @@ const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_
     double u = rng_uniform(key, 1) * s->share[s->tasks - 1];
     int t = 0;
     while (t < s->tasks - 1 && u >= s->share[t]) t++;
-    draw_labelled(s, &s->list[held][t], n, room);
+    draw_labeled(s, &s->list[held][t], n, room);
     return &room->episode;
 }

@@ -484,14 +484,14 @@ bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real
 /* Computes predictions for all batches of an episode, and the mean loss of labeled examples. */
 static double train_meta_tell(struct work *w, struct spot at, int32_t *given) {
     double sum = 0;
-    int labelled = 0;
-    for (int i = 0; i < w->e->start[w->e->batches + 1]; i++) labelled += w->e->example[i].label >= 0;
+    int labeled = 0;
+    for (int i = 0; i < w->e->start[w->e->batches + 1]; i++) labeled += w->e->example[i].label >= 0;
     for (int b = 0; b <= w->e->batches; b++) {
         int n = w->e->start[b + 1] - w->e->start[b];
         sum += n *
                loss_pass(w, b, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, given + w->e->start[b]);
     }
-    return sum / labelled;
+    return sum / labeled;
 }
 
 bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params,

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 
 /* Normalizes vectors and writes their norms; a zero vector stays zero. */
-static void normalise(int rows, int width, const real *z, double *unit, double *length) {
+static void normalize(int rows, int width, const real *z, double *unit, double *length) {
     for (int i = 0; i < rows; i++) {
         double sum = 0;
         for (int c = 0; c < width; c++) sum += (double)z[(size_t)i * (size_t)width + (size_t)c] *
@@ -67,7 +67,7 @@ static bool anchor_loss(const struct anchor *x, double *loss, double *slope) {
 }
 
 /* Backpropagates the gradient of the unit vectors to the original vectors. */
-static void denormalise(int rows, int width, const double *unit, const double *length, double by,
+static void denormalize(int rows, int width, const double *unit, const double *length, double by,
                         const double *du, real *grad) {
     for (int i = 0; i < rows; i++) {
         const double *u = unit + i * width, *d = du + i * width;
@@ -84,7 +84,7 @@ double contrast_instances(enum instance_loss kind, double temperature, double we
     double *unit = xmalloc((2 * size + 3 * (size_t)rows + 1) * sizeof *unit);
     double *du = unit + size, *length = du + size, *similar = length + rows, *slope = similar + rows, sum = 0;
     memset(du, 0, size * sizeof *du);
-    normalise(rows, width, z, unit, length);
+    normalize(rows, width, z, unit, length);
     *anchors = 0;
     for (int i = 0; i < rows; i++) {
         struct anchor x = { kind, rows, 0, temperature, similar, task, i };
@@ -103,7 +103,7 @@ double contrast_instances(enum instance_loss kind, double temperature, double we
             }
     }
     int n = *anchors ? *anchors : 1;
-    denormalise(rows, width, unit, length, weight / n, du, grad);
+    denormalize(rows, width, unit, length, weight / n, du, grad);
     free(unit);
     return sum / n;
 }
@@ -133,8 +133,8 @@ double contrast_prototypes(enum prototype_loss kind, double temperature, double 
     double *ku = zu + zs, *dz = ku + ks, *dk = dz + zs, *zl = dk + ks, *kl = zl + rows, *similar = kl + tasks,
            *slope = similar + tasks;
     BUG_IF(tasks < 2);
-    normalise(rows, width, z, zu, zl);
-    normalise(tasks, width, k, ku, kl);
+    normalize(rows, width, z, zu, zl);
+    normalize(tasks, width, k, ku, kl);
     for (int i = 0; i < rows; i++) {
         for (int m = 0; m < tasks; m++) similar[m] = contrast_dot(zu + i * width, ku + m * width, width);
         sum += prototype_loss(kind, temperature, similar, task[i], tasks, slope);
@@ -144,8 +144,8 @@ double contrast_prototypes(enum prototype_loss kind, double temperature, double 
                 dk[m * width + c] += slope[m] * zu[i * width + c];
             }
     }
-    denormalise(rows, width, zu, zl, weight / rows, dz, grad);
-    denormalise(tasks, width, ku, kl, weight / rows, dk, grad_k);
+    denormalize(rows, width, zu, zl, weight / rows, dz, grad);
+    denormalize(tasks, width, ku, kl, weight / rows, dk, grad_k);
     free(zu);
     return sum / rows;
 }

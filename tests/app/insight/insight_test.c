@@ -62,8 +62,8 @@ static void model_and_run_side_by_side(void **state) {
         assert_true(isfinite(d->panel[p].kl));
         assert_true(d->panel[p].kept >= 0 && d->panel[p].kept <= 1);
         for (int i = 0; i < 2 * d->n; i++) assert_true(isfinite(d->panel[p].xy[i]));
-        for (int i = 0; i < d->n * MAP_NEIGHBOURS; i++)
-            assert_true(d->panel[p].neighbour[i] >= 0 && d->panel[p].neighbour[i] != i / MAP_NEIGHBOURS);
+        for (int i = 0; i < d->n * MAP_NEIGHBORS; i++)
+            assert_true(d->panel[p].neighbor[i] >= 0 && d->panel[p].neighbor[i] != i / MAP_NEIGHBORS);
     }
     assert_int_equal(heat->data.matrices, 9);
     assert_int_equal(heat->data.attention, 5); /* of both sides, by head and of one head */

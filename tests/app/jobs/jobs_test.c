@@ -329,7 +329,7 @@ static void an_idle_screen_reads_nothing(void **state) {
     s.room = (struct workroom){ .store = store, .jobs = s.jobs };
     s.background = background_new(&s.room, wake, NULL);
     s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
-    ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
+    ui_init(&s.ui, GLYPHS_ASCII, COLORS_NONE);
     ui_resize(&s.ui, 80, 24);
     test_ok(jobs_resume(s.jobs, id, NULL, 0, &e), &e);
     int64_t other = begin(s.jobs, 5, 2); /* waits: a job that has no points */
@@ -386,7 +386,7 @@ static void the_trash_is_asked_for_at_once(void **state) {
     s.room = (struct workroom){ .store = store, .jobs = s.jobs };
     s.background = background_new(&s.room, wake, NULL);
     s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
-    ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
+    ui_init(&s.ui, GLYPHS_ASCII, COLORS_NONE);
     config_take_model(&s.ui.compose.config, "no model of this name");
     config_take_task(&s.ui.compose.config, "no task of this name");
     s.ui.runs.trash = true;
@@ -508,7 +508,7 @@ static void a_lesson_stops_no_screen(void **state) {
     s.room = (struct workroom){ .store = store, .jobs = s.jobs, .learning = learning_new(store, s.jobs) };
     s.background = background_new(&s.room, wake, NULL);
     s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
-    ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
+    ui_init(&s.ui, GLYPHS_ASCII, COLORS_NONE);
     struct effect x = { .kind = EFFECT_LESSON };
     snprintf(x.text, sizeof x.text, "%s", path);
     session__effect(&s, &x);

@@ -108,7 +108,7 @@ static void open_session(struct session *s, const char *db) {
     s->room = (struct workroom){ .store = s->store, .jobs = s->jobs };
     s->background = background_new(&s->room, no_notify, NULL);
     s->inside.insight = insight_new(s->store, true, jobs_crew(s->jobs), no_notify, NULL);
-    ui_init(&s->ui, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_init(&s->ui, GLYPHS_BRAILLE, COLORS_NONE);
     config_take_model(&s->ui.compose.config, "no model of this name");
     config_take_task(&s->ui.compose.config, "no task of this name");
 }
@@ -373,7 +373,7 @@ static void actions_have_their_lines(void **state) {
         { EFFECT_SAVE_SETTINGS, 0, 0, false, SCREEN_RUNS, "", "settings theme=light --write" },
     };
     struct session s = { .named = xstrdup("/a b.db") };
-    ui_init(&s.ui, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_init(&s.ui, GLYPHS_BRAILLE, COLORS_NONE);
     ui_resize(&s.ui, 80, 24);
     config_take_model(&s.ui.compose.config, "none");
     config_take_task(&s.ui.compose.config, "none");
@@ -430,7 +430,7 @@ static void lines_are_completed(void **state) {
         { "set theme da", "dark", 10 },            { "embed --split tr", "train", 14 },       { "count --method ma", "mam", 15 },
     };
     struct ui ui;
-    ui_init(&ui, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_init(&ui, GLYPHS_BRAILLE, COLORS_NONE);
     ui.runs.row = listed;
     ui.runs.rows = 1;
     for (size_t i = 0; i < COUNT_OF(all); i++) {

@@ -551,7 +551,7 @@ static void the_history_waits_for_no_file(void **state) {
     s.room = (struct workroom){ .store = store, .jobs = s.jobs, .verbs = &verbs };
     s.background = background_new(&s.room, wake_nobody, NULL);
     s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake_nobody, NULL);
-    ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
+    ui_init(&s.ui, GLYPHS_ASCII, COLORS_NONE);
     pthread_mutex_lock(&file_busy);
     session__effect(&s, &(struct effect){ .kind = EFFECT_VERB, .text = "train" });
     others_come(&s, NULL);

@@ -86,7 +86,7 @@ static void check_steps(const json_t *steps) {
     free(path);
 }
 
-/* The model's own vectors: rounding to three decimals, and one neighbour among 4,000 that
+/* The model's own vectors: rounding to three decimals, and one neighbor among 4,000 that
  * another kernel's last digits may exchange. */
 static void the_models_columns(void **state) {
     (void)state;

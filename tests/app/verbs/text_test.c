@@ -57,8 +57,8 @@ static double number(json_t *j, const char *a, const char *b) {
     return json_number_value(at);
 }
 
-/* A labelled task: digits are learnt; scores, answers and samples are there afterwards. */
-static void a_labelled_task_goes_all_the_way(void **state) {
+/* A labeled task: digits are learnt; scores, answers and samples are there afterwards. */
+static void a_labeled_task_goes_all_the_way(void **state) {
     (void)state;
     train(t5, "--text text --label label", labels, "--batch 20 --steps 60 --eval-steps 60 --sample-every 20");
     json_t *j = json_of("eval 1");
@@ -234,8 +234,8 @@ static void eval_uses_the_name_of_the_runs_task(void **state) {
     }
 }
 
-/* Rows of a labelled task for a folder, whose name is the task's. */
-static char *labelled_folder(void) {
+/* Rows of a labeled task for a folder, whose name is the task's. */
+static char *labeled_folder(void) {
     char *folder = xprintf("%s/task", home), *words = xprintf("mkdir -p %s && cp %s %s/train.tsv && cp %s %s/dev.tsv",
                                                               folder, labels, folder, labels, folder);
     assert_int_equal(system(words), 0);
@@ -243,11 +243,11 @@ static char *labelled_folder(void) {
     return folder;
 }
 
-/* A model as it is reads a labelled task as training would, in a look inside and in an evaluation. */
+/* A model as it is reads a labeled task as training would, in a look inside and in an evaluation. */
 static void a_bare_model_reads_the_form_of_training(void **state) {
     (void)state;
     struct command c;
-    char *task = labelled_folder();
+    char *task = labeled_folder();
     for (int i = 0; i < 2; i++) {
         command_run(&c, NULL, "embed --model %s --task %s --db %s/bare.db", i ? bert : t5, task, home);
         command_expect(&c, 0);
@@ -268,7 +268,7 @@ static void a_bare_model_reads_the_form_of_training(void **state) {
 }
 
 /* generate does not put a text into the run's form, and says who does. */
-static void generate_names_predict_for_a_labelled_run(void **state) {
+static void generate_names_predict_for_a_labeled_run(void **state) {
     (void)state;
     static const char *const columns[] = { "--text text --label label", "--source source --target target" };
     for (int i = 0; i < 2; i++) {
@@ -286,14 +286,14 @@ static void generate_names_predict_for_a_labelled_run(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_labelled_task_goes_all_the_way),
+        cmocka_unit_test(a_labeled_task_goes_all_the_way),
         cmocka_unit_test(pairs_go_all_the_way),
         cmocka_unit_test(refusals_say_what_would_work),
         cmocka_unit_test(the_source_column_is_known_again),
         cmocka_unit_test(inside_is_read_in_the_runs_form),
         cmocka_unit_test(eval_uses_the_name_of_the_runs_task),
         cmocka_unit_test(a_bare_model_reads_the_form_of_training),
-        cmocka_unit_test(generate_names_predict_for_a_labelled_run),
+        cmocka_unit_test(generate_names_predict_for_a_labeled_run),
         cmocka_unit_test(broken_settings_of_generation_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

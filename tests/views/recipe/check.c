@@ -24,7 +24,7 @@ static void expect(const struct ui *ui, const char *text) {
 static struct ui *begin(void) {
     static const struct job_row job[] = {{.id = 3, .method = "lora", .task = "t"}, {.id = 4, .method = "ia3", .task = "t"}};
     struct ui *ui = malloc(sizeof *ui);
-    ui_init(ui, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_init(ui, GLYPHS_BRAILLE, COLORS_NONE);
     ui->train.job = job;
     ui->train.jobs = 2;
     ui_changed(ui);
