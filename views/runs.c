@@ -59,9 +59,9 @@ static const struct runs_column columns[COL_COUNT] = {
     [COL_TASK] = { 0, false, HOLDS_TEXT, offsetof(struct run_row, task) },
     [COL_BEST] = { 8, true, HOLDS_REAL, offsetof(struct run_row, best) },
     [COL_METRIC] = { 8, false, HOLDS_TEXT, offsetof(struct run_row, metric) },
-    [COL_ROWS] = { 6, true, HOLDS_WHOLE, offsetof(struct run_row, rows) },
+    [COL_ROWS] = { 9, true, HOLDS_WHOLE, offsetof(struct run_row, rows), .alias = "rows" },
     [COL_LR] = { 7, true, HOLDS_REAL, offsetof(struct run_row, lr) },
-    [COL_TRAINED] = { 9, true, HOLDS_WHOLE, offsetof(struct run_row, trained) },
+    [COL_TRAINED] = { 9, true, HOLDS_WHOLE, offsetof(struct run_row, trained), .alias = "trained" },
     [COL_TIME] = { 7, true, HOLDS_REAL, offsetof(struct run_row, seconds) },
     [COL_SEED] = { 4, true, HOLDS_SEED, offsetof(struct run_row, seed) },
     [COL_TAGS] = { 14, false, HOLDS_TEXT, offsetof(struct run_row, tags) },
@@ -114,13 +114,19 @@ static int by_order(const void *pa, const void *pb, void *self) {
     return by ? by : by_int(b->id, a->id);
 }
 
-const char *const runs_column_name[COL_COUNT] = { "id",   "name",   "state", "method", "task",
-                                                  "best", "metric", "rows",  "lr",     "trained",
-                                                  "time", "seed",   "tags",  "disk",   "curve" };
+const char *const runs_column_name[COL_COUNT] = { "id",   "name",   "state",    "method", "task",
+                                                  "best", "metric", "examples", "lr",     "params",
+                                                  "time", "seed",   "tags",     "disk",   "curve" };
+
+static bool runs_is_named(const char *known, const char *name, size_t n) {
+    return known && strlen(known) == n && !memcmp(name, known, n);
+}
 
 int runs_column_by_name(const char *name, size_t n) {
     int i = 0;
-    while (i < COL_COUNT && (strlen(runs_column_name[i]) != n || memcmp(name, runs_column_name[i], n))) i++;
+    while (i < COL_COUNT && !runs_is_named(runs_column_name[i], name, n) &&
+           !runs_is_named(columns[i].alias, name, n))
+        i++;
     return i;
 }
 

@@ -117,7 +117,7 @@ void runs_order_columns(struct runs_view *v) {
     v->places = 0;
     for (int i = 0; i < v->picks; i++) v->place[v->places++] = v->picked[i];
     for (size_t i = 0; i < COUNT_OF(automatic) && !v->picks; i++) {
-        if (automatic[i] == COL_LR)
+        if (automatic[i] == COL_ROWS)
             for (int t = 0; t < v->tasks; t++) v->place[v->places++] = COL_COUNT + t;
         if (v->visible[automatic[i]]) v->place[v->places++] = automatic[i];
     }
@@ -155,9 +155,8 @@ static int runs_columns_read(const char *text, int picked[COL_COUNT], char **unk
     int n = 0;
     *unknown = NULL;
     while ((word = strsep(&rest, " ,"))) {
-        int at = 0;
         if (!*word) continue;
-        while (at < COL_COUNT && strcmp(word, runs_column_name[at])) at++;
+        int at = runs_column_by_name(word, strlen(word));
         if (at == COL_COUNT) {
             if (!*unknown) *unknown = xstrdup(word);
         } else if (!has[at]) {

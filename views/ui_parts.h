@@ -225,7 +225,7 @@ void runs_filter_done(struct ui *ui, bool canceled, struct effect *out);
 /* Opens Map or Heatmap, for the run under the cursor if there is one. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 extern const char *const runs_column_name[COL_COUNT]; /* names in filters and sorting */
-/* Returns the column with this name of n bytes; COL_COUNT if there is none. */
+/* Returns the column with this name or alias of n bytes; COL_COUNT if there is none. */
 int runs_column_by_name(const char *name, size_t n);
 /* A column: its width (0: method and task share the rest), and the member of a run, or of its result on a
  * task, that it shows. */
@@ -235,6 +235,7 @@ struct runs_column {
     enum { HOLDS_TEXT, HOLDS_WHOLE, HOLDS_REAL, HOLDS_STATE, HOLDS_SEED, HOLDS_RESULT } kind;
     size_t offset;
     const char *task; /* NULL: not of a task */
+    const char *alias; /* its name in older databases and filters; NULL: none */
 };
 struct runs_column runs_column_at(const struct runs_view *v, int column);
 /* Return the heading of a column, and the text of a cell. */

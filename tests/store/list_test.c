@@ -124,6 +124,7 @@ static void filters_choose(void **state) {
         { "size=8", "1 2 4" },
         { "size>8", "" },
         { "trained<100000", "2 4 5" },
+        { "params<100000", "2 4 5" },
         { "seed=1", "1 3 5" },
         { "id>=4", "4 5" },
         { "state=queued", "5" },
@@ -198,6 +199,7 @@ static void lists_are_sorted(void **state) {
     expect(s, NULL, "-accuracy", "3 1 2 4 5");
     expect(s, NULL, "acc", "4 2 1 3 5");
     expect(s, NULL, "trained", "4 5 2 1 3");
+    expect(s, NULL, "params", "4 5 2 1 3");
     expect(s, NULL, "-loss", "4 2 1 3 5");
     expect(s, NULL, "-best", "4 1 2 3 5"); /* within each task, of which each is another */
     expect(s, NULL, "method", "4 3 5 2 1");
@@ -262,10 +264,13 @@ static void unlike_values_are_not_ranked_together(void **state) {
     for (size_t i = 0; i < list.count; i++)
         assert_true(list.run[i].id == wanted[i].id && list.run[i].examples == wanted[i].rows);
     store_runs_release(&list);
-    l = (struct store_list){ .filter = "rows>100 metric=accuracy", .sort = "best" };
-    test_ok(store_list(s, &l, &list, &e), &e);
-    assert_true(list.count == 2 && list.run[0].id == 2);
-    store_runs_release(&list);
+    static const char *const either[] = { "rows>100 metric=accuracy", "examples>100 metric=accuracy" };
+    for (size_t i = 0; i < COUNT_OF(either); i++) {
+        l = (struct store_list){ .filter = either[i], .sort = "best" };
+        test_ok(store_list(s, &l, &list, &e), &e);
+        assert_true(list.count == 2 && list.run[0].id == 2);
+        store_runs_release(&list);
+    }
     close_it(s);
     free(path);
 }

@@ -50,8 +50,8 @@ static void words_are_completed(void **state) {
     (void)state;
     type(":sor\t");
     assert_string_equal(ui.prompt.text, "sort ");
-    type("trd\t");
-    assert_string_equal(ui.prompt.text, "sort trained ");
+    type("prms\t");
+    assert_string_equal(ui.prompt.text, "sort params ");
     type("\n");
     assert_int_equal(ui.screen, SCREEN_RUNS);
     assert_int_equal(ui.runs.sort, COL_TRAINED);

@@ -37,7 +37,7 @@ static void unlike_bests_stand_apart(void **state) {
     assert_true(scene_shows(&ui, "accuracy"));
     assert_false(scene_shows(&ui, "best"));
     assert_false(scene_shows(&ui, "metric"));
-    assert_false(scene_shows(&ui, " rows"));
+    assert_false(scene_shows(&ui, " examples"));
     assert_true(scene_shows(&ui, "0.003"));
     struct run_row rows[] = {scene_rows[0], scene_rows[1], scene_rows[2], scene_rows[3]};
     rows[0].metric = "f1";
@@ -47,7 +47,7 @@ static void unlike_bests_stand_apart(void **state) {
     ui.runs.row = rows;
     ui.runs.rows = 4;
     ui_changed(&ui);
-    assert_true(scene_shows(&ui, "best") && scene_shows(&ui, "metric") && scene_shows(&ui, " rows"));
+    assert_true(scene_shows(&ui, "best") && scene_shows(&ui, "metric") && scene_shows(&ui, " examples"));
     assert_true(scene_shows(&ui, "2,538"));
     scene_type(&ui, "lllls");
     assert_true(at(&ui, 0) == 5 && at(&ui, 1) == 3 && at(&ui, 2) == 6 && at(&ui, 3) == 7);
@@ -518,7 +518,7 @@ static void columns_are_chosen_and_ordered(void **state) {
     ui.runs.row = row;
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, 'c');
-    assert_string_equal(ui.prompt.text, "id state method task best lr trained seed time");
+    assert_string_equal(ui.prompt.text, "id state method task best lr params seed time");
     assert_non_null(strstr(ui.prompt.label, "tags disk curve"));
     prompt_set(&ui.prompt, "seed id curve disk method tags");
     struct effect x = scene_press(&ui, PRESS_ENTER);
@@ -556,6 +556,8 @@ static void columns_are_chosen_and_ordered(void **state) {
     runs_columns_kept(&ui, "seed of-a-later-petri id"); /* at the next start */
     assert_int_equal(ui.runs.picks, 2);
     assert_true(ui.runs.place[0] == COL_SEED && ui.runs.place[1] == COL_ID);
+    runs_columns_kept(&ui, "rows trained examples"); /* two by their old names */
+    assert_true(ui.runs.picks == 2 && ui.runs.place[0] == COL_ROWS && ui.runs.place[1] == COL_TRAINED);
     buf_release(&b);
     ui_release(&ui);
 }
@@ -575,17 +577,17 @@ static void columns_scroll_and_move(void **state) {
     while (ui.runs.column != COL_SEED) scene_type(&ui, "l");
     struct effect x = scene_press(&ui, '<');
     assert_int_equal(x.kind, EFFECT_COLUMNS);
-    assert_string_equal(x.text, "id state method task best lr seed trained time");
+    assert_string_equal(x.text, "id state method task best lr seed params time");
     x = scene_press(&ui, '>');
-    assert_string_equal(x.text, "id state method task best lr trained seed time");
+    assert_string_equal(x.text, "id state method task best lr params seed time");
     x = scene_press(&ui, '-');
-    assert_string_equal(x.text, "id state method task best lr trained time");
+    assert_string_equal(x.text, "id state method task best lr params time");
     assert_int_equal(ui.runs.column, COL_TIME);
     scene_type(&ui, "+");
-    assert_true(scene_shows(&ui, "add a column") && scene_shows(&ui, "seed") && !scene_shows(&ui, "trained"));
+    assert_true(scene_shows(&ui, "add a column") && scene_shows(&ui, "seed") && !scene_shows(&ui, "params"));
     x = scene_press(&ui, PRESS_ENTER); /* the first of them */
     assert_int_equal(x.kind, EFFECT_COLUMNS);
-    assert_string_equal(x.text, "id state method task best lr trained time name");
+    assert_string_equal(x.text, "id state method task best lr params time name");
     assert_int_equal(ui.runs.column, COL_NAME);
     ui_resize(&ui, 120, 40); /* the summary of a run leaves no room for these */
     assert_false(scene_shows(&ui, "last loss"));

@@ -426,7 +426,7 @@ static void lines_are_completed(void **state) {
         { "settings gly", "glyphs=", 9 },          { "tag 3 ta", "talk", 6 },                 { "plot tas", "task=", 5 },
         { "models petri-m", "petri-mini", 7 },     { "tasks sec", "sections", 6 },            { "unseen sec", "sections", 7 },
         { "train --metric rougeL", "rougeL", 15 }, { "plot 3 --key grad", "grad_norm", 13 },  { "explain lora --beside ia", "ia3", 22 },
-        { "help rend", "render", 5 },              { "runs --sort tra", "trained", 12 },      { "render --size 80", "80x24", 14 },
+        { "help rend", "render", 5 },              { "runs --sort par", "params", 12 },      { "render --size 80", "80x24", 14 },
         { "set theme da", "dark", 10 },            { "embed --split tr", "train", 14 },       { "count --method ma", "mam", 15 },
     };
     struct ui ui;

@@ -99,12 +99,12 @@ static void what_a_run_was_made_with_finds_it(void **state) {
     assert_false(finds("lr=1e-5", 2));
     assert_true(finds("layers=1", 2) && !finds("layers=1", 1));
     assert_true(finds("init=lora", 1) && finds("stack=encoder", 1));
-    assert_true(finds("rows=3 metric=accuracy", 1) && !finds("rows=3", 2));
+    assert_true(finds("rows=3 metric=accuracy", 1) && finds("examples=3 metric=accuracy", 1) && !finds("rows=3", 2));
     char *table = stage_out(0, "runs --db '%s'", stage.db);
-    assert_non_null(strstr(table, "rows"));
+    assert_true(strstr(table, "examples") && strstr(table, "params"));
     assert_non_null(strstr(table, "1e-05"));
     free(table);
-    stage_refused(2, "metric, best, rows", "runs 'zzzzzzzzz>1' --db '%s'", stage.db);
+    stage_refused(2, "metric, best, examples, rows", "runs 'zzzzzzzzz>1' --db '%s'", stage.db);
 }
 
 /* What was found when the rows were read stays with the run; the page and `show` hide nothing of what it
