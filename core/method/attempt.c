@@ -18,7 +18,7 @@ static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
       .description = "Inner width of the network that computes the attention query from the input." },
     { "temperature", AT(temperature), .kind = KEY_WEIGHT,
-      .description = "Temperature of the attention scores; 0: e times the model width." },
+      .description = "Temperature of the attention scores; 0: e (2.718) times the model width." },
     { "norm", AT(norm), KEY_WORDS(norms),
       .description = "Whether the LayerNorm of the query network is trained; the released code freezes it." },
 };
@@ -57,10 +57,10 @@ const char *attempt_fault(const struct method *m, int *module) {
         return "attempt: missing prompts of other runs: use attempt(runs=3|5), or add prompts with "
                "source=fusion,init=run(N)";
     if (sources && !m->attempt.on)
-        return "source=fusion needs a module that combines the prompts: add + attempt";
+        return "source=fusion needs a module that combines the prompts: append '+ attempt'";
     if (sources && !own)
-        return "attempt: missing trainable target prompt: add prompt(l=…)";
-    if (sources >= MIX_MOST) return "attempt: too many prompts: at most 31";
+        return "attempt: the trainable target prompt is missing: append '+ prompt(l=…)'";
+    if (sources >= MIX_MOST) return "attempt: too many prompts of other runs: at most 31";
     for (*module = 0; sources && *module < m->count; ++*module) {
         const char *fault = attempt_is_source(&m->module[*module]) ? prompt_fault(&m->module[*module], own)
                                                                    : NULL;
@@ -171,7 +171,7 @@ char *attempt_formula(const struct method *m) {
     char temperature[32] = "e\u00B7d";
     if (m->attempt.temperature > 0) snprintf(temperature, sizeof temperature, "%g", m->attempt.temperature);
     return xprintf(
-        "H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j·H/%s), prompt of the example: P + Σ a_j P_j, x "
-        "its token embeddings",
+        "H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j·H/%s), prompt of the example: P + Σ a_j P_j, "
+        "x: its token embeddings",
         temperature);
 }

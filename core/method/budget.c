@@ -26,7 +26,7 @@ static const struct key keys[] = {
     { "beta2", AT(beta2), .kind = KEY_NUMBER,
       .description = "Decay rate of the moving average of uncertainty." },
     { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER,
-      .description = "Weight in the loss of the deviation of W_d and W_u from orthogonality." },
+      .description = "Weight of the orthogonality regularization of W_d and W_u in the loss." },
 };
 const struct network budget_network = { "budget",
                                         "budget",
@@ -40,9 +40,9 @@ const char *budget_fault(const struct method *m, int64_t steps) {
     const struct budget *b = &m->budget;
     if (!b->on || (b->beta1 < 1 && b->beta2 < 1 && b->begin + b->end < steps)) return NULL;
     return b->begin + b->end < steps ? "V26: beta1 and beta2 of the budget must be below 1"
-                                     : "V26: no steps are left for pruning, which starts at step begin and "
-                                       "stops end steps before the "
-                                       "last: train for more steps, or lower begin or end";
+                                     : "V26: begin + end of the budget must be below the number of "
+                                       "training steps, or nothing is pruned: train for more steps, or "
+                                       "lower begin or end";
 }
 
 static bool is_svd(const struct plan *p, const struct plan_tensor *t) {

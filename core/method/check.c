@@ -72,8 +72,8 @@ static void check_write(struct check *c, const struct module *m) {
     if (module_in_weight(m)) {
         if (m->target == TARGET_TAP && tap_weight_role(m->write) == ROLE_COUNT)
             ERROR(c, "V38",
-                  "%s is not the output of a linear map or LayerNorm: use write=a.q, a.k, a.v, a.out, a.end, "
-                  "f.pre, f.out, f.end or embed",
+                  "%s is not the output of a linear layer or LayerNorm: use write=a.q, a.k, a.v, a.out, "
+                  "a.end, f.pre, f.out, f.end or embed",
                   tap_name(m->write));
         return;
     }
@@ -82,21 +82,22 @@ static void check_write(struct check *c, const struct module *m) {
         ERROR(c, "V38", "a %s applies to the word embeddings (embed.words), not to %s: omit write=",
               function_of(m)->name, tap_name(m->write));
     else if (words && (m->first != 1 || m->last))
-        ERROR(c, "V13", "the embedding is below all layers: omit layers=");
+        ERROR(c, "V13", "the embedding does not belong to a layer: omit layers=");
     else if (words)
         return;
     else if (rows && m->write != TAP_EMBED && m->write != TAP_EMBED_WORDS)
-        ERROR(c, "V38", "a prompt is inserted at embed.words or after the embedding, at embed, not at %s",
+        ERROR(c, "V38", "a prompt can be inserted only at embed.words or embed, not at %s",
               tap_name(m->write));
     else if (!rows && m->write == TAP_EMBED_WORDS)
-        ERROR(c, "V38", "only prompts write embed.words: use write=embed, the output of the embedding");
+        ERROR(c, "V38", "only prompt and lookup can write embed.words: use write=embed, the output of the "
+                        "embedding");
     else if (!rows && !is_writable(m->write))
         ERROR(c, "V38",
               "%s is not writable: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, "
               "f.out and embed",
               tap_name(m->write));
     else if ((rows || m->write == TAP_EMBED) && (m->first != 1 || m->last))
-        ERROR(c, "V13", "the embedding is below all layers: omit layers=");
+        ERROR(c, "V13", "the embedding does not belong to a layer: omit layers=");
 }
 
 static void check_read(struct check *c, const struct module *m) {
@@ -111,8 +112,8 @@ static void check_read(struct check *c, const struct module *m) {
               "%s and %s are in different sublayers: read a tap of the sublayer that is written", read,
               write);
     else if (!pfeiffer && m->read != m->write && tap_rank(m->read) > tap_rank(m->write))
-        ERROR(c, "V6", "circular: %s is computed from %s, so the module would need its own output: "
-              "read a tap before %s", read, write, write);
+        ERROR(c, "V6", "%s is computed from %s, so the module would depend on its own output: read a tap "
+                       "before %s", read, write, write);
     else if (m->read != m->write && tap_rank(m->read) == tap_rank(m->write) && tap_rank(m->read) == 2)
         ERROR(c, "V39", "%s and %s are computed in parallel: use read=a.in", read, write);
 }
@@ -120,13 +121,15 @@ static void check_read(struct check *c, const struct module *m) {
 static void check_place(struct check *c, const struct module *m) {
     bool cross = m->site == SUB_CROSS;
     if ((m->stack == STACK_DECODER || cross) && !c->a->decoder_layers)
-        ERROR(c, "V7", "%s: this model has only an encoder: omit %s",
-              cross ? "cross-attention" : "the decoder", cross ? "site=cross" : "stack=decoder");
+        ERROR(c, "V7", "this model has no %s: omit %s",
+              cross ? "cross-attention" : "decoder", cross ? "site=cross" : "stack=decoder");
     else if (m->stack == STACK_ENCODER && cross)
         ERROR(c, "V7", "an encoder has no cross-attention: omit stack=encoder or site=cross");
 }
 
 static void check_layers(struct check *c, const struct module *m) {
+    char range[KEY_TEXT];
+    key_layers_text(m, range);
     check_place(c, m);
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) {
         int layers = arch_layers(c->a, stack);
@@ -134,13 +137,11 @@ static void check_layers(struct check *c, const struct module *m) {
                                           : m->stack == stack && layers > 0;
         if (!here || (m->first <= layers && m->last <= layers)) continue;
         if (!c->a->decoder_layers)
-            ERROR(c, "V40", "layers %d-%d: this model has layers 1 to %d", m->first,
-                  m->last ? m->last : layers, layers);
+            ERROR(c, "V40", "layers=%s: this model has layers 1 to %d", range, layers);
         else
             ERROR(c, "V40",
-                  "layers %d-%d: the %s has layers 1 to %d%s", m->first,
-                  m->last ? m->last : layers, stack_name(stack), layers,
-                  m->stack == STACK_ALL ? "; a range applies to each stack: restrict it with stack=" : "");
+                  "layers=%s: the %s has layers 1 to %d%s", range, stack_name(stack), layers,
+                  m->stack == STACK_ALL ? "; a range applies to both stacks: select one with stack=" : "");
         return;
     }
 }
@@ -155,8 +156,8 @@ static void check_rows(struct check *c, const struct module *m) {
     if (m->read == m->write || !tap_is_attention(m->read)) return;
     if (from_keys ? !to_keys : to_keys && m->read != TAP_A_IN)
         ERROR(c, "V46",
-              "at cross-attention a.k and a.v are computed from the encoder's tokens, other taps from the "
-              "decoder's: a module cannot read %s and write %s; use site=self",
+              "in cross-attention, a.k and a.v are computed from the encoder's tokens and other taps from "
+              "the decoder's: a module cannot read %s and write %s; use site=self",
               tap_name(m->read), tap_name(m->write));
 }
 
@@ -169,15 +170,16 @@ static bool check_form(struct check *c, const struct module *m) {
     if (f->check && !f->check(c, m)) return takes;
     if (m->comp == COMP_GATED && !(takes && m->write == TAP_A_HEAD))
         ERROR(c, "V1",
-              "gated needs softmax keys at the attention heads: λ is the share of the softmax on these keys; "
-              "use add or scaled");
+              "comp=gated is available only for a prefix (softmax) at a.head, where λ is the share of "
+              "attention on the prefix: use add or scaled");
     else if (!takes)
-        ERROR(c, "V42", "a %s does not support the composition %s: use %s%s", f->name,
+        ERROR(c, "V42", "a %s does not support the composition %s: use %s", f->name,
               m->comp == COMP_MULTIPLY    ? "multiply"
               : m->comp == COMP_IN_WEIGHT ? "in-weight"
                                           : comp_name(m->comp),
-              f->comps & COMPS_ADDING ? "add, scaled or learned" : comp_name(f->defaults.comp),
-              f->comps & COMPS_GATED ? ", or gated" : "");
+              f->comps & COMPS_GATED    ? "add, scaled, learned or gated"
+              : f->comps & COMPS_ADDING ? "add, scaled or learned"
+                                        : comp_name(f->defaults.comp));
     return takes;
 }
 
@@ -187,15 +189,15 @@ static void check_end(struct check *c, const struct module *m) {
     bool normed = m->norm_before || m->norm == NORM_SCALED || m->norm == NORM_SUM;
     if (moved && m->write != TAP_A_OUT && m->write != TAP_F_OUT)
         ERROR(c, "V61",
-              "residual=, end=bare and norm=sum need the end of a sublayer: use write=a.out or write=f.out "
-              "instead of %s",
+              "residual=, end=bare and norm=sum apply only at the end of a sublayer: use write=a.out or "
+              "write=f.out instead of %s",
               tap_name(m->write));
     else if ((moved || normed) && m->heads != HEADS_SHARED)
         ERROR(
             c, "V61",
-            "a bottleneck per head supports neither norms nor another residual: use heads=shared");
+            "a bottleneck per head does not support norms, residual= or end=: use heads=shared");
     else if (normed && source_is_generated(m->source))
-        ERROR(c, "V61", "the generator supports only norm=own and norm=shared");
+        ERROR(c, "V61", "generated weights support only norm=own and norm=shared");
     else if (m->residual == RESIDUAL_READ && tap_width(c->a, m->read) != tap_width(c->a, m->write))
         ERROR(c, "V61", "%s and %s differ in width, so the residual cannot be added: omit residual=read",
               tap_name(m->read), tap_name(m->write));
@@ -210,8 +212,8 @@ static void check_comp(struct check *c, const struct module *m) {
         ERROR(c, "V16", "with scale 0 the module has no effect and no gradient: use another scale");
     if (m->comp == COMP_LEARNED && m->scale != 1 && m->scale != 0)
         WARN(c, "V22",
-             "a learned scale initialized to %g is equivalent to one initialized to 1 with a larger W_u: use "
-             "1 unless you compare the two",
+             "a trainable scale initialized to %g is equivalent to one initialized to 1 with a rescaled "
+             "W_u: initialize it to 1 unless you compare the two",
              m->scale);
     if (m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA)
         WARN(c, "V24",
@@ -229,8 +231,8 @@ static void check_heads(struct check *c, const struct module *m) {
         ERROR(c, "V43", "a module per head needs write=a.head, not %s", tap_name(m->write));
     else if (m->heads == HEADS_FACTORIZED && m->read != TAP_A_Q && m->read != TAP_A_HEAD)
         ERROR(c, "V43",
-              "heads=factorised reads each head's part of a.q or a.head, not %s; use heads=free to read a "
-              "whole tap",
+              "heads=factorised can read only a.q or a.head, which are split by head, not %s; use "
+              "heads=free to read another tap",
               tap_name(m->read));
 }
 
@@ -240,11 +242,11 @@ static void check_prompt(struct check *c, const struct module *m) {
     int n = module_spans(m, c->a, span);
     if (function_of(m)->form != FORM_KEYS)
         ERROR(c, "V54",
-              "only softmax keys and values can be computed from a prompt: use source=task or source=hyper");
+              "only a prefix (softmax) can be computed from a task prompt: use source=task or source=hyper");
     for (int i = 0; i < n; i++)
         if (span[i].site == SUB_CROSS) {
             ERROR(c, "V54",
-                  "prompts of tasks apply to self-attention, not to cross-attention: use site=self");
+                  "a prefix computed from a task prompt is supported only in self-attention: use site=self");
             return;
         }
 }
@@ -256,10 +258,10 @@ static void check_gate(struct check *c, const struct module *m) {
     int n = gate || m->comp == COMP_CHANNEL ? module_spans(m, c->a, span) : 0;
     if (n &&
         (source_is_hyper(m->source) || source_is_prompt(m->source) || (keys && m->source == SOURCE_TASK)))
-        ERROR(c, "V47", "a %s with weights per task is not supported: use source=free",
+        ERROR(c, "V47", "comp=%s with weights per task is not supported: use source=free",
               comp_name(m->comp));
     if (n && !gate && (m->norm == NORM_SCALED || m->norm == NORM_SUM))
-        ERROR(c, "V47", "a %s with norm=scaled or norm=sum is not supported: use norm=own",
+        ERROR(c, "V47", "comp=%s with norm=scaled or norm=sum is not supported: use norm=own",
               comp_name(m->comp));
     for (int i = 0; i < n && gate; i++)
         if (span[i].stack == STACK_DECODER) {
@@ -292,8 +294,8 @@ static void check_source(struct check *c, const struct module *m) {
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s per task and per head is not supported: use heads=shared", f->name);
     else if (by_task && m->comp == COMP_LEARNED && (keys || m->norm != NORM_NONE))
-        ERROR(c, "V47", "a learned scale per task %s is not supported: use add or scaled",
-              keys ? "on a separate softmax" : "with a norm");
+        ERROR(c, "V47", "a trainable scale per task %s is not supported: use comp=add or comp=scaled",
+              keys ? "for a prefix" : "with a norm");
     check_gate(c, m);
     if (m->norm != NORM_NONE && m->heads != HEADS_SHARED)
         ERROR(c, "V48", "a norm after a bottleneck per head is not supported: use heads=shared");
@@ -316,10 +318,8 @@ static void check_selection(struct check *c, const struct module *m) {
     for (int i = 0; i < c->tensors; i++) n += module_selects(m, c->a, &c->tensor[i]);
     if (n == 0 && vectors && !c->a->biases)
         ERROR(c, "V11",
-              "this model has no biases: nothing to train%s",
-              c->a->buckets ? " (relative_attention_bias is a table of positions, not a bias vector); "
-                              "full(target=norms) has about as few parameters"
-                            : "");
+              "this model has no bias vectors to train%s: use full(target=norms), which has about as few parameters",
+              c->a->buckets ? " (relative_attention_bias is an embedding of relative positions)" : "");
     else if (n == 0)
         ERROR(c, "V11",
               "no tensor of the model is selected: widen layers= or choose another target");
@@ -351,8 +351,8 @@ static void check_pair(struct check *c, const struct module *x, int first, const
         if (!function_of(owner)->vectors_only && module_is_map(user) &&
             takes_role(c, owner, user, tap_weight_role(user->write)))
             ERROR(c, "V12",
-                  "the matrix of %s is trained in full, so a low-rank change of it is redundant: remove one "
-                  "of the two",
+                  "the weight matrix of %s is trained in full, so a low-rank update of it is redundant: "
+                  "remove one of the two",
                   tap_name(user->write));
         if (user->biases && takes_role(c, owner, user, tap_bias_role(user->write)))
             WARN(c, "V30", "two biases are added at %s, the model's and b_u: use biases=no",
@@ -368,7 +368,7 @@ static bool too_many_sets(struct check *c, int stack, int site, int layer) {
         sets += function_of(&c->m->module[i])->form == FORM_KEYS &&
                 module_covers(&c->m->module[i], c->a, stack, site, layer);
     if (sets <= HOOK_SETS) return false;
-    ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention sublayer supports at most %d", sets,
+    ERROR(c, "V45", "%d prefixes at layer %d: an attention sublayer supports at most %d", sets,
           layer + 1, HOOK_SETS);
     return true;
 }
@@ -388,8 +388,8 @@ static void check_prompts(struct check *c) {
         if (function_of(&c->m->module[i])->form != FORM_ROWS || attempt_is_source(&c->m->module[i])) continue;
         if (first >= 0) {
             c->at = i;
-            ERROR(c, "V55", "module %d is also a prompt: two prompts are equivalent to one with all of their "
-                            "rows; use one",
+            ERROR(c, "V55", "module %d is also a prompt: two prompts are equivalent to one whose length is "
+                            "their sum: use one",
                   first + 1);
             return;
         }
@@ -421,22 +421,23 @@ static void check_whole(struct check *c) {
         prototype = of < 0 || own ? own : m->hyper[of].task;
     if (r->on && r->prototype != PROTOTYPE_NONE && (of < 0 || prototype != retriever_width(r, c->a)))
         ERROR(c, "V51",
-              "a prototype loss compares examples with the prototypes or task embeddings of the generator: "
-              "add + hyper with %s=%d",
+              "a prototype loss needs the prototypes or task embeddings of a hypernetwork, as wide as the "
+              "vectors of the retriever: use hyper(%s=%d)",
               own ? "prototype" : "task", retriever_width(r, c->a));
     if (r->on && r->tap > c->a->encoder_layers)
-        ERROR(c, "V52", "retriever, tap=%d: the encoder has layers 1 to %d", r->tap,
+        ERROR(c, "V52", "retriever: tap=%d: the encoder has layers 1 to %d", r->tap,
               c->a->encoder_layers);
     if (m->budget.on && !method_find(m, FN_SVD))
         ERROR(c, "V74",
-              "a budget prunes the singular values of svd modules, and the method has none: add svd(…)");
+              "a budget prunes the singular values of svd modules, and the method has none: append '+ "
+              "svd(write=…)'");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     /* a text-to-text model has no separate head */
     else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers)
         WARN(c, "V32",
-             "the head is frozen: unless the model folder provides one, it is random and accuracy is "
-             "arbitrary");
+             "the head is frozen: unless the model folder contains a trained head, it is random and the "
+             "predictions are meaningless");
 }
 
 static int worse_first(const void *a, const void *b) {
@@ -470,8 +471,8 @@ int method_check(const struct method *given, const struct arch *a, struct findin
     check_whole(&c);
     if (halves)
         check_find(&c, LEVEL_INFO, "V53",
-                   "this model has no decoder: layers 1 to %d are treated as the encoder, those above as the "
-                   "decoder, and example vectors are read at layer %d unless tap= is set",
+                   "this model has no decoder: layers 1 to %d are treated as the encoder and the layers "
+                   "above as the decoder; example vectors are read at layer %d unless tap= is set",
                    a->encoder_layers / 2, a->encoder_layers / 2);
     if (c.count) qsort(c.list, c.count, sizeof *c.list, worse_first);
     for (int i = 0; i < room && i < (int)c.count; i++) out[i] = c.list[i];

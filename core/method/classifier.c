@@ -12,7 +12,7 @@ static const struct key keys[] = {
           "between." },
     { "act", AT(act), KEY_WORDS(method_act_names), .description = "Activation between two layers." },
     { "pooler", AT(pooler), .kind = KEY_FLAG,
-      .description = "Whether the input is the model's pooler output or the first token." },
+      .description = "Whether the input is the model's pooler output instead of the first token." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
       .description = "Width of the first of two layers; 0: the model width." },
 };
@@ -46,10 +46,12 @@ bool classifier_is_standard(const struct method *m, const struct arch *a) {
 const char *classifier_fault(const struct method *m, const struct arch *a) {
     const struct classifier *c = &m->classifier;
     if (!c->on) return NULL;
-    if (c->layers > 2) return "layers=: must be 1 or 2";
-    if (c->hidden && c->layers < 2) return "hidden= is the width of the first of two layers: use layers=2";
+    if (c->layers > 2) return "classifier: layers= must be 1 or 2";
+    if (c->hidden && c->layers < 2) return "classifier: hidden= is the width of the first of two layers: "
+                                           "use layers=2";
     if (m->generated.on) return "a generated head replaces the classifier: remove one of them";
-    if (arch_generates(a)) return "a text-to-text model has no classifier";
+    if (arch_generates(a)) return "an encoder–decoder model generates text and has no classifier: remove "
+                                  "classifier from the method";
     if (c->pooler && !a->pooler) return "this model family has no pooler: use pooler=no";
     return c->pooler && a->pooler_absent && c->layers == 2 ? "the model folder has no pooler: use pooler=no"
                                                            : NULL;

@@ -111,7 +111,7 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
     if (in_weight && m->target != TARGET_TAP && m->site != SITE_ALL)
         buf_printf(b, " at %s", site_name(m->site));
     if (in_weight && m->target == TARGET_TAP)
-        buf_printf(b, ": %s of the map to %s", vectors ? "bias" : "weights",
+        buf_printf(b, ": %s of the layer that outputs %s", vectors ? "bias" : "weights",
                    tap_name(m->write));
     else if (in_weight)
         buf_printf(b, ": %s%s", m->target == TARGET_ALL ? "" : target_name(m->target),
@@ -415,7 +415,7 @@ static char *generated_arithmetic(const struct plan *p, const struct arch *a, in
     layers_text(m, a, letters, layers);
     text_thousands((int64_t)trained, shown);
     snprintf(tail, sizeof tail, " generated per %s; trainable in the module: %s",
-             hyper_is_per_example(&p->method, module) ? "row" : "task", shown);
+             hyper_is_per_example(&p->method, module) ? "example" : "task", shown);
     bool once = m->site == SUB_EMBED;
     return with_sum(&t, once ? NULL : letters, layers, generated, tail);
 }
@@ -455,7 +455,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     if (module_in_weight(m)) {
         char shown[32];
         text_thousands((int64_t)trained, shown);
-        return xprintf("sizes of %d existing tensors = %s", tensors, shown);
+        return xprintf("total size of %d existing tensors = %s", tensors, shown);
     }
     if (function_of(m)->form == FORM_ROWS && source_width(m->source))
         return rows_arithmetic(p, a, m, trained, kept);
@@ -470,7 +470,8 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)
         return with_sum(&t, letters, layers, trained, "");
     int n = module_spans(m, a, span);
-    const char *tail = n > 1 ? ", shared over layers, once per stack and site" : ", shared over all layers";
+    const char *tail = n > 1 ? ", shared across layers, once per stack and site" : ", shared across all "
+                                                                                   "layers";
     snprintf(layers, sizeof layers, "%d", n);
     return with_sum(&t, n > 1 ? layers : NULL, layers, trained, tail);
 }

@@ -140,13 +140,15 @@ char *method_difference(const struct method *a, const struct method *b) {
     for (int side = 0; side < 2; side++) {
         const struct module *x = d.one[side];
         if (!d.unpaired[side]) continue;
-        buf_printf(&out, "%s%s ", out.size ? ", " : "", side ? "without" : "with");
-        if (d.unpaired[side] > 1) buf_printf(&out, "%d more modules", d.unpaired[side]);
+        if (out.size) buf_puts(&out, ", ");
+        if (d.unpaired[side] > 1)
+            buf_printf(&out, side ? "without %d of its modules" : "with %d additional modules",
+                       d.unpaired[side]);
         else
-            buf_printf(&out, "another %s at %s", fn_name(x->fn),
+            buf_printf(&out, side ? "without the %s at %s" : "with an additional %s at %s", fn_name(x->fn),
                        x->write == TAP_NONE ? target_name(x->target) : tap_name(x->write));
     }
-    if (d.networks) buf_printf(&out, "%sanother network", out.size ? ", " : "");
+    if (d.networks) buf_printf(&out, "%sdifferent networks", out.size ? ", " : "");
     if (!out.size) buf_puts(&out, "equal on all axes");
     free(pair);
     return buf_take(&out);

@@ -133,22 +133,23 @@ static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION
 static const struct equality equalities[] = {
     { "E1", "prefix keys in the joint softmax = the gated form, for any mask", e1 },
     { "E2", "a parallel adapter at a.ctx = one at a.out with W_u and b_u multiplied by W_o", e2 },
-    { "E3", "scale s = W_u and b_u times s; for ReLU also W_d, b_d and b_u times s (s > 0)", e3 },
+    { "E3", "a scale s = W_u and b_u multiplied by s; with ReLU also W_d, b_d and b_u multiplied by s (s > "
+            "0)", e3 },
     { "E4",
-      "scale s with learning rate η = scale 1 with learning rate s·η for W_u and b_u, from "
-      "W_u = 0, with Adam of ε = 0 and no clipping",
+      "a scale s with learning rate η = a scale 1 with learning rate s·η for W_u and b_u, if W_u starts at "
+      "0, for Adam with ε = 0 and without gradient clipping",
       e4 },
-    { "E5", "linear, sequential after a map = the weight W(I + W_d W_u); b likewise", e5 },
+    { "E5", "linear, sequential after a linear layer = that layer with the weight W(I + W_d W_u); b "
+            "likewise", e5 },
     { "E6", "two LoRAs of equal s on one linear layer = one LoRA of rank r₁+r₂", e6 },
     { "E7", "two gated prefixes = one gated prefix of length l₁+l₂; this does not hold without the gate",
       e7 },
     { "E8", "a parallel adapter per head with equal down-projections = the shared one", e8 },
     { "E9", "scaling keys = scaling queries", e9 },
-    { "E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", e10 },
+    { "E10", "IA3 = scaling the rows of W_k, b_k, W_v and b_v, and the columns of W_2", e10 },
     { "E11", "b_k has no effect and b_v is redundant with b_o, unless there is a prefix", e11 },
     { "E12",
-      "P-tuning v2 without an MLP = a free prefix; libraries give its keys positions, petri "
-      "does not",
+      "P-tuning v2 without an MLP = a free prefix; PEFT also shifts the positions of the text (shift=yes)",
       e12 },
     { "E13",
       "a prefix or prompt reparameterized by a network = one trained directly, with the generated values",
@@ -160,8 +161,8 @@ static const struct equality equalities[] = {
       "parameters can differ",
       e15 },
     { "E16",
-      "source=product with u v = 1 = the prompt P; a prompt initialized from another run trains "
-      "like any other",
+      "source=product with u v = 1 = the prompt P; a prompt initialized from another run is trained like "
+      "any other",
       e16 },
     { "E17",
       "DoRA with the magnitude m fixed to the norm of W + s W_u W_d = LoRA; with the direction fixed "
@@ -177,7 +178,7 @@ static const struct equality equalities[] = {
     { "E20", "a gated prefix initialized to zeros is not the identity: the output is (1−λ)h", e20 },
     { "E21", "a prefix generated from the prompt of a task = a free prefix with the generated values", e21 },
     { "E22", "modules generated for a task = free modules with the generated values", e22 },
-    { "E23", "a bottleneck of Kronecker products = a free bottleneck with the product matrices", e23 },
+    { "E23", "a bottleneck of Kronecker products = a free bottleneck with the resulting matrices", e23 },
     { "E24", "a fusion of equal adapters with V = I = one of these adapters", e24 },
 };
 

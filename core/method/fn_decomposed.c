@@ -88,17 +88,22 @@ static node apply(struct tape *t, const struct use *u) {
 
 static bool check(struct check *c, const struct module *m) {
     if (!module_is_map(m)) {
-        ERROR(c, "V70",
-              "a decomposition needs the weight of one linear layer: use read=%s with write=%s",
-              tap_map_input(m->write) == TAP_NONE ? "the layer's input" : tap_name(tap_map_input(m->write)),
-              tap_name(m->write));
+        enum tap input = tap_map_input(m->write);
+        if (input == TAP_NONE)
+            ERROR(c, "V70",
+                  "%s is not the output of a linear layer, whose weight could be decomposed: use write=a.q, a.k, "
+                  "a.v, a.out, f.pre or f.out",
+                  tap_name(m->write));
+        else
+            ERROR(c, "V70", "only the weight of one linear layer can be decomposed: use read=%s with write=%s",
+                  tap_name(input), tap_name(m->write));
         return true;
     }
     for (int i = 0; i < c->m->count; i++) {
         const struct module *o = &c->m->module[i];
         if (i == c->at || o->write != m->write || !module_is_map(o) || !modules_meet(m, o, c->a)) continue;
         ERROR(c, "V71",
-              "module %d also changes the linear layer that writes %s, so the norm would be ambiguous: "
+              "module %d also changes the linear layer that writes %s, so the norm of its weight would be ambiguous: "
               "remove one of the two",
               i + 1, tap_name(m->write));
         break;
@@ -116,7 +121,7 @@ static void formula(const struct module *m, const struct formula_words *w, char 
     if (m->comp == COMP_SCALED) snprintf(s, sizeof s, "%.6g ", m->scale);
     bool all = m->length == LENGTH_OUTPUT;
     snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖%s, over %s", w->sub, s, all ? "" : s,
-             all ? ", b too" : "", w->x);
+             all ? ", also b" : "", w->x);
 }
 
 /* ---- merging ---- */

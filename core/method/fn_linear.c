@@ -80,8 +80,8 @@ const struct function function_linear = {
     .name = "linear",
     .title = "linear",
     .description =
-        "Two matrices of rank r without a nonlinearity: x W_d W_u. The function of LoRA; after a linear "
-        "map it can be merged into the weight.",
+        "Two matrices of rank r without a nonlinearity: x W_d W_u. The function of LoRA; parallel to a "
+        "linear layer, it can be merged into the weight.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS |
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,

@@ -27,8 +27,8 @@ static node apply(struct tape *t, const struct use *u) {
 static bool check(struct check *c, const struct module *m) {
     if (m->init == INIT_LORA)
         ERROR(c, "V42",
-              "init=lora: not available for lookup, which initializes its rows to 0 and W_u at random; use "
-             "init=normal or bert");
+              "init=lora is not available for lookup, which initializes W_d to 0 and W_u at random: use "
+              "init=normal or init=bert");
     return true;
 }
 
@@ -59,7 +59,8 @@ static void label(const struct module *m, const struct arch *a, char out[64]) {
 
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     (void)m;
-    return p->decoder ? "the embedding matrix is shared by both stacks, and the module changes only one"
+    return p->decoder ? "encoder and decoder share the embedding matrix, and the module changes only one "
+                        "of them: it cannot be merged into a weight"
                       : NULL;
 }
 
@@ -78,9 +79,9 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 
 const struct function function_lookup = {
     .name = "lookup",
-    .title = "word rows",
+    .title = "word vectors",
     .description =
-        "A row of r values per token of the vocabulary, times a matrix: W_d[token] W_u. LoRA on the word "
+        "A vector of size r per token of the vocabulary, times a matrix: W_d[token] W_u. LoRA on the word "
         "embeddings; on an encoder it can be merged into them.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_COMP | TAKES_INIT,

@@ -19,8 +19,8 @@ const struct function function_masked = {
     .name = "masked",
     .title = "masked",
     .description =
-        "A change of existing tensors that a mask makes sparse: z is learned as gates, or fixed to the "
-        "largest learned changes (diff pruning). It can be merged into the weights.",
+        "A sparse change of existing tensors: the mask z is trained as gates, or fixed to the largest "
+        "changes of an earlier stage (diff pruning). It can be merged into the weights.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,

@@ -26,7 +26,7 @@ static const struct function_place places[] = { { "q", TAP_A_Q },       { "k", T
 
 static bool check(struct check *c, const struct module *m) {
     if (m->comp == COMP_MULTIPLY) return true;
-    ERROR(c, "V9", "a scale multiplies; to add a vector, use bitfit or bias(write=%s)", tap_name(m->write));
+    ERROR(c, "V9", "a scale only multiplies: omit comp=; to add a vector, use bitfit or bias(write=%s)", tap_name(m->write));
     return false;
 }
 
@@ -35,14 +35,14 @@ static void advise(struct check *c, const struct module *m) {
         WARN(c, "V8", "scaling q and scaling k are equivalent: use write=a.k");
     if (m->write == TAP_F_PRE && c->a->act != ACT_RELU)
         WARN(c, "V10",
-             "before the activation, equivalent to scaling f.act only for relu and l > 0; the paper scales "
-             "f.act");
+             "scaling f.pre is equivalent to scaling f.act only for relu and l > 0: use write=f.act, as in "
+             "the paper");
 }
 
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     (void)first;
     (void)y;
-    WARN(c, "V44", "two scales at %s are equivalent to one, their product", tap_name(x->write));
+    WARN(c, "V44", "two scales at %s are equivalent to one, their product: remove one of the two", tap_name(x->write));
 }
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {
@@ -85,9 +85,11 @@ static bool fold_of(const struct module *m, struct fold *out) {
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     struct fold fold;
     if (m->write == TAP_EMBED && !p->embed_norm)
-        return "a scale at embed needs a norm to be merged into, and this model has none there";
+        return "a scale at embed is merged into the LayerNorm of the embeddings, which this model does not "
+               "have";
     return fold_of(m, &fold) ? NULL
-                             : "a scale at this tap cannot be merged: no linear map produces or reads it";
+                             : "a scale at this tap cannot be merged: no linear layer outputs or reads the "
+                               "tap";
 }
 
 static void scale_values(real *w, int rows, int cols, const real *l, bool columns) {

@@ -33,8 +33,7 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
 static bool check(struct check *c, const struct module *m) {
     if (m->write == TAP_A_HEAD || m->comp == COMP_GATED) return true;
     ERROR(c, "V2",
-          "softmax keys need the attention heads: use write=a.head; a bottleneck with a softmax activation "
-          "is not supported");
+          "a prefix (softmax) applies only at the attention heads: use write=a.head");
     return false;
 }
 
@@ -44,7 +43,7 @@ static void check_shift(struct check *c, const struct module *m) {
     if (!a->positions || a->decoder_layers)
         ERROR(
             c, "V76",
-            "shift=yes shifts the learned positions of an encoder, which this model does not have");
+            "shift=yes needs an encoder-only model with learned position embeddings: omit shift=");
     else if (m->size + 3 > arch_max_length(a))
         ERROR(c, "V76", "l = %d skipped positions leave no room for text in the model's %d positions",
               m->size, arch_max_length(a));
@@ -61,12 +60,12 @@ static void advise(struct check *c, const struct module *m) {
     if (m->shift) check_shift(c, m);
     if (m->size > c->a->head_width)
         INFO(c, "V20",
-             "l = %d is above the head width %d: the change of a head has rank at most %d", m->size,
+             "l = %d is above the head width %d: the change of each head's output has rank at most %d", m->size,
              c->a->head_width, c->a->head_width);
     if (m->comp == COMP_GATED && c->a->attention_dropout > 0)
         WARN(c, "V34",
-             "with attention dropout %g the gate is exact only in evaluation: in training, prefix columns "
-             "are dropped too",
+             "with attention dropout %g the gate is exact only in evaluation: in training, dropout also "
+             "applies to the attention on the prefix",
              c->a->attention_dropout);
 }
 
@@ -77,7 +76,7 @@ static bool joins(const struct module *m) {
 
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     if (joins(x) && joins(y) && x->source == y->source)
-        WARN(c, "V29", "together with module %d equivalent to one prefix of length %d + %d", first + 1,
+        WARN(c, "V29", "this module and module %d are equivalent to one prefix of length %d + %d", first + 1,
              x->size, y->size);
 }
 

@@ -26,8 +26,9 @@ int method_frozen_layers(const struct plan *p, const struct arch *a, char why[FR
         if (below < layers || (below == layers && !who)) who = fn_name(m->module[i].fn);
         if (below < layers) layers = below;
     }
-    if (layers < 0) snprintf(why, FROZEN_LAYERS_REASON, "%s is in the embeddings", who ? who : "the method");
-    if (!layers) snprintf(why, FROZEN_LAYERS_REASON, "%s is in layer 1", who ? who : "the method");
+    if (layers < 0)
+        snprintf(why, FROZEN_LAYERS_REASON, "%s changes the embeddings", who ? who : "the method");
+    if (!layers) snprintf(why, FROZEN_LAYERS_REASON, "%s changes layer 1", who ? who : "the method");
     /* Taps of the networks count from 1; 0 is the encoder's output. */
     if (m->retriever.on && m->retriever.tap && m->retriever.tap < layers) layers = m->retriever.tap;
     if (hyper_with_example(m) && hyper_tap(m) && hyper_tap(m) < layers) layers = hyper_tap(m);

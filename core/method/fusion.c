@@ -24,11 +24,13 @@ static const struct fusion defaults = {
 #define AT(member) .offset = offsetof(struct fusion, member)
 static const struct key keys[] = {
     { "query", AT(query), .kind = KEY_FLAG,
-      .description = "Whether the query is mapped by Q; no: the query input itself." },
+      .description = "Whether the query input is projected by Q; no: the query is the input itself." },
     { "key", AT(key), .kind = KEY_FLAG,
-      .description = "Whether each adapter's output is mapped by K to a key; no: the output itself." },
+      .description = "Whether each adapter's output is projected to a key by K; no: the key is the output "
+                     "itself." },
     { "value", AT(value), .kind = KEY_FLAG,
-      .description = "Whether the adapters' outputs are mapped by V to values; no: the outputs themselves." },
+      .description = "Whether the adapters' outputs are projected to values by V; no: the values are the "
+                     "outputs themselves." },
     { "of", AT(of), KEY_WORDS(of_words),
       .description = "The input of the query: what the adapters read, or the tap that they write." },
     { "residual", AT(residual), KEY_WORDS(fusion_residuals),
@@ -36,7 +38,8 @@ static const struct key keys[] = {
     { "start", AT(start), KEY_WORDS(fusion_starts),
       .description = "Whether V is initialized to the identity or at random like Q and K." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
-      .description = "Weight in the loss of ‖I − V‖², summed over all positions; 0: off." },
+      .description = "Weight of the regularization ‖I − V‖² in the loss, summed over all fusion layers; 0: "
+                     "off." },
 };
 const struct network fusion_network = { "fusion",
                                         "fusion",
@@ -65,7 +68,7 @@ static bool has_other(const struct method *m, const struct arch *a, int module, 
 
 static const char *module_fault(const struct module *m) {
     if (m->fn != FN_BOTTLENECK || m->heads != HEADS_SHARED)
-        return "source=fusion applies to adapters: bottlenecks over whole taps (heads=shared)";
+        return "source=fusion supports only adapters: bottlenecks with heads=shared";
     if (m->norm != NORM_NONE)
         return "a fusion of adapters with a norm is not supported: use norm=none";
     if (m->comp != COMP_ADD && m->comp != COMP_SCALED && m->comp != COMP_LEARNED)
@@ -93,12 +96,12 @@ static const char *place_fault(const struct method *m, const struct arch *a, int
         last = i;
         count++;
     }
-    if (count < 2) return "a fusion needs at least two adapters at each position: found a position with one";
+    if (count < 2) return "a fusion needs at least two adapters in each layer, but one layer has only one";
     if (count > MIX_MOST) return "a fusion combines at most 32 adapters";
     for (int i = first; i < last; i++)
         if (m->module[i].write == x->write && m->module[i].source != SOURCE_FUSION &&
             module_covers(&m->module[i], a, stack, site, layer))
-            return "a module without source=fusion is between fused modules: write it before or after them";
+            return "a module without source=fusion is between fused modules: move it before or after them";
     return NULL;
 }
 
@@ -111,7 +114,8 @@ const char *fusion_fault(const struct method *m, const struct arch *a, int *modu
         some = true;
         const char *fault = module_fault(x);
         if (fault) return fault;
-        if (!m->fusion.on) return "source=fusion needs a module that combines the adapters: add + fusion";
+        if (!m->fusion.on) return "source=fusion needs a module that combines the adapters: append '+ "
+                                  "fusion'";
         int n = module_spans(x, a, span);
         for (int k = 0; k < n && !fault; k++)
             for (int layer = span[k].first; layer < span[k].end && !fault; layer++)
@@ -121,7 +125,8 @@ const char *fusion_fault(const struct method *m, const struct arch *a, int *modu
     *module = -1;
     const struct fusion *f = &m->fusion;
     if (f->on && !some)
-        return "a fusion needs adapters of other runs: add modules with source=fusion,init=run(N)";
+        return "a fusion needs adapters of other runs: use fusion(runs=3|5), or add modules with "
+               "source=fusion,init=run(N)";
     return f->on && !f->query && !f->key && !f->value
                ? "a fusion without query, key and value has no parameters: set at least one of them to yes"
                : NULL;

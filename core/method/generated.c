@@ -20,8 +20,8 @@ static const struct key keys[] = {
     { "learn", AT(learn), KEY_WORDS(learns),
       .description = "Whether the inner loop adapts the networks too, or only the outer loop trains them." },
     { "rates", AT(rates), KEY_WORDS(rates),
-      .description = "Inner-loop learning rates: for adapted tensors only, or for all tensors (the count of "
-              "Meta-Adapters)." },
+      .description = "Inner-loop learning rates: for adapted tensors only, or for all tensors (as counted "
+                     "in Meta-Adapters)." },
 };
 const struct network generated_network = {
     "generated-head",        "generated head", offsetof(struct method, generated),

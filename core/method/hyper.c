@@ -35,15 +35,15 @@ static const struct key keys[] = {
       .description = "Width of the position embeddings; 0: no condition on the position of the adapter." },
     { "instance", AT(instance), KEY_WORDS(instances), .text = KEY_NOT_DEFAULT,
       .description =
-          "Condition on the example: the mean over its tokens, the mean mapped by two layers, or the "
-          "retriever's vector." },
+          "Condition on the example: the mean of its token vectors, that mean after two linear layers, or "
+          "the retriever's vector." },
     { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
-      .description = "Encoder layer whose output gives the example's condition; 0: the last." },
+      .description = "Encoder layer from whose output the example's condition is computed; 0: the last." },
     { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1, .text = KEY_NOT_DEFAULT,
-      .description = "2: an additional encoder pass first computes the conditions of the examples." },
+      .description = "Number of encoder passes; 2: the first computes the conditions of the examples." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .description = "Inner width of the projection." },
     { "inner", AT(inner), .kind = KEY_WHOLE,
-      .description = "Width of the heads' input; 0: no second linear layer." },
+      .description = "Input width of the output heads; 0: no second linear layer." },
     { "norm", AT(norm), .kind = KEY_FLAG, .description = "Whether a LayerNorm follows the projection." },
     { "net", AT(net), KEY_WORDS(nets),
       .description = "Number of output heads: one per stack, one per adapter position in the stack, or one "
@@ -253,11 +253,11 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     const struct hyper *h = &m->hyper[g];
     bool z = h->instance == EXAMPLE_RETRIEVER;
     if (h->passes > 2)
-        return "pass=: must be 1 or 2 (2: an additional encoder pass computes the vector of the example)";
+        return "pass= must be 1 or 2 (2: an additional encoder pass computes the vector of the example)";
     if (h->instance == EXAMPLE_NONE && h->passes > 1)
         return "pass=2 needs an instance: use instance=pooled, mlp or retriever";
     if (z && !m->retriever.on)
-        return "instance=retriever needs a retriever: add + retriever, or use instance=pooled or mlp";
+        return "instance=retriever needs a retriever: append '+ retriever', or use instance=pooled or mlp";
     if (z && h->tap)
         return "with instance=retriever the tap is a setting of the retriever: use retriever(tap=…)";
     if (tap_of(m, g) > a->encoder_layers) return "tap= is above the last layer of the encoder";
@@ -265,7 +265,7 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
         return "pass=2 needs a generated module in the encoder, and the method has none: omit pass=2";
     if (h->passes == 2 && tap_of(m, g)) return "pass=2 uses the encoder's output: omit tap=";
     if (h->instance == EXAMPLE_NONE && h->tap && !instance_comes_first(m, g, a))
-        return "with tap= generated modules must be above that layer: restrict them with layers=";
+        return "with tap=N, generated modules must be in layers above N: restrict them with layers=";
     if (reads_rows(h) && h->passes == 1 && !instance_comes_first(m, g, a))
         return "the instance is computed at a later layer than a generated module: restrict modules to "
                "layers above tap=N (layers=) or to the decoder, or use pass=2, which runs the encoder twice";
@@ -282,10 +282,10 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         prompts |= makes(m, g, i) && source_is_prompt(m->module[i].source);
     }
     if (some && !h->on)
-        return g ? "source=hyper2 needs a second generator: add + hyper2, for example hyper2(task=64, "
-                   "layer=64, place=64)"
-                 : "source=hyper and source=prompt-global need a generator: add + hyper, for example "
-                   "hyper(task=64, layer=64, place=64)";
+        return g ? "source=hyper2 needs a second generator: append '+ hyper2(task=64,layer=64,place=64)', "
+                   "for example"
+                 : "source=hyper and source=prompt-global need a generator: append '+ "
+                   "hyper(task=64,layer=64,place=64)', for example";
     if (!some && h->on)
         return g ? "the second generator is unused: give a module source=hyper2"
                  : "the generator is unused: give a module source=hyper";
@@ -294,8 +294,8 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         return "a generator needs a condition: set task=, prototype= or instance=";
     if (h->net == HYPER_STACK &&
         (!alike(m, g, a, STACK_ENCODER) || !alike(m, g, a, STACK_DECODER)))
-        return "a generator per stack outputs tensors of one shape: give its modules the same function and "
-               "sizes, or use net=site or net=layer";
+        return "with net=stack all generated modules of a stack must have the same function and sizes: "
+               "change them, or use net=site or net=layer";
     *rule = "V54";
     if (prompts && reads_rows(h))
         return "prompts depend on the task, not on the example: omit instance=";

@@ -114,7 +114,7 @@ static int member_int(const json_t *o, const char *where, const char *key, int l
     e->code = 0;
     if (!json_get_int(o, where, key, &v, e)) return e->code;
     if (v < least || v > most)
-        return err_set(e, ERR_INPUT, "%s: \"%s\" is %lld: must be from %d to %d", where, key,
+        return err_set(e, ERR_INPUT, "%s: \"%s\" is %lld: must be between %d and %d", where, key,
                        (long long)v, least, most);
     *out = (int)v;
     return 0;
@@ -234,14 +234,14 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
     if (member_int(o, "method", "version", 1, 1 << 30, &version, e)) return e->code;
     if (version != ENCODER_VERSION && version != FORM_VERSION)
         return err_set(e, ERR_INPUT,
-                       "method: \"version\" is %d: this program reads versions %d and %d", version,
+                       "method: \"version\" is %d: supported versions are %d and %d", version,
                        ENCODER_VERSION, FORM_VERSION);
     if (member_word(o, "method", "head", heads_of_method, 2, &m->head, e)) return e->code;
     if (networks_from_json(o, m, e)) return e->code;
     const json_t *list = json_object_get(o, "modules");
     if (!json_is_array(list)) return err_set(e, ERR_INPUT, "method: \"modules\" must be a list");
     if (json_array_size(list) > METHOD_MODULES)
-        return err_set(e, ERR_INPUT, "method: has %zu modules: at most %d", json_array_size(list),
+        return err_set(e, ERR_INPUT, "method: %zu modules: at most %d are supported", json_array_size(list),
                        METHOD_MODULES);
     for (size_t i = 0; i < json_array_size(list); i++) {
         char where[48];

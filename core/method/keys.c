@@ -25,7 +25,7 @@ int key_suggest(const char *given, const char *const *words, int count, struct e
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e) {
     for (int i = 0; i < count; i++)
         if (!strcmp(words[i], value)) return i;
-    err_set(e, ERR_USAGE, "%s=%s: unknown", what, value);
+    err_set(e, ERR_USAGE, "%s=%s: unknown value", what, value);
     key_suggest(value, words, count, e);
     return -1;
 }
@@ -75,7 +75,7 @@ static int set_comp(struct module *m, const char *v, struct err *e) {
     if (*inner && !comp_has_scale((enum comp)i))
         return err_set(
             e, ERR_USAGE,
-            "comp=%s: only scaled(s), learned(s), learned-channel(s) and input-gate(s) take a number", v);
+            "comp=%s: only scaled(s), learned(s), learned-channel(s) and input-gate(s) accept a number", v);
     if (*inner && keys_number("comp", inner, &s, e)) return e->code;
     m->comp = (enum comp)i;
     m->scale = s;
@@ -142,7 +142,7 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     int mid = source_width((enum source)i);
     if (*inner && !mid)
         return err_set(e, ERR_USAGE,
-                       "source=%s: only mlp, lstm, product, kronecker and prompt-… take a width", v);
+                       "source=%s: only mlp, lstm, product, kronecker and prompt-… accept a width", v);
     if (*inner && keys_whole("source", inner, 1, &mid, e)) return e->code;
     m->source = (enum source)i;
     m->mid = mid;
@@ -235,7 +235,7 @@ static void print_source(const struct module *m, char out[KEY_TEXT]) {
 
 static const char *const rules[] = { "shared", "own" };
 static const char *const acts[ACT_COUNT] = {
-    [ACT_RELU] = "max(0, x).", [ACT_GELU] = "x Φ(x), with the normal distribution function Φ.",
+    [ACT_RELU] = "max(0, x).", [ACT_GELU] = "x Φ(x), with Φ the standard normal CDF.",
         [ACT_SILU] = "x \u03C3(x).",
     [ACT_TANH] = "Between -1 and 1."
 };
@@ -256,7 +256,8 @@ static const char *const comps[COMP_COUNT] = {
     [COMP_GATES] = "One gate for the keys, one for the values."
 };
 static const char *const heads[HEADS_COUNT] = { "One function over the whole width.",
-                                                "Each head reads its part through the frozen W_q.",
+                                                "Each head reads its own slice of the tap, through the "
+                                                "frozen W_q.",
                                                 "A separate down-projection per head." };
 static const char *const sources[SOURCE_COUNT] = {
     "Separate trainable weights per layer.",
@@ -264,21 +265,21 @@ static const char *const sources[SOURCE_COUNT] = {
     "A small MLP generates the weights during training; only its output is stored.",
     "Separate weights per task of the run; with one task equivalent to free.",
     "The hypernetwork generates the weights per task, layer and position (+ hyper).",
-    "One prompt per task; at each layer small networks, shared by all tasks, compute keys and values from "
-    "it.",
-    "The same with separate networks per task.",
-    "The same with networks that the hypernetwork generates per task (+ hyper).",
+    "One prompt per task; in each layer, small networks shared by all tasks compute keys and values from it.",
+    "One prompt per task; in each layer, a separate small network per task computes keys and values from it.",
+    "One prompt per task; the hypernetwork generates the networks that compute keys and values from it (+ "
+    "hyper).",
     "A second hypernetwork with its own conditions generates the weights (+ hyper2).",
     "An LSTM and two linear layers generate the virtual tokens during training; only the tokens are stored.",
     "One prompt for all tasks times a low-rank product per task.",
     "Sums of Kronecker products of small matrices, one set of which is shared by all linear layers "
     "(Compacter).",
-    "Frozen, from another run (init=run(N)), and joined with others at the same tap by attention "
+    "Frozen, from another run (init=run(N)), and combined with other adapters at the same tap by attention "
     "(AdapterFusion, + fusion)."
 };
 static const char *const norms[NORM_COUNT] = {
     "No norm after the bottleneck.", "A LayerNorm on Δh, before the scale.",
-    "The same, shared by all tasks.", "A LayerNorm on s Δh.",
+    "A LayerNorm on Δh, before the scale, shared by all tasks.", "A LayerNorm on s Δh.",
     "A LayerNorm on the sum, h ← LN(h + s Δh)."
 };
 static const char *const residuals[RESIDUAL_COUNT] = {
@@ -303,7 +304,7 @@ static const char *const inits[INIT_COUNT] = {
     "Uniform between -0.5 and 0.5.",
     "Embeddings of random frequent tokens.", "Embeddings of random tokens.",
     "Embeddings of the first tokens of the vocabulary.",
-    "Embeddings of the class names, one row each, then of frequent tokens.",
+    "Embeddings of the class names, one vector each, then of frequent tokens.",
     "Embeddings of the tokens of --prompt-text, repeated."
 };
 static const char *const stacks[] = { "The encoder, which reads the source.",
@@ -313,20 +314,21 @@ static const char *const sites[] = { "Self-attention: a stack's tokens attend to
                                      "Cross-attention: the decoder's tokens attend to the encoder's output.",
                                      "The feed-forward networks.",
                                      "Outside the blocks: embeddings and final norms.",
-                                     "All sublayers that have it." };
+                                     "All sublayers that have the tap." };
 static const char *const learns[LEARN_COUNT] = {
     [LEARN_BOTH] =
-        "In regime meta the inner loop adapts it, and the outer loop learns its initialization.",
-    [LEARN_INNER] = "In regime meta the inner loop adapts it from a fixed initialization.",
-    [LEARN_OUTER] = "In regime meta the outer loop trains it, and it is frozen in the inner loop."
+        "With --regime meta, the inner loop adapts the module and the outer loop learns its initialization.",
+    [LEARN_INNER] = "With --regime meta, the inner loop adapts the module from a fixed initialization.",
+    [LEARN_OUTER] = "With --regime meta, the outer loop trains the module, which is frozen in the inner loop."
 };
 static const char *const places[PLACE_COUNT] = { "Before all tokens.", "After the first token." };
 static const char *const pools[POOL_COUNT] = {
     "The classifier reads the first token of the text.",
-    "The classifier reads position 0, a virtual token, as the libraries do."
+    "The classifier reads position 0, a virtual token, as in PEFT and AdapterHub."
 };
-static const char *const kept[ROWS_COUNT] = { "Only the rows that are used.",
-                                              "Twice as many, half of them unused, as PEFT stores them." };
+static const char *const kept[ROWS_COUNT] = { "Only the virtual tokens that are used.",
+                                              "Twice as many virtual tokens, half of them unused, as PEFT "
+                                              "stores them." };
 
 /* ---- phrases for differences from a published method ---- */
 
@@ -334,7 +336,7 @@ static const char *const with[] = { "without", "with" };
 static const char *const a_norm[] = { "no", "a" };
 static const char *const norms_said[NORM_COUNT] = { "no", "own", "shared", "scaled", "sum" };
 static const char *const moved[] = { "positions not shifted", "positions shifted" };
-static const char *const tokens_read[POOL_COUNT] = { "the first token pooled", "row 0 pooled" };
+static const char *const tokens_read[POOL_COUNT] = { "the first token pooled", "position 0 pooled" };
 
 /* ---- conditions under which a field has an effect ---- */
 
@@ -395,8 +397,8 @@ static const struct key table[] = {
       .each = comps, .shown = comps_shown, .differs = " at " },
     { "heads", "heads", TAKES_HEADS, KEY_WORDS(heads_names), AT(heads), .one_point = true,
       .text = KEY_NOT_DEFAULT, .json = KEY_OF_CHANGE, .label = "heads",
-      .description = "Whether the function works per head.", .each = heads, .acts = works_by_head,
-      .differs = " heads at " },
+      .description = "Whether the function is applied per attention head.", .each = heads,
+      .acts = works_by_head, .differs = " heads at " },
     { "source", "source", TAKES_SOURCE, KEY_WORDS(source_names), AT(source), .one_point = true,
       .text = KEY_SET, .json = KEY_OF_CHANGE, .set = set_source, .print = print_source, .label = "source",
       .description = "Source of the weights.", .each = sources, .differs = " weights at " },
@@ -441,11 +443,11 @@ static const struct key table[] = {
       .label = "place", .description = "Where the prompt joins the sequence.", .each = places,
       .differs = " at " },
     { "pool", "pool", TAKES_ROWS, KEY_WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "pooled row", .description = "Position that the classifier reads.", .each = pools,
+      .label = "pooling", .description = "Position that the classifier reads.", .each = pools,
       .acts = pools_tokens, .differs = "", .phrases = tokens_read },
     { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "rows stored", .description = "Virtual tokens stored on a model with a decoder.", .each = kept,
-      .acts = has_decoder, .differs = " rows at " },
+      .label = "stored", .description = "Virtual tokens stored on a model with a decoder.", .each = kept,
+      .acts = has_decoder },
     { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET,
       .set = set_site, .label = "site", .description = "Sublayers to which the module is added.",
       .each = sites, .acts = has_decoder },
@@ -461,7 +463,7 @@ static const struct key table[] = {
 };
 
 const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale",
-                               .description = "Factor s of the change." };
+                               .description = "Scale s of the change." };
 const struct key key_mid = { "inner width",
                              "mid",
                              .kind = KEY_WHOLE,

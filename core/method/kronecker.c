@@ -74,18 +74,20 @@ void kronecker_check(struct check *c, const struct module *m) {
     int n = m->mid, in = tap_width(c->a, m->read), out = tap_width(c->a, m->write);
     if (m->fn != FN_BOTTLENECK || m->heads != HEADS_SHARED) {
         ERROR(c, "V25",
-              "Kronecker products apply to bottlenecks over all heads: use source=free");
+              "source=kronecker supports only bottlenecks with heads=shared: use source=free");
         return;
     }
     if (n < 1 || in % n || out % n || m->size % n)
         ERROR(c, "V25",
-              "%d terms: must divide the read width %d, the written width %d and the bottleneck width %d", n,
+              "source=kronecker(%d): the number must divide the input width %d, the output width %d and "
+              "the bottleneck width %d", n,
               in, out, m->size);
     for (int i = 0; i < c->at; i++) {
         const struct module *x = &c->m->module[i];
         if (x->source != SOURCE_KRONECKER || x->own_rule || m->own_rule || x->mid == n) continue;
         ERROR(c, "V25",
-              "module %d has %d terms, this one %d, and they share one rule: use rule=own or the same number",
+              "module %d has source=kronecker(%d), this one kronecker(%d), but they share the matrices "
+              "A_i: use the same number or rule=own",
               i + 1, x->mid, n);
         return;
     }
@@ -109,9 +111,9 @@ char *kronecker_arithmetic(const struct plan *p, const struct arch *a, int modul
     each /= places;
     text_thousands((int64_t)trained, shown);
     if (m->factor)
-        buf_printf(&b, "(k·(%s+2·r+%s) with n %d, k %d, r %d, and the rest", "in", "out", m->mid, m->factor,
+        buf_printf(&b, "(k·(%s+2·r+%s) with n %d, k %d, r %d, plus the remaining parameters", "in", "out", m->mid, m->factor,
                    m->size);
-    else buf_printf(&b, "((in+out)·r/n with n %d, r %d, and the rest", m->mid, m->size);
+    else buf_printf(&b, "((in+out)·r/n with n %d, r %d, plus the remaining parameters", m->mid, m->size);
     buf_printf(&b, ": %zu)·%zu", each, places);
     if (once) buf_printf(&b, " + n³ = %zu·%zu + %zu", each, places, once);
     else buf_printf(&b, " = %zu·%zu", each, places);

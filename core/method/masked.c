@@ -22,12 +22,12 @@ static const struct pruning pruning_defaults = {
 static const struct key pruning_keys[] = {
     { "mask", AT(mask), KEY_WORDS(pruning_masks),
       .description =
-          "learned: a trainable gate per parameter; fixed: the share `keep` of the parameters, selected "
-          "after a learned stage." },
+          "learned: a trainable gate per parameter; fixed: the largest changes of an earlier stage with "
+          "trained gates." },
     { "keep", AT(keep), .kind = KEY_NUMBER,
-      .description = "Share of the parameters that a fixed mask keeps." },
+      .description = "Share of the parameters that mask=fixed selects." },
     { "weight", AT(weight), .kind = KEY_WEIGHT,
-      .description = "Weight in the loss of the expected number of open gates." },
+      .description = "Weight of the expected number of open gates in the loss." },
     { "rate", AT(rate), .kind = KEY_NUMBER, .description = "Learning rate of the gates." },
     { "start", AT(start), .kind = KEY_NUMBER,
       .description = "Initial value of the gates; far above 0 they are open." },
@@ -50,15 +50,15 @@ const char *masked_fault(const struct method *m, int *module) {
     for (*module = 0; *module < m->count; ++*module) {
         if (m->module[*module].fn != FN_MASKED) continue;
         if (masked >= 0)
-            return "two masked modules: the mask covers all masked parameters; use one module with both "
-                   "targets";
-        if (!m->pruning.on) return "a masked module needs a mask: add + pruning";
+            return "a method can have only one masked module: use one that selects the tensors of both";
+        if (!m->pruning.on) return "a masked module needs a mask: append '+ pruning'";
         masked = *module;
     }
     *module = -1;
     if (m->pruning.on && masked < 0)
-        return "pruning needs a masked module, and the method has none: add masked";
-    if (m->pruning.on && m->pruning.keep > 1) return "keep=: must be at most 1, a share of all parameters";
+        return "pruning needs a masked module: append '+ masked'";
+    if (m->pruning.on && m->pruning.keep > 1) return "pruning: keep= is a share of all parameters and must "
+                                                     "be at most 1";
     return NULL;
 }
 
@@ -166,7 +166,7 @@ static const struct plan_tensor *masked_of(const struct plan *p, const struct pl
 static const struct plan_tensor *masked_whole(const struct plan *p, enum slot slot) {
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].kind == PLAN_OWN && p->tensor[i].role == (int)slot) return &p->tensor[i];
-    BUG("no mask of one piece");
+    BUG("no mask over all tensors");
 }
 
 /* Returns the first row of generated tensor i; the rows of all masked tensors are numbered consecutively. */
@@ -337,7 +337,7 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
     if (!masked_is_fixed(&p->method))
         return xprintf("w and a gate for each of %s parameters of %d tensors%s = %s", all, tensors,
                        p->method.pruning.groups ? ", a gate for each tensor" : "", shown);
-    return xprintf("%g of %s parameters of %d tensors = %s; stored with the row and column of each",
+    return xprintf("%g of %s parameters of %d tensors = %s; stored with their rows and columns",
                    p->method.pruning.keep, all, tensors, shown);
 }
 

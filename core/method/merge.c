@@ -69,7 +69,7 @@ double merge_scale(const struct merge *x, const struct merge_at *at) {
 const char *merge_of_maps(const struct plan *p, const struct module *m) {
     (void)p;
     return module_is_map(m) ? NULL
-                            : "a change over more than one linear layer cannot be merged into a weight";
+                            : "a change that spans more than one linear layer cannot be merged into a weight";
 }
 
 int merge_low(struct merge *x, const struct merge_at *at, const struct merge_change *change, struct err *e) {

@@ -98,10 +98,10 @@ static void phrase(struct buf *b, const char *between, const char *a, const char
 
 /* Adds the restriction of `x` to a stack, site or layers; presets are unrestricted. */
 static void narrowed(struct buf *b, const struct module *x, const struct module *y) {
-    static const char *const sites[] = { "self-attention", "cross-attention", "the ffn",
-                                        "outside of the blocks" };
+    static const char *const sites[] = { "in self-attention", "in cross-attention", "in the FFN",
+                                        "outside the blocks" };
     if (x->site != y->site && module_takes_site(x) && x->site != SITE_ALL)
-        phrase(b, " only at ", where(x), sites[x->site]);
+        phrase(b, " only ", where(x), sites[x->site]);
     if (x->stack != y->stack && x->stack != STACK_ALL)
         phrase(b, " only in the ", where(x), stack_name(x->stack));
 }
@@ -215,7 +215,7 @@ char *method_nearest_except(const struct method *given, const struct preset *but
     for (int j = 0; j < m.count; j++)
         if (!taken[j]) {
             if (b.size) buf_puts(&b, ", ");
-            buf_printf(&b, "with another %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
+            buf_printf(&b, "with an additional %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
         }
     other_networks(&b, &m, &p);
     if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "a frozen head", "");

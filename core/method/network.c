@@ -88,8 +88,8 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
     if ((n == &fusion_network || n == &attempt_network) && !strcmp(key, "runs"))
         return err_set(
             e, ERR_USAGE,
-            "%s: runs=%s needs the %s of these runs from a database: use it with train, count or explain, or "
-            "write the modules out, as %s(source=fusion,init=run(3))",
+            "%s: runs=%s: the %s of these runs must be read from a database: use petri train, count or "
+            "explain, or write the modules out, for example %s(source=fusion,init=run(3))",
             n->name, value, n == &fusion_network ? "adapters" : "prompts",
             n == &fusion_network ? "adapter-pfeiffer" : "prompt");
     for (const struct key *k = n->key; k < n->key + n->keys; k++)

@@ -98,7 +98,7 @@ static int read_item(const char **s, struct method_item *item, struct err *e) {
         return err_set(e, ERR_USAGE, "expected the name of a method at '%.20s'", p);
     }
     if (!copy_part(item->name, sizeof item->name, start, p))
-        return err_set(e, ERR_USAGE, "'%.60s': not the name of a method", start);
+        return err_set(e, ERR_USAGE, "'%.60s': the name of the method is too long", start);
     p = skip(p);
     if (*p == '(') {
         p = skip(p + 1);
@@ -150,12 +150,13 @@ static int parse_turn(const char *key) {
 static int one_scale(const struct method_item *item, struct err *e) {
     if (argument(item, "alpha") && (argument(item, "s") || argument(item, "comp")))
         return err_set(e, ERR_USAGE,
-                       "V21: %s: alpha sets s = alpha/r: use either alpha or s",
+                       "V21: %s: alpha sets the scale s = alpha/r: use only one of alpha, s and comp",
                        item->name);
     if (argument(item, "rsalpha") &&
         (argument(item, "alpha") || argument(item, "s") || argument(item, "comp")))
         return err_set(e, ERR_USAGE,
-                       "V21: %s: rsalpha sets s = alpha/√r: use only one of rsalpha, alpha and s",
+                       "V21: %s: rsalpha sets the scale s = rsalpha/√r: use only one of rsalpha, alpha, s "
+                       "and comp",
                        item->name);
     return 0;
 }
@@ -202,7 +203,8 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
         return err_set(e, ERR_USAGE, "%s: missing write=: %s, for example write=%s", f->name, f->write_help,
                        tap_name(f->defaults.write));
     if (m.target == TARGET_TAP && m.write == TAP_NONE)
-        return err_set(e, ERR_USAGE, "%s: missing write=: the output of the linear layer", item->name);
+        return err_set(e, ERR_USAGE, "%s: missing write=, the output of the layer to train, for example "
+                                     "write=a.q", item->name);
     if (m.read == TAP_NONE) m.read = default_read(&m);
     module_normalize(&m);
     *out = m;
@@ -266,7 +268,7 @@ static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
     }
     if (backbone_set(m, (enum backbone)b, !norms)) return 0;
     return err_set(e, ERR_USAGE,
-                   "%s=%s: full(target=norms), full and head have no other norms to train: omit it", a->key,
+                   "%s=%s: applies only to methods with modules other than full: omit it", a->key,
                    a->value);
 }
 
@@ -288,7 +290,8 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
                      !strcmp(k->name, "target");
         if (k->one_point && first && (place || x->fn != first->fn))
             return err_set(e, ERR_USAGE,
-                           "%s: %s would apply to modules that differ: write the modules out, joined by +",
+                           "%s: %s is ambiguous because the modules of the method differ: write the "
+                           "modules out, joined by +",
                            item->name, k->name);
         first = x;
         takers++;
@@ -364,7 +367,8 @@ static int parse_unknown(const char *name, struct err *e) {
     return near
                ? err_set(e, ERR_USAGE, "unknown method '%s'; did you mean %s?", name, near)
                : err_set(e, ERR_USAGE,
-                         "unknown method '%s'; petri methods lists all, docs/methods.md the functions", name);
+                         "unknown method '%s' (petri methods lists the presets, docs/methods.md the "
+                         "functions)", name);
 }
 
 static int parse_head(const struct method_item *item, struct method *out, struct err *e) {
@@ -418,7 +422,9 @@ int method_parse(const char *text, struct method *out, struct err *e) {
     unsigned said = 0;
     if (!e) e = &unheard;
     if (*skip(text) == '{') return method_from_json(text, strlen(text), out, e);
-    if (strlen(text) > TEXT_LIMIT) return err_set(e, ERR_USAGE, "the method's text is too long");
+    if (strlen(text) > TEXT_LIMIT)
+        return err_set(e, ERR_USAGE, "the method is too long: at most %d characters are supported",
+                       TEXT_LIMIT);
     for (const char *s = text;;) {
         struct method_item item;
         if (read_item(&s, &item, e) || parse_item(&item, &said, &m, e)) return e->code;

@@ -14,7 +14,7 @@ static const char *const prototypes[PROTOTYPE_COUNT] = { "none", "decoupled", "s
 #define AT(member) .offset = offsetof(struct retriever, member)
 static const struct key keys[] = {
     { "hidden", AT(hidden), .kind = KEY_WHOLE,
-      .description = "Inner width of its two linear layers; 0: one layer." },
+      .description = "Inner width of the two linear layers; 0: one layer." },
     { "width", AT(width), .kind = KEY_WHOLE,
       .description = "Width of an example's vector z; 0: the pooled vector itself." },
     { "instance", AT(instance), KEY_WORDS(instances),
@@ -22,11 +22,11 @@ static const struct key keys[] = {
     { "prototype", AT(prototype), KEY_WORDS(prototypes),
       .description = "Loss that pulls examples toward the prototype of their task." },
     { "weight", AT(weight), .kind = KEY_NUMBER,
-      .description = "Weight λ of its losses relative to the tasks' losses." },
+      .description = "Weight λ of the retriever's losses relative to the tasks' losses." },
     { "temperature", AT(temperature), .kind = KEY_NUMBER,
       .description = "Temperature τ of the cosine similarities." },
     { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,
-      .description = "Encoder layer that it reads; 0: the output." },
+      .description = "Encoder layer that the retriever reads; 0: the output." },
 };
 const struct network retriever_network = { "retriever", "retriever", offsetof(struct method, retriever),
                                           sizeof defaults,

@@ -224,7 +224,7 @@ static void what_cannot_is_refused(void **state) {
                 {"linear(r=2; read=f.in, write=f.out)", "more than one linear layer"},
                 {"prefix(comp=add)", "prefix"}, {"lora(source=hyper) + hyper", "one task at a time"},
                 {"lora(source=hyper) + hyper(instance=pooled, pass=2)", "per example"},
-                {"scale(write=embed)", "a norm to be merged into"}};
+                {"scale(write=embed)", "merged into the LayerNorm of the embeddings"}};
     for (size_t i = 0; i < COUNT_OF(rows) - rig.m->arch.embed_norm; i++) {
         struct plan *p = rig_plan(&rig, rows[i].text);
         real *x = rig_params(&rig, p, 1, 0), **out = xcalloc((size_t)rig.m->tensors, sizeof *out);

@@ -406,10 +406,11 @@ static void counts_are_written_by_place(void **state) {
          "stored 2·l·d·L = 92,160",
          "encoder layers 1-6 and decoder layers 1-6 self and cross: a.q to a.head",
          "{\"encoder self\":55303,\"decoder self\":55303,\"decoder cross\":55303}"},
-        {"lora(r=1,source=shared)", "2·r·d·3 = 2·1·512·3 = 3,072, shared over layers, once per stack and site",
+        {"lora(r=1,source=shared)", "2·r·d·3 = 2·1·512·3 = 3,072, shared across layers, once per stack and "
+                                    "site",
          "encoder layers 1-6 and decoder layers 1-6 self and cross: a.in to a.q",
          "{\"encoder self\":1024,\"decoder self\":1024,\"decoder cross\":1024}"},
-        {"full(target=norms, stack=decoder)", "sizes of 19 existing tensors = 9,728",
+        {"full(target=norms, stack=decoder)", "total size of 19 existing tensors = 9,728",
          "the decoder: norms",
          "{\"decoder self\":3072,\"decoder cross\":3072,\"decoder ffn\":3072,"
          "\"decoder embed\":512}"},
@@ -440,14 +441,14 @@ static void what_is_not_there_is_refused(void **state) {
     static const struct {
         const char *text, *config, *why;
     } rows[] = {
-        {"lora(stack=decoder)", ROBERTA_BASE, "V7: module 1: the decoder: this model has only an enc"},
-        {"prefix(site=cross)", ROBERTA_BASE, "V7: module 1: cross-attention: this model has only an"},
+        {"lora(stack=decoder)", ROBERTA_BASE, "V7: module 1: this model has no decoder: omit stack="},
+        {"prefix(site=cross)", ROBERTA_BASE, "V7: module 1: this model has no cross-attention: omit"},
         {"prefix(stack=encoder,site=cross)", BART_BASE, "V7: module 1: an encoder has no cross-attention"},
-        {"bitfit", T5_SMALL, "V11: module 1: this model has no biases"},
-        {"bitfit", T5_SMALL, "is a table of positions"},
+        {"bitfit", T5_SMALL, "V11: module 1: this model has no bias vectors"},
+        {"bitfit", T5_SMALL, "is an embedding of relative positions"},
         {"bias(write=a.q, site=cross)", T5_SMALL, "V11"},
-        {"lora(layers=5-7)", BART_BASE, "V40: module 1: layers 5-7: the encoder has layers 1 to 6"},
-        {"lora(layers=7-,stack=decoder)", BART_BASE, "V40: module 1: layers 7-6: the decoder"},
+        {"lora(layers=5-7)", BART_BASE, "V40: module 1: layers=5-7: the encoder has layers 1 to 6"},
+        {"lora(layers=7-,stack=decoder)", BART_BASE, "V40: module 1: layers=7-: the decoder"},
         {"head(frozen)", T5_SMALL, "V41"},
         {"linear(r=2; read=a.k, write=a.out)", BART_BASE, "V46"},
         {"bottleneck(r=2; read=a.res, write=a.v)", T5_SMALL, "V46"},
@@ -456,10 +457,10 @@ static void what_is_not_there_is_refused(void **state) {
         {"full(target=embeddings, site=cross)", BART_BASE, "embeddings is not in that sublayer"},
         {"lora(site=embed)", BART_BASE, "a.q is not in that sublayer"},
         {"lora-ffn(site=self)", BART_BASE, "lora-ffn: unknown setting 'site'"},
-        {"lora(stack=both)", BART_BASE, "stack=both: unknown (known: encoder, decoder, all)"},
+        {"lora(stack=both)", BART_BASE, "stack=both: unknown value (known: encoder, decoder, all)"},
         {"full + lora(site=cross)", T5_SMALL, "V12"},
         {"prefix+prefix+prefix+prefix+prefix+prefix+prefix+prefix+prefix(site=cross)", BART_BASE,
-         "V45: 9 sets"},
+         "V45: 9 prefixes"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct arch a = shape(rows[i].config);

@@ -208,8 +208,8 @@ static void counts_are_written_with_their_arithmetic(void **state) {
          "l·d + (d+1)·mid + (mid+1)·2·L·d = 5·384 + 385·7 + 8·2·6·384 = 41,479; "
          "stored 2·l·d·L = 23,040"},
         {"ia3", "d·L = 384·6 = 2,304"},
-        {"bitfit", "sizes of 50 existing tensors = 26,112"},
-        {"linear(r=2; write=a.q, source=shared)", "2·r·d = 2·2·384 = 1,536, shared over all layers"},
+        {"bitfit", "total size of 50 existing tensors = 26,112"},
+        {"linear(r=2; write=a.q, source=shared)", "2·r·d = 2·2·384 = 1,536, shared across all layers"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         p = planned(rows[i].text, &a, 2);

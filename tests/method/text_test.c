@@ -163,13 +163,13 @@ static void faults_are_refused_by_name(void **state) {
     refused("lora(r=8.5)", "must be an integer between 1 and 1000000");
     refused("lora(r=8", "missing ')'");
     refused("lorra", "unknown method 'lorra'; did you mean lora?");
-    refused("zzzzzz", "unknown method 'zzzzzz'; petri methods lists all");
+    refused("zzzzzz", "unknown method 'zzzzzz' (petri methods lists the presets");
     refused("lora(r=8) lora", "'+'");
     refused("lora(r=8)+", "missing");
     refused("lora(r=)", "key=value");
     refused("lora(r)", "missing value of r");
     refused("lora(r=8,r=9)", "r is repeated");
-    refused("lora(at=kk)", "at=kk: unknown; did you mean k? (known: q, k, v, o, w1, w2)");
+    refused("lora(at=kk)", "at=kk: unknown value; did you mean k? (known: q, k, v, o, w1, w2)");
     refused("lora(at=q+zz)", "at=zz");
     refused("lora(at=q+q)", "q is repeated");
     refused("lora(alpha=16,s=2)", "V21");
@@ -460,7 +460,7 @@ static void backbones_are_words_of_presets(void **state) {
     recognized("hyperprompt-sep(backbone=norms)", NULL);
     refused("lora(backbone=norm)", "did you mean norms");
     refused("head(backbone=full)", "frozen");
-    refused("shared-ft(backbone=norms)", "full(target=norms), full and head");
+    refused("shared-ft(backbone=norms)", "modules other than full: omit it");
     refused("prefix(b=3)", "source=prompt-share");
 }
 
@@ -492,11 +492,11 @@ static void the_nearest_says_what_differs(void **state) {
             "mam, but sequential at f.out");
     nearest("lora(layers=4-6)", "lora, but a.q in layers 4 to 6, a.v in layers 4 to 6");
     nearest("lora(at=q,layers=1)", "lora, but a.q in layer 1, without its module at a.v");
-    nearest("mam + scale(write=a.k)", "mam, but with another scale at a.k");
+    nearest("mam + scale(write=a.k)", "mam, but with an additional scale at a.k");
     nearest("parallel-adapter-ffn(act=gelu)", "parallel-adapter-ffn, but gelu at f.out");
     nearest("lora + head(frozen)", "lora, but a frozen head");
-    nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only at self-attention");
-    nearest("bitfit(stack=decoder,site=ffn)", "bitfit, but all only at the ffn, all only in the decoder");
+    nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only in self-attention");
+    nearest("bitfit(stack=decoder,site=ffn)", "bitfit, but all only in the FFN, all only in the decoder");
     nearest("ia3(at=k)", "ia3, but without its module at a.v, without its module at f.act");
     nearest("parallel-adapter-ffn(norm=own)", "parallel-adapter-ffn, but own norm after f.out");
     nearest("adapter-per-task(act=gelu)", "adapter-per-task, but gelu at f.out");
@@ -546,13 +546,13 @@ static void broken_json_is_refused(void **state) {
     json_refused("", "method");
     json_refused("[]", "must be a JSON object");
     json_refused("{\"modules\":[]}", "\"version\" is 0");
-    json_refused("{\"version\":3,\"modules\":[]}", "reads versions 1 and 2");
+    json_refused("{\"version\":3,\"modules\":[]}", "supported versions are 1 and 2");
     json_refused("{\"version\":1}", "must be a list");
     json_refused("{\"version\":1,\"modules\":[],\"heads\":1}", "did you mean \"head\"?");
     json_refused("{\"version\":1,\"modules\":[{}]}", "\"function\" is missing");
     json_refused("{\"version\":1,\"modules\":[7]}", "module 1: must be an object");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linaer\"}]}", "did you mean linear?");
-    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":0}]}", "from 1 to");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":0}]}", "must be between 1 and");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":\"8\"}]}",
                  "must be an integer");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"sizes\":8}]}",

@@ -382,25 +382,25 @@ static void who_shares_how_much(void **state) {
         int layers;
         const char *why;
     } rows[] = {
-        { BERT, "lora", 0, "linear is in layer 1" },
+        { BERT, "lora", 0, "linear changes layer 1" },
         { BERT, "lora(layers=2-)", 1, NULL },
         { BERT, "head", 2, NULL },
         { BERT, "bitfit", 0, "the embeddings" },
         { BERT, "bitfit(layers=2-)", 1, NULL },
         { BERT, "full(target=embeddings)", 0, "the embeddings" },
-        { BERT, "prompt-tuning(l=2)", 0, "prompt is in the embeddings" },
-        { BERT, "prompt-tuning(l=2) + lora(layers=2-)", 0, "prompt is in the embeddings" },
+        { BERT, "prompt-tuning(l=2)", 0, "prompt changes the embeddings" },
+        { BERT, "prompt-tuning(l=2) + lora(layers=2-)", 0, "prompt changes the embeddings" },
         { BERT, "vera(r=4,layers=2-)", 1, NULL },
         { BERT, "dora(r=2,layers=2-)", 1, NULL },
         { BERT, "prefix-mlp(l=2,mlp=3,layers=2-)", 1, NULL },
-        { BERT, "compacter(r=4)", 0, "full is in the embeddings" }, /* norms */
+        { BERT, "compacter(r=4)", 0, "full changes the embeddings" }, /* norms */
         { BERT, "linear(r=2; read=f.in, write=f.pre, source=hyper) + hyper(task=3, layer=2, place=0, hidden=4, inner=3)", 0,
-          "linear is in layer 1" },
+          "linear changes layer 1" },
         { BERT, "linear(r=2; read=f.in, write=f.pre, source=hyper, layers=2-) + hyper(task=3, layer=2, place=0, hidden=4, "
                 "inner=3, instance=pooled, pass=2)", 1, NULL },
         { BERT, "head + retriever(width=3)", 2, NULL },
         { BERT, "head + retriever(width=3, tap=1)", 1, NULL },
-        { T5, "lora", 0, "linear is in layer 1" },
+        { T5, "lora", 0, "linear changes layer 1" },
         { T5, "lora(stack=decoder)", 2, NULL },
         { T5, "lora(stack=decoder) + lora(stack=encoder,layers=2-)", 1, NULL },
         { T5, "full(target=embeddings)", 0, "the embeddings" },
@@ -430,7 +430,7 @@ static void where_nothing_is_shared_it_is_told(void **state) {
     struct trained on, off;
     uint64_t bytes;
     train(&ground, &c, NULL, 1, &on);
-    assert_non_null(strstr(on.message, "no effect: linear is in layer 1"));
+    assert_non_null(strstr(on.message, "no effect: linear changes layer 1"));
     assert_int_equal(kept(&bytes), 0);
     c.share_frozen = false;
     train(&ground, &c, NULL, 1, &off);

@@ -51,7 +51,7 @@ static void a_wrong_choice_says_why(void **state) {
     while (v->choice < 3) scene_press(&ui, 'j');
     assert_int_equal(v->choice, 3);
     assert_int_not_equal(v->config.method.module[0].comp, COMP_GATED);
-    assert_true(scene_shows(&ui, "attention heads"));
+    assert_true(scene_shows(&ui, "available only for a prefix"));
     free(before);
     ui_release(&ui);
 }

@@ -20,7 +20,7 @@ static node apply(struct tape *t, const struct use *u) {
 
 static bool check(struct check *c, const struct module *m) {
     if (m->source != SOURCE_TASK || m->comp != COMP_LEARNED) return true;
-    ERROR(c, "V47", "a learned scale per task of a dense map is not supported: use add or scaled");
+    ERROR(c, "V47", "a trainable scale per task of a dense layer is not supported: use comp=add or comp=scaled");
     return false;
 }
 
