@@ -92,9 +92,19 @@ bool dnnl_is_native(void) {
 
 struct dnnl_product {
     dnnl_memory_t b;
-    size_t scratch;
+    void *bytes; /* of b */
+    size_t scratch, failed;
     dnnl_primitive_t run[DNNL_ROW_COUNTS][2]; /* by rows and `add` */
 };
+
+/* Allocates b. */
+static int allocate(struct dnnl_product *p, const_desc layout) {
+    size_t bytes = dnnl_memory_desc_get_size(layout);
+    p->bytes = mem_try(bytes, 1);
+    if (p->bytes) return dnnl_memory_create(&p->b, layout, library.engine, p->bytes);
+    p->failed = bytes;
+    return dnnl_out_of_memory;
+}
 
 /* Creates the primitive for some rows.  The first one decides how b is laid out; the others take it as it is.
  */
@@ -114,9 +124,7 @@ static int prepare(struct dnnl_product *p, int which, bool add, const struct des
     if (!rc && p->b) rc = dnnl_memory_get_memory_desc(p->b, &layout);
     if (!rc) rc = describe_product(&d, library.engine, xy, layout, how);
     if (!rc) rc = dnnl_primitive_create(&p->run[which][add], d);
-    if (!rc && !p->b)
-        rc = dnnl_memory_create(&p->b, dnnl_primitive_desc_query_md(d, dnnl_query_weights_md, 0),
-                                library.engine, DNNL_MEMORY_ALLOCATE);
+    if (!rc && !p->b) rc = allocate(p, dnnl_primitive_desc_query_md(d, dnnl_query_weights_md, 0));
     size_t bytes =
         rc ? 0 : dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(d, dnnl_query_scratchpad_md, 0));
     if (bytes > p->scratch) p->scratch = bytes;
@@ -173,10 +181,16 @@ static int prepare_all(struct dnnl_product *p, int in, int out, const real *b, b
     return rc;
 }
 
-struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed) {
+struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed, size_t *failed) {
+    *failed = 0;
     if (!dnnl_is_native()) return NULL;
-    struct dnnl_product *p = xcalloc(1, sizeof *p);
-    if (!prepare_all(p, in, out, b, transposed)) return p;
+    struct dnnl_product *p = mem_try(1, sizeof *p);
+    if (!p) *failed = sizeof *p;
+    if (!p) return NULL;
+    *p = (struct dnnl_product){ 0 };
+    int rc = prepare_all(p, in, out, b, transposed);
+    if (!rc) return p;
+    if (rc == dnnl_out_of_memory) *failed = p->failed ? p->failed : sizeof *p;
     dnnl_product_free(p);
     return NULL;
 }
@@ -186,6 +200,7 @@ void dnnl_product_free(struct dnnl_product *p) {
     for (int i = 0; i < 2 * DNNL_ROW_COUNTS; i++)
         if (p->run[i / 2][i % 2]) dnnl_primitive_destroy(p->run[i / 2][i % 2]);
     if (p->b) dnnl_memory_destroy(p->b);
+    free(p->bytes);
     free(p);
 }
 
@@ -218,8 +233,9 @@ void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x
 
 #else
 bool dnnl_is_native(void) { return false; }
-struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed) {
+struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed, size_t *failed) {
     (void)in, (void)out, (void)b, (void)transposed;
+    *failed = 0;
     return NULL;
 }
 void dnnl_product_free(struct dnnl_product *p) { (void)p; }

@@ -18,8 +18,9 @@ struct dnnl_product;
 /* Returns whether oneDNN multiplies bfloat16 by instructions of this processor. */
 bool dnnl_is_native(void);
 /* Packs B, in × out, rounded to bfloat16; `transposed`: b holds its transpose, out × in.  NULL when this
- * build, the processor or oneDNN cannot.  Release with dnnl_product_free. */
-struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed);
+ * build, the processor or oneDNN cannot, and with the size of a block in *failed when out of memory.  Release
+ * with dnnl_product_free. */
+struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed, size_t *failed);
 void dnnl_product_free(struct dnnl_product *p);
 /* Returns the bytes of scratch memory that a call needs. */
 size_t dnnl_product_scratch(const struct dnnl_product *p);

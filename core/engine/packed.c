@@ -20,18 +20,22 @@ struct packed {
 
 bool packed_is_native(void) { return dnnl_is_native(); }
 
-struct packed *packed_new(int rows, int cols, const real *w) {
-    struct packed *p = xcalloc(1, sizeof *p);
-    p->rows = rows;
-    p->cols = cols;
-    p->native[FORWARD] = dnnl_product_new(cols, rows, w, true);
-    p->native[BACK] = dnnl_product_new(rows, cols, w, false);
-    if (!p->native[FORWARD] || !p->native[BACK]) {
-        size_t size = (size_t)rows * (size_t)cols;
-        p->rounded = xmalloc(size * sizeof *p->rounded);
-        kernel_round_bf16(size, 1, w, p->rounded);
+struct packed *packed_new(int rows, int cols, const real *w, size_t *failed) {
+    size_t size = (size_t)rows * (size_t)cols, own = sizeof(struct packed);
+    struct packed *p = mem_try(1, own);
+    *failed = p ? 0 : own;
+    if (!p) return NULL;
+    *p = (struct packed){ .rows = rows, .cols = cols };
+    p->native[FORWARD] = dnnl_product_new(cols, rows, w, true, failed);
+    if (!*failed) p->native[BACK] = dnnl_product_new(rows, cols, w, false, failed);
+    if (!*failed && (!p->native[FORWARD] || !p->native[BACK])) {
+        p->rounded = mem_try(size, sizeof *p->rounded);
+        if (p->rounded) kernel_round_bf16(size, 1, w, p->rounded);
+        else *failed = size * sizeof *p->rounded;
     }
-    return p;
+    if (!*failed) return p;
+    packed_free(p);
+    return NULL;
 }
 
 void packed_free(struct packed *p) {
@@ -99,9 +103,10 @@ double packed_rate(int n, int rows, int cols, double seconds) {
     real *w = xcalloc((size_t)rows * (size_t)cols, sizeof *w),
          *x = xcalloc((size_t)n * (size_t)cols, sizeof *x),
          *y = xmalloc((size_t)n * (size_t)rows * sizeof *y);
-    struct packed *p = packed_new(rows, cols, w);
+    size_t failed;
+    struct packed *p = packed_new(rows, cols, w, &failed);
     double best = 0, start = clock_seconds();
-    for (int i = 0; i < 3 || clock_seconds() - start < seconds; i++) {
+    for (int i = 0; p && (i < 3 || clock_seconds() - start < seconds); i++) {
         double from = clock_seconds();
         packed_forward(p, scratch, n, 1, x, cols, false, y);
         double took = clock_seconds() - from, rate = took > 0 ? 2e-9 * n * rows * cols / took : 0;

@@ -18,8 +18,9 @@ enum precision { PRECISION_F32, PRECISION_BF16, PRECISION_AUTO };
 
 struct packed;
 
-/* Packs W, rows × cols; w is not needed afterwards.  Release with packed_free. */
-struct packed *packed_new(int rows, int cols, const real *w);
+/* Packs W, rows × cols; w is not needed afterwards.  NULL with the size of the block that could not be
+ * allocated in *failed, which is 0 otherwise.  Release with packed_free. */
+struct packed *packed_new(int rows, int cols, const real *w, size_t *failed);
 void packed_free(struct packed *p);
 /* Returns the bytes of both packings. */
 size_t packed_bytes(const struct packed *p);

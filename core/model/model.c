@@ -34,14 +34,12 @@ const struct packed *model_packed(const struct model *m, int i) {
     struct packings *p = m->packings;
     BUG_IF(i < 0 || i >= m->tensors || !m->weight[i]);
     if (!p) return NULL;
+    size_t lacks = 0;
     pthread_mutex_lock(&p->lock);
-    if (!p->of[i]) {
-        struct mem_guard *guard = mem_guard_pause();
-        p->of[i] = packed_new(m->tensor[i].rows, m->tensor[i].cols, m->weight[i]);
-        mem_guard_resume(guard);
-    }
+    if (!p->of[i]) p->of[i] = packed_new(m->tensor[i].rows, m->tensor[i].cols, m->weight[i], &lacks);
     const struct packed *packed = p->of[i];
     pthread_mutex_unlock(&p->lock);
+    if (!packed) mem_lack(lacks);
     return packed;
 }
 

@@ -57,7 +57,7 @@ void model_release(struct model *m);
 /* Computes the sha256 of struct model from the current weights. */
 void model_hash(const struct model *m, char out[65]);
 /* Returns tensor i packed for bfloat16 products; packed on first use and shared by all runs.  NULL for a
- * model created without model_load.  Thread-safe. */
+ * model created without model_load.  Calls mem_lack when out of memory.  Thread-safe. */
 const struct packed *model_packed(const struct model *m, int i);
 /* Returns the bytes of the weights and of those packed so far. */
 size_t model_bytes(const struct model *m);

@@ -56,7 +56,8 @@ static void products_are_those_of_rounded_operands(void **state) {
         int out = shape[i][0], in = shape[i][1];
         real *w = random_matrix(out, in, 1), *x = random_matrix(ROWS, in + 3, 2), *dy = random_matrix(ROWS, out, 3);
         real *y = random_matrix(ROWS, out, 4), *before = random_matrix(ROWS, out, 4), *dx = random_matrix(ROWS, in, 5);
-        struct packed *p = packed_new(out, in, w);
+        size_t lacks;
+        struct packed *p = packed_new(out, in, w, &lacks);
         assert_true(packed_bytes(p) == (size_t)(4 * in * out));
         packed_forward(p, a, ROWS, 2, x, in + 3, true, y);
         packed_to_input(p, a, ROWS, 1, dy, out, false, dx);
@@ -85,7 +86,8 @@ static void a_row_has_the_same_bits_in_any_batch(void **state) {
     struct arena *a = arena_new();
     real *w = random_matrix(OUT, IN, 1), *x = random_matrix(MANY, IN, 2), *all = xmalloc(sizeof(real) * MANY * OUT),
          *some = xmalloc(sizeof(real) * MANY * OUT);
-    struct packed *p = packed_new(OUT, IN, w);
+    size_t lacks;
+    struct packed *p = packed_new(OUT, IN, w, &lacks);
     packed_forward(p, a, MANY, 1, x, IN, false, all);
     for (int from = 0; from < MANY; from += 37)
         for (int n = 1; from + n <= MANY && n < 200; n = n * 3 + 1) {
@@ -110,7 +112,8 @@ static void no_thread_is_started(void **state) {
     struct arena *a = arena_new();
     real *w = random_matrix(768, 768, 1), *x = random_matrix(1024, 768, 2), *y = xmalloc(sizeof(real) * 1024 * 768);
     int before = threads();
-    struct packed *p = packed_new(768, 768, w);
+    size_t lacks;
+    struct packed *p = packed_new(768, 768, w, &lacks);
     packed_forward(p, a, 1024, 1, x, 768, false, y);
     assert_int_equal(threads(), before);
     packed_free(p);

@@ -18,10 +18,13 @@ static bool refuse(size_t bytes) {
     return true;
 }
 
+static enum precision precision;
+
 static struct run *lack_run(struct ground *g, const char *method, int64_t id, struct event_sink sink) {
     struct err e = ERR_INIT;
     struct run_config c = ground_config(g, method, 8, STEPS);
     c.eval_every = 1;
+    c.precision = precision;
     c.embed_every = g->task.devs ? 1 : 0;
     struct run *r = run_new(id, &c, g->model, &g->task, NULL, sink, &e);
     if (!r) fail_msg("%s", e.text);
@@ -42,12 +45,22 @@ static void assert_out_of_memory(const struct trained *t, long at) {
     if (!strstr(t->reason, bytes) || !strstr(t->reason, "--batch")) fail_msg("request %ld: %s", at, t->reason);
 }
 
+/* A model without packed weights. */
+static void load_again(struct ground *g) {
+    struct err e = ERR_INIT;
+    struct model *again = model_load(g->model->folder, &e);
+    if (!again) fail_msg("%s", e.text);
+    model_release(g->model);
+    g->model = again;
+}
+
 /* Trains two runs in one pool with request number `at` refused; false when there were fewer requests. */
 static bool try_at(struct ground *g, const char *const *method, long at, const struct trained *alone) {
     static struct trained out[RUNS];
     struct run *r[RUNS];
     int failed = 0;
     struct pool *p = pool_new(1);
+    if (precision == PRECISION_BF16) load_again(g);
     for (int i = 0; i < RUNS; i++) {
         out[i] = (struct trained){ 0 };
         r[i] = lack_run(g, method[i], i + 1, trained_sink(&out[i]));
@@ -102,10 +115,19 @@ static void an_evaluation_fails_its_run(void **state) {
     assert_true(each_request("adapter-pfeiffer(r=4)", "full", true, 1 << 20) > 0);
 }
 
+/* A weight that cannot be packed is packed by the run that goes on. */
+static void a_packing_fails_its_run(void **state) {
+    (void)state;
+    precision = PRECISION_BF16;
+    assert_true(each_request("lora(r=2)", "prefix(l=3,mlp=6)", false, 0) > 20);
+    precision = PRECISION_F32;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_fails_its_run),
         cmocka_unit_test(an_evaluation_fails_its_run),
+        cmocka_unit_test(a_packing_fails_its_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
