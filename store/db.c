@@ -114,7 +114,7 @@ bool db_nap(const char *path, int tries, int limit_ms) {
     }
     if (now - wait_from >= limit_ms) return false;
     if (!wait_said && now - wait_from >= SAY_MS) {
-        char *text = xprintf("%s: waiting for another program that has locked it, up to %d seconds",
+        char *text = xprintf("%s: locked by another program; waiting up to %d seconds",
                              path && *path ? path : "the database", limit_ms / 1000);
         wait_said = true;
         pthread_mutex_lock(&wait_lock);
@@ -162,7 +162,7 @@ static int check_beside(const char *path, const char *suffix, int mode, struct e
     int rc = 0;
     if (stat(file, &st)) {
         if (errno != ENOENT)
-            rc = err_set(e, ERR_DATABASE, "%s: unusable (%s); it contains %s %s", file,
+            rc = err_set(e, ERR_DATABASE, "%s: cannot be accessed (%s); it contains %s %s", file,
                          strerror(errno), holds, path);
     } else if (!S_ISREG(st.st_mode)) {
         rc = err_set(e, ERR_DATABASE, "%s: not a regular file; SQLite stores %s %s there; move it away",
@@ -171,7 +171,7 @@ static int check_beside(const char *path, const char *suffix, int mode, struct e
         rc = err_set(e, ERR_DATABASE, "%s: cannot be %s (%s); it contains %s %s", file,
                      mode & W_OK ? "written" : "read", strerror(errno), holds, path);
     } else if (wal && !is_journal(file)) {
-        rc = err_set(e, ERR_DATABASE, "%s: not an SQLite journal; the file was not changed; if it does "
+        rc = err_set(e, ERR_DATABASE, "%s: not an SQLite write-ahead log; the file was not changed; if it does "
                                       "not belong to %s, move it away", file, path);
     }
     free(file);

@@ -19,7 +19,8 @@ static int embedding_insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *
     if (!st) return e->code;
     size_t bytes = (size_t)rows * (size_t)columns * sizeof *data;
     int rc = bytes > INT_MAX ? SQLITE_TOOBIG : sqlite3_bind_blob(st, at, data, (int)bytes, SQLITE_STATIC);
-    if (rc == SQLITE_TOOBIG) rc = err_set(e, ERR_USAGE, "%d×%d values are too many to save", rows, columns);
+    if (rc == SQLITE_TOOBIG) rc = err_set(e, ERR_USAGE, "a matrix of %d×%d values is too large to save: the "
+                                                        "limit is 2 GB", rows, columns);
     else rc = rc ? db_error(db, e) : db_step(st, e);
     sqlite3_finalize(st);
     if (!rc) *id = sqlite3_last_insert_rowid(db);
@@ -112,8 +113,8 @@ static int embedding_block(struct store *s, sqlite3_stmt *st, int column, int ro
     size_t bytes = (size_t)sqlite3_column_bytes(st, column), want;
     if (rows < 0 || columns < 0 || !mem_mul((size_t)rows * sizeof **out, (size_t)columns, &want) ||
         want != bytes)
-        return err_set(e, ERR_DATABASE, "%s: a block of %zu bytes does not match %d×%d values", s->path,
-                       bytes, rows, columns);
+        return err_set(e, ERR_DATABASE, "%s: damaged: a matrix of %d×%d values has %zu bytes", s->path,
+                       rows, columns, bytes);
     *out = mem_try(bytes ? bytes : 1, 1);
     if (!*out) return err_set(e, ERR_SYSTEM, "out of memory for %d×%d values", rows, columns);
     if (bytes) memcpy(*out, sqlite3_column_blob(st, column), bytes);

@@ -117,7 +117,8 @@ static int find_target(struct merger *m, struct store_merged *out, char **uid, s
     int rc = *uid ? 0
              : e->code
                  ? e->code
-                 : err_set(e, ERR_DATABASE, "%s: run %lld has no uid", m->from->path, (long long)out->from);
+                 : err_set(e, ERR_DATABASE, "%s: damaged: run %lld has no uid", m->from->path,
+                           (long long)out->from);
     for (;;) {
         int64_t found;
         char *mark = NULL;
@@ -151,9 +152,9 @@ struct one_run {
 /* Both runs' logs record it. */
 static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
     const struct store_merged *x = r->out;
-    char *text = xprintf("from step %lld on, run %lld and run %lld (run %lld of %s) differ: both runs remain",
-                         (long long)x->step, (long long)x->apart, (long long)x->into, (long long)x->from,
-                         r->m->from->path);
+    char *text = xprintf("run %lld and run %lld (run %lld of %s) differ from step %lld on and remain separate runs",
+                         (long long)x->apart, (long long)x->into, (long long)x->from, r->m->from->path,
+                         (long long)x->step);
     int rc = event_add(db, x->apart, store_now(), -1, "message", NULL, text, e);
     if (!rc) rc = event_add(db, x->into, store_now(), -1, "message", NULL, text, e);
     free(text);
@@ -164,14 +165,14 @@ static int tell_lack(struct one_run *r, sqlite3 *db, struct err *e) {
     bool earlier = merge_has_files(r->m->into, r->out->into);
     char *text = xprintf("merged from %s, where its files are missing: %s", r->m->from->path,
                          earlier ? "the local files are from an earlier step" :
-                             "it can neither predict nor be resumed");
+                             "the run cannot be used for predictions or resumed");
     int rc = event_add(db, r->out->into, store_now(), -1, "message", NULL, text, e);
     free(text);
     return rc;
 }
 
 static int tell_damaged(struct one_run *r, sqlite3 *db, struct err *e) {
-    char *text = xprintf("merged from %s without damaged files: %s", r->m->from->path,
+    char *text = xprintf("merged from %s, except for damaged files: %s", r->m->from->path,
                          r->out->damaged);
     int rc = event_add(db, r->out->into, store_now(), -1, "message", NULL, text, e);
     free(text);

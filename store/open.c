@@ -44,7 +44,7 @@ static struct store *open_make(const char *path, enum store_mode mode) {
                                          : xstrdup("/");
     s->lock_path = xprintf("%s-lock", s->path);
     s->files = xprintf("%s-files", s->path);
-    s->gone = xstrdup("the process that trained it is gone");
+    s->gone = xstrdup("the process that trained the run ended unexpectedly");
     s->mode = mode;
     s->holds = -1;
     pthread_mutex_init(&s->reading, NULL);
@@ -83,7 +83,7 @@ static int look_at(const struct store *s, int64_t *size, struct err *e) {
     if (S_ISDIR(st.st_mode))
         return err_set(e, ERR_DATABASE, "%s: a folder, not a database", s->path);
     if (!S_ISREG(st.st_mode))
-        return err_set(e, ERR_DATABASE, "%s: not a regular file, so not a database", s->path);
+        return err_set(e, ERR_DATABASE, "%s: not a regular file", s->path);
     *size = (int64_t)st.st_size;
     return 0;
 }
@@ -240,7 +240,7 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
         return err_set(e, ERR_DATABASE, "SQLite %s is too old; petri needs 3.37 or later",
                        sqlite3_libversion());
     if (!sqlite3_threadsafe())
-        return err_set(e, ERR_DATABASE, "this SQLite was built without thread support");
+        return err_set(e, ERR_DATABASE, "SQLite was built without thread support, which petri requires");
     struct store *s = open_make(path, mode);
     int rc = mode == STORE_WRITE ? open_for_writing(s, e) : open_for_reading(s, e);
     if (!rc) {

@@ -147,7 +147,7 @@ static int replayed(struct applier *a, const struct store_record *r, int64_t key
         text_from_double(sqlite3_column_double(st, 0), before);
         text_from_double(value, now);
         text = xprintf(
-            "%s was %s, after replay it is %s", (const char *)sqlite3_column_text(st, 4),
+            "%s was %s before and is %s after repeating the step", (const char *)sqlite3_column_text(st, 4),
             sqlite3_column_text(st, 1) ? (const char *)sqlite3_column_text(st, 1) : before, now);
     }
     sqlite3_reset(st);

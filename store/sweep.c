@@ -45,7 +45,7 @@ static int change_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) 
     if (rc || sqlite3_changes(db)) return rc;
     return err_set(
         e, ERR_DATABASE,
-        "sweep %lld was changed by another process meanwhile; nothing was changed, try again",
+        "sweep %lld was changed by another process in the meantime; nothing was saved; try again",
         (long long)c->id);
 }
 

@@ -338,7 +338,7 @@ int writer_new(struct store *s, sqlite3 *db, struct err *e) {
     db_close(db);
     free(w->ring);
     free(w);
-    return err_set(e, ERR_SYSTEM, "the writer's thread could not be started: %s", strerror(rc));
+    return err_set(e, ERR_SYSTEM, "the writer thread of the database could not be started: %s", strerror(rc));
 }
 
 /* Closing the last connection checkpoints the WAL, so it takes the lock too. */
@@ -368,7 +368,7 @@ int writer_free(struct store *s, struct err *e) {
     }
     if (!rc && w->left_out) {
         *e = w->left_out_why;
-        rc = err_prefix(e, "the last of %llu records that could not be saved",
+        rc = err_prefix(e, "%llu records could not be saved; the last one",
                         (unsigned long long)w->left_out);
     }
     db_close(s->reader);

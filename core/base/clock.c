@@ -39,7 +39,7 @@ void clock_cond_init(pthread_cond_t *c) {
     pthread_condattr_t a;
     if (pthread_condattr_init(&a) || pthread_condattr_setclock(&a, CLOCK_MONOTONIC) ||
         pthread_cond_init(c, &a))
-        BUG("no condition variable on the monotonic clock");
+        BUG("a condition variable with the monotonic clock could not be created");
     pthread_condattr_destroy(&a);
 }
 

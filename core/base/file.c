@@ -30,7 +30,7 @@ int file_read_fd(int fd, const char *name, size_t limit, struct buf *out, struct
         if (n <= 0) break;
         buf_add(out, chunk, (size_t)n);
         if (out->size > limit)
-            rc = err_set(e, ERR_INPUT, "%s: larger than the limit of %zu bytes", name, limit);
+            rc = err_set(e, ERR_INPUT, "%s: too large: the limit is %zu bytes", name, limit);
     }
     if (rc) buf_release(out);
     return rc;
@@ -55,7 +55,7 @@ int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
     int fd, rc = file_open_regular(path, &fd, &size, e);
     if (rc) return rc;
     if (size > limit)
-        rc = err_set(e, ERR_INPUT, "%s: %lld bytes, larger than the limit of %zu", path, (long long)size,
+        rc = err_set(e, ERR_INPUT, "%s: too large: %lld bytes; the limit is %zu bytes", path, (long long)size,
                      limit);
     if (!rc) rc = file_read_fd(fd, path, limit, out, e);
     close(fd);

@@ -221,7 +221,7 @@ static bool shelf_take(struct shelf *s, uint64_t n, struct err *e) {
         bool gone = fstat(s->fd, &st) || !st.st_nlink; /* a removed file does not count towards the limit */
         if (gone) err_set(e, ERR_SYSTEM, "%s: removed while it was being written", s->path);
         else if (!shelf_make_room(s->folder, s->limit, stretch))
-            err_set(e, ERR_SYSTEM, "%s: cache full at %llu MB", s->folder,
+            err_set(e, ERR_SYSTEM, "%s: the cache is full: the limit is %llu MB", s->folder,
                     (unsigned long long)(s->limit >> 20));
         else s->room = stretch;
         s->full = s->room < n;

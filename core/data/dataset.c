@@ -152,7 +152,7 @@ static int no_rows(const struct import *m, struct err *e) {
     json_t *whole = json_parse("", buf_text(file) + bom, file->size - bom, NULL);
     if (whole && (d->report.lines > 1 || json_is_object(json_array_get(whole, 0))))
         err_set(e, ERR_INPUT,
-                "%s: a single JSON document, %s of %zu; expected JSON Lines with one object per line",
+                "%s: a single JSON document (%s with %zu items); expected JSON Lines, with one object per line",
                 d->path, json_kind(whole),
                 json_is_array(whole) ? json_array_size(whole) : json_object_size(whole));
     else if (!d->columns || !columns_missing(m->o, d, e))
@@ -170,8 +170,8 @@ static int find_format(struct import *m, struct err *e) {
     if (format < 0 && o->delimiter) format = DATA_CSV;
     if (format < 0)
         return err_set(e, ERR_USAGE,
-                       "%s: unknown format; supported: .tsv, .csv and .jsonl, and any table with "
-                       "--delimiter",
+                       "%s: unknown file name extension; supported: .tsv, .csv and .jsonl; for other "
+                       "tables, set the column delimiter with --delimiter",
                        d->path);
     d->format = (enum data_format)format;
     if (!o->format && txt_of_json(d)) {
@@ -179,7 +179,7 @@ static int find_format(struct import *m, struct err *e) {
         text_line(&d->report.notes, "read as JSON Lines, because the file starts with an object");
     }
     if (d->format == DATA_JSONL && (o->delimiter || o->header == DATA_HEADER_NO))
-        text_line(&d->report.notes, "JSON Lines have neither delimiter nor header; %s is ignored",
+        text_line(&d->report.notes, "JSON Lines files have neither a delimiter nor a header; %s is ignored",
                   o->delimiter ? "--delimiter" : "--no-header");
     return 0;
 }
@@ -251,7 +251,8 @@ static int past_embedding(const struct dataset *d, const struct tokenizer *t, si
                           int embedding_rows, struct err *e) {
     const struct example *r = &d->example[i];
     return err_set(e, ERR_INPUT,
-                   "%s: example %llu (line %zu): token \"%s\" has id %d, but the embedding has %d rows",
+                   "%s: example %llu (line %zu): token \"%s\" has id %d, outside the vocabulary of the model (%d "
+                   "tokens); the tokenizer does not match the model",
                    d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id,
                    embedding_rows);
 }

@@ -28,7 +28,7 @@ int delimiter_parse(const char *text, char *out, struct err *e) {
         return 0;
     }
     char *shown = text_visible(text, strlen(text));
-    err_set(e, ERR_USAGE, "--delimiter \"%.40s\": must be one ASCII character other than a quote, or tab",
+    err_set(e, ERR_USAGE, "--delimiter \"%.40s\": must be tab or one ASCII character other than a quote",
             shown);
     free(shown);
     return e->code;

@@ -22,7 +22,7 @@ static const struct mark marks[] = {
     { "BZh", 3, "the file is compressed (bzip2); unpack it first" },
     { "\xFD\x37zXZ\0", 6, "the file is compressed (xz); unpack it first" },
     { "\x28\xB5\x2F\xFD", 4, "the file is compressed (zstd); unpack it first" },
-    { "\xD0\xCF\x11\xE0", 4, "the file is an office document; save it as CSV" },
+    { "\xD0\xCF\x11\xE0", 4, "the file is a Microsoft Office document; save it as CSV" },
     { "PAR1", 4, "the file is Parquet; convert it to CSV or JSON Lines" },
     { "PK\x03\x04", 4, "the file is a ZIP archive or a spreadsheet (.xlsx, .ods); save it as CSV" },
 };

@@ -29,7 +29,7 @@ static const char *reason(const struct err *e) {
 const char *json_kind(const json_t *v) {
     switch (v ? json_typeof(v) : JSON_NULL) {
     case JSON_OBJECT: return "an object";
-    case JSON_ARRAY: return "a list";
+    case JSON_ARRAY: return json_array_size(v) ? "an array" : "an empty array";
     case JSON_NULL: return "null";
     case JSON_STRING: return "a string";
     case JSON_TRUE:
@@ -44,7 +44,7 @@ bool json_text(struct import *m, size_t line, const json_t *o, const char *key,
     char *shown = text_visible(key, strlen(key));
     if (!v) report_skip(&m->d->report, line, "\"%s\" is missing", shown);
     else if (!json_is_string(v))
-        report_skip(&m->d->report, line, "\"%s\" is %s", shown, json_kind(v));
+        report_skip(&m->d->report, line, "\"%s\" must be a string, not %s", shown, json_kind(v));
     free(shown);
     if (!v || !json_is_string(v)) return false;
     out->n = json_string_length(v);
@@ -70,7 +70,8 @@ bool json_label(struct import *m, size_t line, const json_t *o, const char *key,
         return false;
     }
     if (!*s) {
-        report_skip(&m->d->report, line, "the label is %s", json_kind(v));
+        report_skip(&m->d->report, line, "the label must be a string, a number or a boolean, not %s",
+                    json_kind(v));
         return false;
     }
     out->n = strlen(s);
@@ -89,7 +90,8 @@ static bool jsonl_joined(struct import *m, size_t line, const json_t *o, const c
     for (size_t i = 0; i < n; i++) {
         const json_t *part = json_array_get(v, i);
         if (!json_is_string(part)) {
-            report_skip(&m->d->report, line, "in \"%s\", item %zu is %s", key, i + 1, json_kind(part));
+            report_skip(&m->d->report, line, "item %zu of \"%s\" must be a string, not %s", i + 1, key,
+                        json_kind(part));
             buf_release(&b);
             return false;
         }
@@ -173,14 +175,14 @@ static void jsonl_name_columns(struct dataset *d, const char *s, size_t n) {
 static void say_lists(const struct import *m) {
     struct buf *notes = &m->d->report.notes;
     if (m->lists)
-        text_line(notes, "%zu sources are lists of texts, joined with spaces", m->lists);
+        text_line(notes, "%zu source texts are arrays of strings, joined with spaces", m->lists);
     if (m->more_targets)
         text_line(notes, "warning: %zu examples have several target texts; the first of each is used",
                   m->more_targets);
     if (m->unmarked)
         text_line(notes,
-                  "warning: in %zu examples a span differs from the word at its index and is not "
-                  "marked; the first is line %zu",
+                  "warning: in %zu examples a span does not match the text at its word index and is not "
+                  "marked; the first is in line %zu",
                   m->unmarked, m->unmarked_first);
 }
 
@@ -222,7 +224,8 @@ int json_list_read(struct import *m, struct err *e) {
     if (!all) return e->code;
     int rc = json_is_array(all)
                  ? 0
-                 : err_set(e, ERR_INPUT, "%s: expected a list of objects, found %s", d->path, json_kind(all));
+                 : err_set(e, ERR_INPUT, "%s: expected an array of objects, found %s", d->path,
+                           json_kind(all));
     for (i = 0; i < NAMING_OBJECTS && i < n && d->columns < NAMING_KEYS; i++)
         add_columns(d, json_array_get(all, i));
     if (!rc && n && columns_choose(m->o, d, &c, e)) rc = ERR_USAGE;

@@ -107,7 +107,7 @@ static void warn_alike(struct dataset *d, bool as_number, const char *why) {
         }
         double v;
         if (j > i + 1 && (!as_number || text_to_double(f[i].text, &v)))
-            text_line(&d->report.notes, "warning: the labels %.500s %s, but count as separate classes",
+            text_line(&d->report.notes, "warning: the labels %.500s %s, but are separate classes",
                         buf_text(&b), why);
         buf_release(&b);
     }
@@ -148,8 +148,8 @@ static void warn_joined(struct dataset *d) {
         }
         if (joined)
             text_line(&d->report.notes,
-                      "warning: %zu labels combine others, such as \"%.60s\": an example has one class, "
-                      "so each combination is a separate class",
+                      "warning: %zu labels are combinations of others, such as \"%.60s\"; multi-label "
+                      "classification is not supported, so each combination is a separate class",
                       joined, d->class_name[first]);
     }
     free(sorted);
@@ -159,7 +159,8 @@ void labels_warn_rare(struct dataset *d) {
     size_t once = 0;
     for (int c = 0; c < d->classes; c++) once += d->class_examples[c] == 1;
     if (once >= 5 && 4 * once >= (size_t)d->classes)
-        text_line(&d->report.notes, "warning: %zu of %d classes have one example each", once, d->classes);
+        text_line(&d->report.notes, "warning: %zu of %d classes have only one example each", once,
+                  d->classes);
 }
 
 /* Names with whitespace or invisible characters at their ends. */

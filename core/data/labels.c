@@ -138,16 +138,16 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
     report_lines_text(&at, &lines);
     for (size_t i = 0; i < x->vocab.count && named <= OTHERS; i++) {
         if ((int32_t)i == mark) continue;
-        buf_puts(&others, named ? ", " : " next to ");
+        buf_puts(&others, named ? ", " : "; the other labels are ");
         if (named < OTHERS) label_spell(vocab_text(&x->vocab, (int32_t)i), &others);
         else buf_puts(&others, "…");
         named++;
     }
     err_set(e, ERR_INPUT,
-            "%s: %zu example%s the label %s%s%s: it may be a class or mark unlabeled examples; use --kind "
+            "%s: ambiguous label %s in %zu example%s%s: a class, or a mark for unlabeled examples%s; use --kind "
             "classes to read %s as a class, or --unlabeled %s to ignore these examples",
-            m->d->path, at.examples, at.examples == 1 ? " has" : "s have", s, buf_text(&others),
-            buf_text(&lines), s, s);
+            m->d->path, s, at.examples, at.examples == 1 ? "" : "s", buf_text(&lines), buf_text(&others), s,
+            s);
     buf_release(&lines);
     buf_release(&others);
     return e->code;
@@ -283,7 +283,7 @@ static int decide(const struct import *m, const struct distinct *x, enum data_ki
                                "scores"
                              : "labels are classes, because some are not numbers");
     if (!k.odd && x->vocab.count > 20)
-        text_line(&r->notes, "warning: %zu different integers as classes", x->vocab.count);
+        text_line(&r->notes, "warning: %zu different integers are used as classes; for regression use --kind scores", x->vocab.count);
     return 0;
 }
 

@@ -151,7 +151,7 @@ static const struct leopard_cell cells[] = {
     { "political_message", 4, "Hybrid-SMLMT", 17.5, NAN, NULL },
     { "political_message", 4, "Meta-Adapters", 18.0, NAN, NULL },
     { NULL, 4, "Adapter", 48.4, NAN, NULL },
-    { NULL, 4, "AdapterFusion", 56.8, NAN, "a misprint: the cells of its table average 54.4" },
+    { NULL, 4, "AdapterFusion", 56.8, NAN, "probably a misprint: the cells of the table have the mean 54.4" },
     { NULL, 4, "Hybrid-SMLMT", 59.9, NAN, NULL },
     { NULL, 4, "Meta-Adapters", 60.0, NAN, NULL },
     { NULL, 8, "Adapter", 54.2, NAN, NULL },

@@ -83,8 +83,8 @@ static struct metric_value mean_loss(const double *loss, const bool *counts, siz
             sum += loss[i];
             used++;
         }
-    if (!used) return undefined("unlabeled");
-    if (isnan(sum)) return undefined("the loss of an example is NaN");
+    if (!used) return undefined("no labeled examples");
+    if (isnan(sum)) return undefined("the loss of at least one example is NaN");
     return defined(sum / (double)used);
 }
 
@@ -103,7 +103,7 @@ static void class_scores(struct metrics *m, int c) {
     m->precision[c] = predicted ? defined((double)tp / (double)predicted)
                                 : undefined("no predictions of this class");
     m->f1[c] = actual + predicted ? defined(2.0 * (double)tp / (double)(actual + predicted))
-                                  : undefined("neither examples nor predictions of this class");
+                                  : undefined("no examples and no predictions of this class");
 }
 
 /* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)).  Invalid answers are a class
@@ -181,11 +181,11 @@ static void score_classes(struct metrics *m) {
     for (size_t c = 0; c < k; c++) right += m->confusion[c * k + c];
     m->value[METRIC_ACCURACY] = defined((double)right / (double)m->labeled);
     m->value[METRIC_F1_MACRO] = defined(macro / present);
-    m->value[METRIC_F1] = m->positive >= 0 ? m->f1[m->positive] : undefined("no positive class");
+    m->value[METRIC_F1] = m->positive >= 0 ? m->f1[m->positive] : undefined("no positive class selected");
     m->value[METRIC_MATTHEWS] = matthews(m);
     majority(m);
     m->renamed = m->classes > METRICS_RENAMED
-                     ? undefined("too many classes to try")
+                     ? undefined("too many classes to try all permutations")
                      : defined((double)best_renaming(m, 0, 0) / (double)m->labeled);
     m->as_majority = m->value[METRIC_ACCURACY].value == m->majority.value;
 }
@@ -215,9 +215,9 @@ void metrics_of_classes(struct metrics *m, const int32_t *label, const int32_t *
         if (pred[i] < 0) m->unanswered[label[i]]++;
         else m->confusion[(size_t)label[i] * k + (size_t)pred[i]]++;
     }
-    undefine_all(m, m->labeled ? "not a metric for classes" : "unlabeled");
+    undefine_all(m, m->labeled ? "not defined for classes" : "no labeled examples");
     for (size_t c = 0; c < k; c++)
-        m->f1[c] = m->precision[c] = m->recall[c] = undefined("unlabeled");
+        m->f1[c] = m->precision[c] = m->recall[c] = undefined("no labeled examples");
     if (m->labeled) score_classes(m);
     m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
     free(counts);
@@ -230,7 +230,8 @@ static struct metric_value pearson(const double *x, const double *y, size_t n) {
     double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
     bool same_x = true, same_y = true;
     for (size_t i = 0; i < n; i++) {
-        if (!isfinite(x[i]) || !isfinite(y[i])) return undefined("a value is NaN or infinite");
+        if (!isfinite(x[i]) || !isfinite(y[i])) return undefined("a prediction or a label is NaN or "
+                                                                 "infinite");
         if (x[i] != x[0]) same_x = false;
         if (y[i] != y[0]) same_y = false;
         mx += x[i] / (double)n;
@@ -287,7 +288,7 @@ void metrics_of_scores(struct metrics *m, const double *target, const bool *has,
     memset(m, 0, sizeof *m);
     m->examples = n;
     m->positive = -1;
-    undefine_all(m, "not a metric for scores");
+    undefine_all(m, "not defined for scores");
     double *x = xmalloc((n + 1) * sizeof *x), *y = xmalloc((n + 1) * sizeof *y);
     bool *counts = xcalloc(n + 1, sizeof *counts);
     m->constant = n > 1;
@@ -298,7 +299,7 @@ void metrics_of_scores(struct metrics *m, const double *target, const bool *has,
         x[m->labeled] = target[i];
         y[m->labeled++] = pred[i];
     }
-    if (!m->labeled) undefine_all(m, "unlabeled");
+    if (!m->labeled) undefine_all(m, "no labeled examples");
     else {
         m->value[METRIC_PEARSON] = pearson(x, y, m->labeled);
         m->value[METRIC_SPEARMAN] = spearman(x, y, m->labeled);
@@ -338,7 +339,7 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *reference,
         bleu_add(&bleu, reference[i].s, reference[i].n, text[i].s, text[i].n);
         exact += metrics_same_text(reference[i], text[i]);
     }
-    undefine_all(m, m->labeled ? "not a metric for texts" : "no target texts");
+    undefine_all(m, m->labeled ? "not defined for texts" : "no target texts");
     if (m->labeled) {
         double rows = (double)m->labeled;
         m->value[METRIC_ROUGE1] = defined(sum.one / rows);
@@ -355,7 +356,7 @@ void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, 
     memset(m, 0, sizeof *m);
     m->examples = m->labeled = n;
     m->positive = -1;
-    undefine_all(m, masks ? "not a metric for masked words" : "no token could be masked");
+    undefine_all(m, masks ? "not defined for masked words" : "no token could be masked");
     if (!masks) return;
     m->value[METRIC_ACCURACY] = defined((double)right / (double)masks);
     m->value[METRIC_LOSS] = defined(loss / (double)masks);

@@ -165,7 +165,8 @@ static int look_at_lines(struct peek_at *k, const char *path, const struct buf *
         at = stop + 1;
     }
     k->p->whole = k->p->whole && at >= end;
-    if (!k->rows) return err_set(e, ERR_INPUT, "%s: none of its first lines is a JSON object", path);
+    if (!k->rows) return err_set(e, ERR_INPUT, "%s: no JSON object in the first lines; expected JSON Lines, "
+                                               "with one object per line", path);
     return 0;
 }
 
@@ -269,7 +270,7 @@ static int peek_open(struct peek *p, const char *path, const struct peek_how *ho
     int format = format_by_name(path);
     if (format < 0 && how->delimiter) format = DATA_CSV;
     if (format < 0)
-        return err_set(e, ERR_USAGE, "%s: unknown format; supported: .tsv, .csv and .jsonl",
+        return err_set(e, ERR_USAGE, "%s: unknown file name extension; supported: .tsv, .csv and .jsonl",
                        path);
     if (file_read_start(path, LOOKED_BYTES, file, &p->whole, e) ||
         encoding_check(path, buf_text(file), file->size, e))

@@ -83,7 +83,7 @@ static void bad_quote(struct records *r, char *open, char *quote, char *at) {
     else if (!delimiter_option(*at)) buf_puts(&b, "text after a closing quote");
     else
         buf_printf(&b,
-                   "text after a closing quote; possibly another delimiter: %s",
+                   "text after a closing quote; the delimiter may be different: try %s",
                    delimiter_option(*at));
     if (further && !unclosed)
         buf_printf(&b, " (the quoted field extends to line %zu)", r->line + 1);

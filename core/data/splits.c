@@ -31,7 +31,7 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
     if (!(s->limit > 0) || s->no_train) return 0;
     double n = s->limit < 1 ? floor(s->limit * (double)all + 0.5) : s->limit;
     if (n < 1)
-        return err_set(e, ERR_USAGE, "--limit %.10g%%: selects none of the %zu examples of %s",
+        return err_set(e, ERR_USAGE, "--limit %.10g%%: selects none of the %zu examples of %s; use a larger value",
                        100 * s->limit, all, d->path);
     bool *drawn = xcalloc(all + 1, sizeof *drawn);
     if (n < (double)all) {
@@ -52,7 +52,8 @@ static struct dataset *splits_add_dev(struct task *t, const char *name) {
 /* Reads a file again whose examples are split. */
 static int read_again(struct dataset *d, const struct dataset_options *o, size_t rows, struct err *e) {
     if (dataset_read(d, o, e)) return e->code;
-    return d->examples == rows ? 0 : err_set(e, ERR_INPUT, "%s: changed while it was read", o->path);
+    return d->examples == rows ? 0 : err_set(e, ERR_INPUT, "%s: changed while it was read; try "
+                                                           "again", o->path);
 }
 
 /* Moves the held-out training examples to the validation set. */
@@ -70,7 +71,7 @@ static int split_train(struct task *t, const struct task_source *s, const struct
     bool *held = xcalloc(all + 1, sizeof *held);
     size_t n = dataset_hold_out(&t->train, s->split, s->split_seed, held);
     int rc = n == 0 || n == all ? err_set(e, ERR_USAGE, "--split %.10g%%: holds out %zu of the %zu "
-                                                        "examples of %s",
+                                                        "examples of %s; both parts need examples",
                                           100 * s->split, n, all, t->train.path)
                                 : hold_out(t, o, held, e);
     free(held);
@@ -110,7 +111,7 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
     if (dataset_read(dev, o, e)) return e->code;
     size_t all = dev->examples;
     if (all < 2)
-        return err_set(e, ERR_INPUT, "--split-validation: %s has one example and cannot be divided",
+        return err_set(e, ERR_INPUT, "--split-validation: %s has only one example; at least two are required",
                        dev->path);
     int rc = read_again(&t->test, o, all, e);
     bool *first = xcalloc(all + 1, sizeof *first);
@@ -144,7 +145,7 @@ static int split_validation(struct task *t, const struct task_files *p, const st
              : t->train.examples < TASK_LARGE ? halve(t, p, s, o, e)
                                           : hold_some(t, p, s, o, e);
     if (!rc)
-        text_line(&t->test.report.notes, "the test set: %zu examples, evaluated once, at the end of a run",
+        text_line(&t->test.report.notes, "the test set has %zu examples and is evaluated once, at the end of a run",
                   t->test.examples);
     return rc;
 }

@@ -23,9 +23,9 @@ static bool span_of(struct import *m, size_t line, const json_t *o, int number, 
     const json_t *s = json_object_get(from, text), *i = json_object_get(from, index);
     if (!s || !i) report_skip(&m->d->report, line, "\"%s\" is missing", s ? index : text);
     else if (!json_is_string(s))
-        report_skip(&m->d->report, line, "\"%s\" is %s", text, json_kind(s));
+        report_skip(&m->d->report, line, "\"%s\" must be a string, not %s", text, json_kind(s));
     else if (!json_is_integer(i) || json_integer_value(i) < 0)
-        report_skip(&m->d->report, line, "\"%s\" is not a word index", index);
+        report_skip(&m->d->report, line, "\"%s\" must be a non-negative integer (a word index)", index);
     else {
         *out = (struct word_span){ json_string_value(s), json_integer_value(i) };
         return true;
@@ -105,8 +105,7 @@ static json_t *superglue_list_of(struct import *m, size_t line, const json_t *o,
     if (json_is_array(v) && json_array_size(v)) return v;
     if (!v) report_skip(&m->d->report, line, "\"%s\" is missing", key);
     else
-        report_skip(&m->d->report, line, "\"%s\" is %s", key,
-                    json_is_array(v) ? "an empty list" : json_kind(v));
+        report_skip(&m->d->report, line, "\"%s\" must be a non-empty array, not %s", key, json_kind(v));
     return NULL;
 }
 
@@ -130,7 +129,7 @@ void multirc_examples(struct import *m, size_t line, const json_t *o, const char
     struct field paragraph;
     if (!passage) report_skip(r, line, "\"passage\" is missing");
     else if (!json_is_object(passage))
-        report_skip(r, line, "\"passage\" is %s", json_kind(passage));
+        report_skip(r, line, "\"passage\" must be an object, not %s", json_kind(passage));
     else if (plain_text(m, line, passage, "text", &paragraph)) {
         const json_t *questions = superglue_list_of(m, line, passage, "questions");
         for (size_t i = 0; i < json_array_size(questions); i++)

@@ -24,11 +24,12 @@ static int missing(const struct import *m, const struct records *r, size_t k, co
     char *found = names_text(d->column, d->columns, 12);
     if (option)
         err_set(e, ERR_USAGE,
-                "%s: column \"%s\" not found; line %zu has the columns %s; possibly another delimiter: %s",
+                "%s: column \"%s\" not found; line %zu has the columns %s; the delimiter may be different: "
+                "try %s",
                 d->path, name, r->first, found, option);
     else if (is_position(name))
-        err_set(e, ERR_USAGE, "%s: column \"%s\" not found; line %zu has %d", d->path, name, r->first,
-                d->columns);
+        err_set(e, ERR_USAGE, "%s: column \"%s\" not found; line %zu has %d columns", d->path, name,
+                r->first, d->columns);
     else if (m->header == DATA_HEADER_NO)
         err_set(e, ERR_USAGE, "%s: column \"%s\" not found; without a header the columns are %s", d->path,
                 name, found);
@@ -104,7 +105,8 @@ static int table_name_columns(const struct import *m, const struct records *r, b
     struct dataset *d = m->d;
     const char *const *name = m->o->headless;
     if (r->fields > 10000)
-        return err_set(e, ERR_INPUT, "%s: line %zu has %zu columns", d->path, r->first, r->fields);
+        return err_set(e, ERR_INPUT, "%s: line %zu: too many columns: %zu; the maximum is 10,000; check the delimiter",
+                       d->path, r->first, r->fields);
     d->columns = (int)r->fields;
     d->column = xcalloc(r->fields, sizeof *d->column);
     for (size_t i = 0; i < r->fields; i++) {
@@ -132,7 +134,8 @@ static int table_choose(const struct import *m, const struct records *r, struct 
         *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
             if (*to[k] == *to[i])
-                return err_set(e, ERR_USAGE, "%s: the same column is chosen twice", d->path);
+                return err_set(e, ERR_USAGE, "%s: column \"%s\" is selected twice", d->path,
+                               d->column[*to[i]]);
     }
     columns_keep(d, &name);
     return 0;

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/import.h"
 #include "core/data/layouts.h"
 #include "core/data/task_files.h"
 #include "core/data/splits.h"
@@ -65,8 +66,11 @@ static int find_positive(struct task *t, const struct task_files *p, const struc
             return 0;
         }
     if (!s->positive) return 0;
-    return err_set(e, ERR_USAGE, "%s: the positive class \"%s\" is not among the classes", t->name,
-                   s->positive);
+    char *known = names_text(t->class_name, t->classes, 8);
+    err_set(e, ERR_USAGE, "%s: --positive %s: unknown class; the classes are %s", t->name, s->positive,
+            known);
+    free(known);
+    return e->code;
 }
 
 const char *task_split(const struct task *t, int i) { return t->devs == 1 ? "dev" : t->dev_name[i]; }
@@ -88,7 +92,7 @@ static int task_find_metric(struct task *t, const struct task_files *p, const st
                        "spearman, rouge1, rouge2, rougeL, bleu or exact",
                        s->metric);
     if (!metric_fits((enum metric_id)id, t->kind))
-        return err_set(e, ERR_USAGE, "%s: not a metric for %s", metric_name((enum metric_id)id),
+        return err_set(e, ERR_USAGE, "metric %s is not defined for %s", metric_name((enum metric_id)id),
                        task_kind_name(t->kind));
     if (id == METRIC_F1 && t->positive < 0)
         return err_set(e, ERR_USAGE,
@@ -130,12 +134,12 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     memset(t, 0, sizeof *t);
     struct task_files p = { 0 };
     if (!s->source != !s->target)
-        return err_set(e, ERR_USAGE, "give both --source and --target, the columns of the two texts");
+        return err_set(e, ERR_USAGE, "--source and --target: must be used together");
     if (s->source && (s->text || s->text_b || s->label))
         return err_set(e, ERR_USAGE,
-                       "--source and --target replace --text, --text-b and --label; give only one kind");
+                       "--source and --target: cannot be combined with --text, --text-b or --label");
     if (s->split > 0 && s->split_validation)
-        return err_set(e, ERR_USAGE, "give --split or --split-validation, not both");
+        return err_set(e, ERR_USAGE, "--split and --split-validation: mutually exclusive; use one");
     int rc = task_files_find(&p, s, &t->name, e);
     if (!rc) {
         const struct dataset_options o = task_options(&p, s);

@@ -72,7 +72,7 @@ static char *find_folder(const struct task_source *s, struct err *e) {
     if (path && file_is_folder(path)) return path;
     free(path);
     if (file_exists(s->where)) {
-        err_set(e, ERR_USAGE, "%s: a file; a task is a folder or a name; use --train for a file", s->where);
+        err_set(e, ERR_USAGE, "%s: a file, not a task; use a task name or folder, or --train for a file", s->where);
         return NULL;
     }
     char **names;
@@ -98,7 +98,7 @@ static bool wants_train(const struct task_source *s) {
 static int files_of_folder(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
     if (s->no_dev && (s->official_dev || s->split_validation))
         return err_set(e, ERR_USAGE,
-                       "--no-dev ignores the validation set, but %s uses it; give only one of them",
+                       "--no-dev ignores the validation set, but %s uses it; use only one of them",
                        s->split_validation ? "--split-validation" : "--official-dev");
     if (s->format == DATA_LINES)
         return err_set(e, ERR_USAGE,
@@ -135,12 +135,13 @@ static int files_of_folder(struct task_files *p, const struct task_source *s, ch
 }
 
 static int files_named(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
-    if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "a task or a file is required");
+    if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "a task or a file is required: use --task, or "
+                                                           "--train or --dev");
     *name = file_base_name(s->train ? s->train : s->dev);
     char *dot = strrchr(*name, '.');
     if (dot && dot != *name) *dot = '\0';
     if (s->dev && s->split > 0)
-        return err_set(e, ERR_USAGE, "--split: the validation set is %s; give only one of them", s->dev);
+        return err_set(e, ERR_USAGE, "--split: the validation set is %s (--dev); use only one of them", s->dev);
     if (!s->dev && s->split_validation)
         return err_set(e, ERR_USAGE,
                        "--split-validation: needs a validation set; give its file with --dev");

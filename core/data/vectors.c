@@ -89,7 +89,7 @@ static bool is_header(struct vectors_reading *g) {
 }
 
 static int no_column(const struct vectors_reading *g, const char *name, const char *option, struct err *e) {
-    return err_set(e, ERR_USAGE, "%s: column \"%s\" (%s) not found; it has %d columns", g->r.path, name,
+    return err_set(e, ERR_USAGE, "%s: column \"%s\" (%s) not found; the file has %d columns", g->r.path, name,
                    option, g->columns);
 }
 
@@ -114,7 +114,9 @@ static int use_listed(struct vectors_reading *g, const char *list, enum column_u
         if (from < 0 && !vectors_range_of(g, part, &from, &to)) rc = no_column(g, part, option, e);
         for (int i = from; !rc && i <= to; i++) {
             if (i == g->at)
-                rc = err_set(e, ERR_USAGE, "%s: \"%s\" is the label column (%s)", g->r.path, part, option);
+                rc = err_set(e, ERR_USAGE, "%s: column \"%s\" is the label column and cannot be used with "
+                                           "%s", g->r.path, part,
+                             option);
             else g->column[i].use = use;
         }
     }
@@ -219,7 +221,7 @@ static void drop_index(struct vectors_reading *g) {
         }
         left--;
         char *shown = text_visible(c->name, strlen(c->name));
-        buf_part(&v->notes, "column \"%.60s\" counts the rows and is ignored (--columns includes it)", shown);
+        buf_part(&v->notes, "column \"%.60s\" is a row index and is ignored (--columns includes it)", shown);
         free(shown);
     }
     if (left == v->d) return;
@@ -248,7 +250,7 @@ static int vectors_read_rows(struct vectors_reading *g, struct err *e) {
         if (!rc && row) rc = vectors_add_row(g, e);
         if (rc) return rc;
     }
-    if (!rc && !g->v->n) rc = err_set(e, ERR_INPUT, "%s: no rows of numbers", g->r.path);
+    if (!rc && !g->v->n) rc = err_set(e, ERR_INPUT, "%s: no numeric rows", g->r.path);
     if (!rc) drop_index(g);
     return rc;
 }

@@ -87,7 +87,7 @@ static char *read_name(struct expression_reader *r) {
 
 static int read_quoted(struct expression_reader *r, char **out) {
     const char *end = *r->at == '"' ? strchr(r->at + 1, '"') : NULL;
-    if (!end) return expression_expected(r, "text in quotes");
+    if (!end) return expression_expected(r, "a quoted string");
     *out = xstrndup(r->at + 1, (size_t)(end - r->at - 1));
     r->at = end + 1;
     return 0;
@@ -97,7 +97,7 @@ static int expression_unknown(struct expression_reader *r, const char *name, boo
     const char *near = r->names->nearest(r->names->self, name, run);
     if (!near && !run) near = quantity_nearest(name);
     return err_set(r->e, ERR_INPUT, "unknown %s \"%s\"%s%s%s", run ? "run" : "value", name,
-                   near ? "; did you mean \"" : "; it must be in an earlier step", near ? near : "",
+                   near ? "; did you mean \"" : "; it must be defined in an earlier step", near ? near : "",
                    near ? "\"?" : "");
 }
 
@@ -166,7 +166,7 @@ static struct expression *read_named(struct expression_reader *r) {
             const char *near = quantity_nearest(name);
             rc = err_set(r->e, ERR_INPUT, "unknown quantity \"%s\"%s%s%s", name,
                          near ? "; did you mean \"" : "", near ? near : "",
-                         near ? "\"?" : "; docs/lessons.md lists them");
+                         near ? "\"?" : "; see docs/lessons.md");
         } else {
             rc = read_arguments(r, quantity_row(x->quantity), x);
         }

@@ -274,7 +274,7 @@ static const char key_last[] = "/last";
 
 char *lesson_played_last(const char *json, size_t n) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("progress of lessons", json, n, &unused) : NULL;
+    json_t *all = n ? json_parse("", json, n, &unused) : NULL;
     char *path = xcopy(json_string_value(json_object_get(json_object_get(all, key_last), "file")));
     json_decref(all);
     return path;
@@ -289,7 +289,7 @@ static bool same_or_unknown(const char *a, const char *b) { return !a || !b || !
 
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("progress of lessons", json, n, &unused) : NULL,
+    json_t *all = n ? json_parse("", json, n, &unused) : NULL,
            *own = json_object_get(all, l->name);
     const char *sha256 = json_string_value(json_object_get(own, "sha256"));
     if (sha256 && !strcmp(sha256, l->sha256)) {
@@ -339,7 +339,7 @@ static json_t *result_json(const struct lesson_result *r, const struct lesson_st
 void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json,
                            size_t n, struct buf *out) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("progress of lessons", json, n, &unused) : NULL, *own = json_object(),
+    json_t *all = n ? json_parse("", json, n, &unused) : NULL, *own = json_object(),
            *steps = json_object();
     if (!json_is_object(all)) {
         json_decref(all);

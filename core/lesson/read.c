@@ -100,9 +100,9 @@ static int lesson_take_name(struct lesson_reader *r, const char **at, struct les
         fine = islower((unsigned char)s->name[i]) || isdigit((unsigned char)s->name[i]) || s->name[i] == '_';
     if (!fine)
         return lesson_refuse(r,
-                             "\"%.60s\": invalid name; use fewer than %d lower-case letters, digits and _, "
-                             "starting with a letter",
-                             s->name, LESSON_NAME);
+                             "\"%.60s\": invalid name; use at most %d lowercase letters, digits and "
+                             "underscores, starting with a letter",
+                             s->name, LESSON_NAME - 1);
     if (s->kind == LESSON_ANSWER) return 0;
     bool ask = s->kind == LESSON_ASK;
     for (int i = 0; i + 1 < r->l->steps; i++)
@@ -142,11 +142,12 @@ static int take_range(struct lesson_reader *r, char *text, struct lesson_step *s
     char *at = NULL;
     for (int i = 0; i < (int)COUNT_OF(ranges) && !at; i++)
         if ((at = find_word(text, ranges[i]))) kind = i;
-    if (!at) return lesson_refuse(r, "\"%s\": missing range; add is X, in X to Y, above X or below X", text);
+    if (!at) return lesson_refuse(r, "\"%s\": missing range; add \"is X\", \"in X to Y\", \"above X\" or "
+                                     "\"below X\"", text);
     char *range = at + strlen(ranges[kind]) + 2, *to = NULL;
     *at = '\0';
     if (kind == 1 && !(to = find_word(range, "to")))
-        return lesson_refuse(r, "\"in %s\": incomplete range; write in X to Y", range);
+        return lesson_refuse(r, "\"in %s\": incomplete range; write \"in X to Y\"", range);
     if (to) *to = '\0';
     s->strict = kind > 1;
     int rc = take_expression(r, text, &s->value);
@@ -178,7 +179,7 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
         if (s->of < 0) {
             const char *near = of ? nearest_name(r, of, true) : NULL;
             rc = lesson_refuse(r, "unknown run \"%s\"%s%s%s", of ? of : "",
-                               near ? "; did you mean \"" : "; it must be in an earlier step",
+                               near ? "; did you mean \"" : "; it must be defined in an earlier step",
                                near ? near : "", near ? "\"?" : "");
         }
         free(of);
@@ -214,7 +215,7 @@ static int take_shown(struct lesson_reader *r, const char *at, struct lesson_ste
     }
     for (char *run; (run = take_word(&at));) {
         int step = lesson_find(r->l, r->l->steps - 1, LESSON_RUN, run), rc = 0;
-        if (step < 0) rc = lesson_refuse(r, "unknown run \"%s\"; it must be in an earlier step", run);
+        if (step < 0) rc = lesson_refuse(r, "unknown run \"%s\"; it must be defined in an earlier step", run);
         else if (s->shows == LESSON_SHOWN)
             rc = lesson_refuse(r, "\"%s\": too many runs; a screen shows at most %d", run, LESSON_SHOWN);
         else s->show[s->shows++] = step;
@@ -236,12 +237,13 @@ static int take_letter(struct lesson_reader *r, const char *at, const struct les
 /* LETTER, or LETTER if EXPRESSION RANGE, else LETTER. */
 static int lesson_take_right(struct lesson_reader *r, char *at, struct lesson_step *s) {
     s->of = lesson_find(r->l, r->l->steps - 1, LESSON_ASK, s->name);
-    if (s->of < 0) return lesson_refuse(r, "unknown question \"%s\"; it must be in an earlier step", s->name);
+    if (s->of < 0) return lesson_refuse(r, "unknown question \"%s\"; it must be defined in an earlier "
+                                           "step", s->name);
     char *when = find_word(at, "if"), *other = when ? find_word(when + 1, "else") : NULL;
     if (!when) return take_letter(r, at, s, &s->right);
     if (!other || other[-1] != ',')
         return lesson_refuse(
-            r, "\"%s\": incomplete condition; write LETTER if EXPRESSION RANGE, else LETTER", at);
+            r, "\"%s\": incomplete condition; write \"LETTER if EXPRESSION RANGE, else LETTER\"", at);
     *when = other[-1] = '\0';
     int rc = take_letter(r, at, s, &s->right);
     if (!rc) rc = take_letter(r, other + strlen(" else "), s, &s->otherwise);
@@ -260,7 +262,7 @@ static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step
         if (colon) fine = fine && text_to_int(colon, &of.seed) && of.seed >= 0;
         if (!fine)
             rc = lesson_refuse(
-                r, "\"%s\": invalid map; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer)",
+                r, "\"%s\": invalid perplexity; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer of at least 0)",
                 word);
         else if (s->maps == LESSON_SHOWN)
             rc = lesson_refuse(r, "\"%s\": too many maps; a step shows at most %d", word, LESSON_SHOWN);
@@ -290,7 +292,7 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
     int rc = lesson_take_name(r, &at, s);
     if (rc) return rc;
     if (kind == LESSON_ASK)
-        return *at ? lesson_refuse(r, "\"%s\": write the question in the next lines, indented by two spaces",
+        return *at ? lesson_refuse(r, "unexpected \"%s\"; write the question in the next lines, indented by two spaces",
                                    at)
                    : 0;
     rc = take_equals(r, &at, s);
@@ -421,7 +423,8 @@ static int check_placeholders(struct lesson_reader *r, const char *text) {
         if (of < 0 && lesson_word_named(name) == LESSON_WORDS) {
             const char *near = nearest_name(r, name, false);
             return lesson_refuse(r, "{%s}: unknown value or run%s%s%s", name,
-                                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+                                 near ? "; did you mean \"" : "; it must be defined in an earlier step",
+                                 near ? near : "", near ? "\"?" : "");
         }
     }
     return 0;
@@ -512,10 +515,10 @@ static int check_step(struct lesson_reader *r, const struct lesson_step *s) {
 
 static int take_line(struct lesson_reader *r) {
     size_t n = strlen(r->text);
-    if (n > LINE_BYTES) return lesson_refuse(r, "line too long: %zu bytes; at most %d", n, LINE_BYTES);
+    if (n > LINE_BYTES) return lesson_refuse(r, "line too long: %zu bytes; the maximum is %d", n, LINE_BYTES);
     for (const char *c = r->text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
-            return lesson_refuse(r, "control character %d; indent lines with spaces", *c);
+            return lesson_refuse(r, "unexpected control character (code %d); indent lines with spaces", *c);
     while (n && r->text[n - 1] == ' ') r->text[--n] = '\0';
     if (!n) {
         r->gap = true;

@@ -38,8 +38,8 @@ static struct bpe_merge *bpe_place(const struct bpe *b, int32_t left, int32_t ri
 
 static int bpe_not_there(const char *where, const char *what, const char *s, size_t n, struct err *e) {
     char *shown = text_visible(s, n > 80 ? 80 : n);
-    err_set(e, ERR_INPUT, "%s: its %s \"%s\" is not in the vocabulary; a merge needs both tokens and the "
-                          "merged token there", where, what, shown);
+    err_set(e, ERR_INPUT, "%s: the %s \"%s\" is not in the vocabulary; it must contain both tokens of a "
+                          "merge and the merged token", where, what, shown);
     free(shown);
     return e->code;
 }
@@ -52,15 +52,15 @@ static int32_t token(const struct vocab *v, const char *s, size_t n) {
 int bpe_add(struct bpe *b, const struct vocab *v, const char *where, const char *left,
             size_t left_size, const char *right, size_t right_size, struct err *e) {
     int32_t l = token(v, left, left_size), r = token(v, right, right_size);
-    if (l < 0) return bpe_not_there(where, "left side", left, left_size, e);
-    if (r < 0) return bpe_not_there(where, "right side", right, right_size, e);
+    if (l < 0) return bpe_not_there(where, "left token", left, left_size, e);
+    if (r < 0) return bpe_not_there(where, "right token", right, right_size, e);
     size_t prefix = strlen(b->prefix);
     if (prefix > right_size) prefix = right_size;
     char *whole = xmalloc(left_size + right_size - prefix + 1);
     memcpy(whole, left, left_size);
     memcpy(whole + left_size, right + prefix, right_size - prefix);
     int32_t id = token(v, whole, left_size + right_size - prefix);
-    if (id < 0) bpe_not_there(where, "result", whole, left_size + right_size - prefix, e);
+    if (id < 0) bpe_not_there(where, "merged token", whole, left_size + right_size - prefix, e);
     free(whole);
     if (id < 0) return e->code;
     /* the later of two entries for a pair wins, as in the reference */

@@ -47,8 +47,8 @@ int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t
     memset(m, 0, sizeof *m);
     if (!size || size % 4 || size > n - 4)
         return err_set(e, ERR_INPUT,
-                       "%s: \"precompiled_charsmap\": %zu bytes, but its trie needs %zu; the size of the "
-                       "trie must be a multiple of 4 and fit", path, n, size);
+                       "%s: \"precompiled_charsmap\": invalid trie size: %zu; must be a positive multiple of 4 "
+                       "and at most %zu", path, size, n >= 4 ? n - 4 : 0);
     m->units = size / 4;
     m->unit = xmalloc(size);
     for (size_t i = 0; i < m->units; i++) m->unit[i] = little_endian(b + 4 + 4 * i);
@@ -60,7 +60,7 @@ int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t
         if (strlen(m->pool + at) > m->longest) m->longest = strlen(m->pool + at);
     if (!utf8_valid(m->pool, m->pool_size))
         return err_set(e, ERR_INPUT,
-                       "%s: \"precompiled_charsmap\": its replacement texts are not valid UTF-8", path);
+                       "%s: \"precompiled_charsmap\": the replacement strings are not valid UTF-8", path);
     return 0;
 }
 

@@ -272,7 +272,7 @@ static int read_strip(struct decoder *d, const char *path, const json_t *part, s
 static int decoder_read_step(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     const char *type = json_string_value(json_object_get(part, "type")), *text = NULL;
     bool clean = true;
-    if (!type) type = "nameless";
+    if (!type) type = "\"type\" is missing";
     if (d->count == DECODER_STEPS)
         return err_set(e, ERR_INPUT, "%s: decoder: more than %d steps", path, DECODER_STEPS);
     if (!strcmp(type, "WordPiece")) {
@@ -332,6 +332,6 @@ int decoder_read(struct decoder *d, const char *path, const json_t *part, struct
             growth *= pattern_growth(&d->step[i].pattern, d->step[i].size);
     if (growth <= DECODER_GROWTH) return 0;
     return err_set(e, ERR_INPUT,
-                   "%s: decoder: its replacements can make a text more than %d times longer", path,
+                   "%s: decoder: the replacements can make a text more than %d times as long", path,
                    DECODER_GROWTH);
 }

@@ -182,7 +182,7 @@ static int normalizer_read_step(struct normalizer_step *s, const char *path, con
 static int normalizer_read_chain(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
     if (!part || json_is_null(part)) return 0;
     const char *type = json_string_value(json_object_get(part, "type"));
-    if (!type) type = "nameless";
+    if (!type) type = "\"type\" is missing";
     if (!strcmp(type, "Sequence")) {
         const json_t *list = json_object_get(part, "normalizers");
         if (!json_is_array(list))
@@ -207,7 +207,7 @@ static int check_growth(const struct normalizer *z, const char *path, struct err
     }
     if (growth <= NORMALIZER_GROWTH) return 0;
     return err_set(e, ERR_INPUT,
-                   "%s: normalizer: its replacements can make a text more than %d times longer",
+                   "%s: normalizer: the replacements can make a text more than %d times as long",
                    path, NORMALIZER_GROWTH);
 }
 

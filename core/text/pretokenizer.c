@@ -197,7 +197,7 @@ static int pretokenizer_read_metaspace(struct cut *c, const char *path, const js
 int pretokenizer_read(struct pretokenizer *c, const char *path, const json_t *part, struct err *e) {
     if (!part || json_is_null(part)) return 0;
     const char *type = json_string_value(json_object_get(part, "type"));
-    if (!type) type = "nameless";
+    if (!type) type = "\"type\" is missing";
     if (!strcmp(type, "Sequence")) {
         const json_t *list = json_object_get(part, "pretokenizers");
         if (!json_is_array(list))

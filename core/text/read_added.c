@@ -14,14 +14,14 @@ static int tokenizer_add(struct tokenizer *t, const char *file, const struct add
     int32_t known = vocab_find(&t->vocab, token->text, token->size);
     if (known >= 0) {
         if (id >= 0 && id != known)
-            text_line(report, "added token %s: its id in the vocabulary is %d, not %lld",
-                      token->text, known, (long long)id);
+            text_line(report, "added token %s: the vocabulary has id %d, not %lld; %d is used",
+                      token->text, known, (long long)id, known);
     } else {
         if (id < 0) id = (int64_t)t->vocab.ids;
         if (vocab_add(&t->vocab, file, token->text, token->size, id, e)) return e->code;
         known = (int32_t)id;
         t->vocab.token[known].added = true;
-        text_line(report, "added token %s: duplicate id %d", token->text, known);
+        text_line(report, "added token %s: added to the vocabulary with id %d", token->text, known);
     }
     if (token->special) t->vocab.token[known].special = true;
     struct added_token own = *token;
@@ -125,7 +125,7 @@ int tokenizer_added_decoder(struct tokenizer *t, const struct reading *r, struct
         if (!text_to_int(key, &id) || id < 0 || id >= VOCAB_IDS || !content || !*content ||
             token.size > TOKENIZER_ADDED_SIZE)
             return err_set(e, ERR_INPUT,
-                           "%s: \"added_tokens_decoder\" needs ids from 0 to %d, each with a \"content\"",
+                           "%s: \"added_tokens_decoder\" must have ids from 0 to %d, each with a \"content\"",
                            r->settings_path, VOCAB_IDS - 1);
         if (tokenizer_add(t, r->settings_path, &token, id, r->report, e)) return e->code;
     }

@@ -187,8 +187,8 @@ static int read_unigram(struct tokenizer *t, const char *path, const json_t *mod
     json_get_bool(model, path, "byte_fallback", &t->unigram.byte_fallback, e);
     if (e->code) return e->code;
     if (unknown < 0 || unknown >= (json_int_t)n)
-        return err_set(e, ERR_INPUT, "%s: \"unk_id\": %lld is not the id of one of the %zu tokens",
-                       path, (long long)unknown, n);
+        return err_set(e, ERR_INPUT, "%s: \"unk_id\" must be between 0 and %zu, not %lld", path, n - 1,
+                       (long long)unknown);
     t->kind = MODEL_UNIGRAM;
     t->unigram.unknown = (int32_t)unknown;
     double *score = xcalloc(n, sizeof *score);
@@ -215,5 +215,5 @@ int tokenizer_read_model(struct tokenizer *t, const char *path, const json_t *ro
     if (name && !strcmp(name, "Unigram")) return read_unigram(t, path, model, e);
     return err_set(e, ERR_INPUT,
                    "%s: unsupported tokenizer model: %s; supported: WordPiece, BPE and Unigram", path,
-                   name ? name : "nameless");
+                   name ? name : "\"type\" is missing");
 }

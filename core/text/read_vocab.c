@@ -45,7 +45,7 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct rea
         json_get_bool(r->settings, r->settings_path, "strip_accents", &z.strip_accents, e);
         if (e->code) return e->code;
     } else {
-        text_line(r->report, "tokenizer_config.json is missing: text is lower-cased, as for uncased models");
+        text_line(r->report, "tokenizer_config.json is missing: text is lowercased, as for uncased models");
     }
     t->normalizer.count = 1;
     t->normalizer.step[0] = (struct normalizer_step){ .kind = NORMALIZER_BERT, .bert = z };

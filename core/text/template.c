@@ -70,29 +70,29 @@ static int read_piece(struct tokenizer *t, struct template *f, const char *path,
     const json_t *part = special ? special : text;
     const char *name = json_string_value(json_object_get(part, "id"));
     json_int_t type = json_integer_value(json_object_get(part, "type_id"));
-    if (!name) return err_set(e, ERR_INPUT, "%s: template: a piece has no name", path);
+    if (!name) return err_set(e, ERR_INPUT, "%s: template: an item has no \"id\"", path);
     bool fits = true;
     if (text) {
         if (strcmp(name, "A") && strcmp(name, "B"))
-            return err_set(e, ERR_INPUT, "%s: template: unknown text \"%s\"; must be A or B",
+            return err_set(e, ERR_INPUT, "%s: template: unknown sequence \"%s\"; must be A or B",
                            path, name);
         fits = add_piece(f, name[0] == 'B', -1, type);
     } else {
         const json_t *ids = json_object_get(json_object_get(specials, name), "ids");
         if (!json_array_size(ids))
-            return err_set(e, ERR_INPUT, "%s: template: token \"%s\" has no ids", path, name);
+            return err_set(e, ERR_INPUT, "%s: template: \"special_tokens\" has no \"ids\" of %s", path, name);
         for (size_t i = 0; fits && i < json_array_size(ids); i++) {
             const json_t *id = json_array_get(ids, i);
             json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
             if (v < 0 || v >= (json_int_t)t->vocab.ids || !vocab_text(&t->vocab, (int32_t)v))
                 return err_set(e, ERR_INPUT,
-                               "%s: template: token \"%s\" has an id outside the vocabulary",
+                               "%s: template: special token \"%s\" has an id outside the vocabulary",
                                path, name);
             fits = add_piece(f, -1, (int32_t)v, type);
         }
     }
     return fits ? 0
-                : err_set(e, ERR_INPUT, "%s: template: more than %d pieces, or a type id above 255", path,
+                : err_set(e, ERR_INPUT, "%s: template: more than %d items, or a \"type_id\" not between 0 and 255", path,
                           TEMPLATE_PIECES);
 }
 
@@ -107,7 +107,8 @@ static int template_read_form(struct tokenizer *t, struct template *f, const cha
     for (int i = 0; i < f->pieces; i++)
         if (f->piece[i].text >= 0) seen[f->piece[i].text]++;
     if (seen[0] != 1 || seen[1] != !strcmp(key, "pair"))
-        return err_set(e, ERR_INPUT, "%s: template \"%s\" must contain each text once", path, key);
+        return err_set(e, ERR_INPUT, "%s: template \"%s\" must contain %s exactly once", path, key,
+                       strcmp(key, "pair") ? "A (and not B)" : "A and B");
     return 0;
 }
 
@@ -125,7 +126,7 @@ static int template_read_family(struct tokenizer *t, const char *path, const cha
 /* Reads one step; ByteLevel changes offsets only. */
 static int template_read_step(struct tokenizer *t, const char *path, const json_t *part, struct err *e) {
     const char *type = json_string_value(json_object_get(part, "type"));
-    if (!type) type = "nameless";
+    if (!type) type = "\"type\" is missing";
     if (!strcmp(type, "ByteLevel")) return 0;
     if (!strcmp(type, "Sequence")) {
         const json_t *list = json_object_get(part, "processors");
@@ -161,7 +162,7 @@ int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t
         return tokenizer_bert_templates(t, path, "[CLS]", "[SEP]", e);
     }
     if (!t->single.pieces) {
-        text_line(report, "%s adds no special tokens around a text", path);
+        text_line(report, "%s: no special tokens are added to a text", path);
         tokenizer_plain_templates(t);
     }
     return 0;

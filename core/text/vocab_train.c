@@ -397,7 +397,7 @@ int vocab_trainer_run(struct vocab_trainer *t, int size, struct buf *out, struct
     for (size_t i = 0; !rc && i < t->sign.count; i++)
         buf_printf(out, "%s\n", vocab_text(&t->sign, (int32_t)i));
     text_line(report,
-              "vocabulary: %zu tokens (%zu symbols; %zu rare ones dropped) from %llu words, %zu distinct",
+              "vocabulary: %zu tokens (%zu symbols; %zu rare symbols dropped) from %llu words (%zu distinct)",
               t->sign.count, signs, rare, (unsigned long long)t->words, t->spelled.count);
     return rc;
 }

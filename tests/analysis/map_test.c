@@ -113,7 +113,7 @@ static void test_refusals(void **state) {
     refused(folder, "x,y\n1,2\n3,nan\n5,6\n7,8\n", "", 5, "row 2), column \"y\": \"nan\"");
     refused(folder, "1,2\n1,2\n1,2\n1,2\n", "", 5, "all 4 points are equal");
     refused(folder, "1,2\n3,4\n5,6\n", "", 5, "at least 4 points");
-    refused(folder, "", "", 5, "no rows of numbers");
+    refused(folder, "", "", 5, "no numeric rows");
     refused(folder, FIVE, "--labels label --perplexity 0.2", 2, "perplexity");
     free(folder);
 }
@@ -153,9 +153,9 @@ static void test_columns(void **state) {
         { ",x,y\n0,1.5,2\n1,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "column 1 has no name" },
         { ",x,y\nfirst,1.5,2\nsecond,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "column 1 has no name" },
         { ",0,1,label\n0,1.5,2,a\n1,3,4,b\n", { .labels = "label" }, 2, 2, { 1.5f, 2 }, "no name" },
-        { "ID,x,y\n5,1.5,2\n9,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "column \"ID\" counts the rows" },
-        { "x,Unnamed: 0,y\n1.5,0,2\n3,1,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "\"Unnamed: 0\" counts" },
-        { "index,x,y\n16777216,1.5,2\n16777217,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "counts" },
+        { "ID,x,y\n5,1.5,2\n9,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "column \"ID\" is a row index" },
+        { "x,Unnamed: 0,y\n1.5,0,2\n3,1,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "\"Unnamed: 0\" is a row index" },
+        { "index,x,y\n16777216,1.5,2\n16777217,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "is a row index" },
         { "id,x,y\n2,1.5,2\n1,3,4\n", { 0 }, 2, 3, { 2, 1.5f, 2 }, NULL },
         { "id,x,y\n0.5,1.5,2\n1,3,4\n", { 0 }, 2, 3, { 0.5f, 1.5f, 2 }, NULL },
         { "id\n1\n2\n", { 0 }, 2, 1, { 1 }, NULL },

@@ -241,7 +241,7 @@ static void the_folder_keeps_its_limit(void **state) {
     struct shelf *s = large(folder, 1, MB);
     int taken = fill(s, &e);
     assert_true(taken >= 10 && taken < LARGE);
-    test_refused(e.code, ERR_SYSTEM, &e, "cache full at 1 MB");
+    test_refused(e.code, ERR_SYSTEM, &e, "the cache is full: the limit is 1 MB");
     assert_true(shelf_usage(folder, &n) <= MB);
     /* one that is open stays; once it is closed it makes room for others */
     struct shelf *second = large(folder, 2, MB);

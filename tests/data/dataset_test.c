@@ -146,9 +146,9 @@ static void json_lines(void **state) {
     static const struct {
         size_t line;
         const char *why;
-    } bad[] = {{5, "unlabeled"}, {6, "\"text\" is null"}, {8, "duplicate key"},
+    } bad[] = {{5, "unlabeled"}, {6, "\"text\" must be a string, not null"}, {8, "duplicate key"},
                {10, "an unpaired surrogate"}, {11, "contains the character U+0000"},
-               {12, "\"text\" is a list"}, {13, "\"text\" is missing"}, {14, "truncated"}};
+               {12, "\"text\" must be a string, not an array"}, {13, "\"text\" is missing"}, {14, "truncated"}};
     assert_int_equal(d.report.skipped, COUNT_OF(bad));
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_int_equal(d.report.first[i].line, bad[i].line);
@@ -189,7 +189,7 @@ static void json_list(void **state) {
     e = (struct err)ERR_INIT;
     test_refused(READ(&d, "l.json", "[]", .format = DATA_LIST), ERR_INPUT, &e, "no examples");
     e = (struct err)ERR_INIT;
-    test_refused(READ(&d, "l.json", "{}", .format = DATA_LIST), ERR_INPUT, &e, "expected a list of objects");
+    test_refused(READ(&d, "l.json", "{}", .format = DATA_LIST), ERR_INPUT, &e, "expected an array of objects");
 }
 
 /* Headers and labels are never guessed. */
@@ -406,7 +406,7 @@ static void encoding(void **state) {
     says(&d, "1 example contains the text of a special token (line 3)");
     int rc = dataset_encode(&d, t, 16, 0, 32, &e);
     test_refused(rc, ERR_INPUT, &e,
-                 "example 7 (line 8): token \"\u00c9a\" has id 35, but the embedding has 32 rows");
+                 "example 7 (line 8): token \"\u00c9a\" has id 35, outside the vocabulary of the model (32 tokens)");
     assert_null(d.ids);
     test_ok(dataset_encode(&d, t, 16, 0, 36, &e), &e);
     test_refused(dataset_encode(&d, t, 1, 0, 0, &e), ERR_USAGE, &e, "special tokens");
@@ -440,7 +440,7 @@ static void broken_files(void **state) {
         {"x.tsv", BYTES("PK\x03\x04\x14\0"), ERR_INPUT, "ZIP archive"},
         {"l.tsv", BYTES("version https://git-lfs.github.com/spec/v1\noid\n"), ERR_INPUT, "Git LFS"},
         {"x.bin", BYTES("text\tlabel\na\tb\n"), ERR_USAGE, ".tsv, .csv and .jsonl"},
-        {"noend", BYTES("text\tlabel\na\tb\n"), ERR_USAGE, "unknown format"},
+        {"noend", BYTES("text\tlabel\na\tb\n"), ERR_USAGE, "unknown file name extension"},
         {"m.tsv", BYTES("texts\tlabel\na\tb\n"), ERR_USAGE, "column \"text\" not found"},
         {"m.tsv", BYTES("text\tlabels\na\tb\n"), ERR_USAGE, "column \"label\" not found"},
         {"m.tsv", BYTES("Text\tlabel\na\tb\n"), ERR_USAGE, "are \"Text\", \"label\"; did you mean --text Text?"},
@@ -451,13 +451,13 @@ static void broken_files(void **state) {
          "column \"label\" not found: the keys of the first lines are \"text\", \"LABEL\"; did you mean --label LABEL?"},
         {"q.csv", BYTES("\"text,label\n"), ERR_INPUT, "line 1: unclosed quote"},
         {"q.csv", BYTES("text,label\na,\"b"), ERR_INPUT, "line 2: unclosed quote"},
-        {"j.jsonl", BYTES("[1]\n"), ERR_INPUT, "expected an object, found a list"},
+        {"j.jsonl", BYTES("[1]\n"), ERR_INPUT, "expected an object, found an array"},
         {"j.json", BYTES("null\n"), ERR_INPUT, "not valid JSON"},
         {"j.jsonl", BYTES("{\"text\":\"a\"}\n"), ERR_USAGE, "are \"text\"; choose one with --label"},
         {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":\"\"}\n"), ERR_INPUT, "unlabeled"},
         {"j.jsonl", BYTES("{}\n{}\n"), ERR_INPUT, "line 1: "},
-        {"j.jsonl", BYTES("{\"text\":1,\"label\":\"a\"}\n"), ERR_INPUT, "\"text\" is a number"},
-        {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":{}}\n"), ERR_INPUT, "the label is an object"},
+        {"j.jsonl", BYTES("{\"text\":1,\"label\":\"a\"}\n"), ERR_INPUT, "\"text\" must be a string, not a number"},
+        {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":{}}\n"), ERR_INPUT, "the label must be a string, a number or a boolean, not an object"},
         {"j.jsonl", BYTES("{\"text\":\"\xff\",\"label\":\"a\"}\n"), ERR_INPUT, "not UTF-8"},
         {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":\"b\"} x\n"), ERR_INPUT, "not valid JSON"},
         {"z.tsv", BYTES("text\tlabel\na\tb\0c\n"), ERR_INPUT, "NUL"},

@@ -69,13 +69,13 @@ static void unclear_minus_one(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     int rc = READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t-1\nc\t1\nd\t-1\ne\t2\n", .need_labels = true);
-    test_refused(rc, ERR_INPUT, &e, "2 examples have the label -1 next to 0, 1, 2 (lines 3, 5)");
+    test_refused(rc, ERR_INPUT, &e, "ambiguous label -1 in 2 examples (lines 3, 5): a class, or a mark for unlabeled examples; the other labels are 0, 1, 2;");
     test_refused(rc, ERR_INPUT, &e, "--kind classes");
     test_refused(rc, ERR_INPUT, &e, "--unlabeled -1");
     rc = READ(&d, "t.tsv", "text\tlabel\na\t-1\n", .need_labels = true);
-    test_refused(rc, ERR_INPUT, &e, "1 example has the label -1 (line 2)");
+    test_refused(rc, ERR_INPUT, &e, "ambiguous label -1 in 1 example (line 2)");
     rc = READ(&d, "t.tsv", "text\tlabel\na\tentailment\nb\t-\nc\tneutral\nd\t-\n", .need_labels = true);
-    test_refused(rc, ERR_INPUT, &e, "2 examples have the label - next to entailment, neutral (lines 3, 5)");
+    test_refused(rc, ERR_INPUT, &e, "ambiguous label - in 2 examples (lines 3, 5): a class, or a mark for unlabeled examples; the other labels are entailment, neutral;");
     test_refused(rc, ERR_INPUT, &e, "--unlabeled -");
 }
 
@@ -165,15 +165,15 @@ static void labels_put_together(void **state) {
     struct err e = ERR_INIT;
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t2\nd\t0,1\ne\t0,1,2\nf\tx,y\n", .need_labels = true), &e);
     assert_int_equal(d.classes, 6);
-    says(&d, "warning: 2 labels combine others, such as \"0,1\"");
-    says(&d, "warning: 6 of 6 classes have one example each");
+    says(&d, "warning: 2 labels are combinations of others, such as \"0,1\"");
+    says(&d, "warning: 6 of 6 classes have only one example each");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger\nc\tjoy; anger\n"), &e);
-    says(&d, "1 labels combine others, such as \"joy; anger\"");
+    says(&d, "1 labels are combinations of others, such as \"joy; anger\"");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger, fear\nb\tjoy\n", .need_labels = true), &e);
     lacks(&d, "combine others");
-    lacks(&d, "one example each");
+    lacks(&d, "only one example each");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t0,1\n"), ERR_INPUT, &e, "--kind classes");
 }

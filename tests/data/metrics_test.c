@@ -199,7 +199,7 @@ static void no_gold_labels(void **state) {
     metrics_of_classes(&m, label, pred, loss, 2, 2, 1);
     for (int i = 0; i < METRIC_COUNT; i++) {
         assert_false(m.value[i].defined);
-        assert_string_equal(m.value[i].why, "unlabeled");
+        assert_string_equal(m.value[i].why, "no labeled examples");
     }
     assert_int_equal(m.examples, 2);
     metrics_release(&m);

@@ -307,10 +307,10 @@ static void what_cannot_be_shared_out_is_refused(void **state) {
     (void)state;
     char *folder = make_folder(10, 1), *none = make_folder(10, 0), *train = file_join(folder, "train.tsv"),
          *dev = file_join(folder, "dev.tsv");
-    refuses((struct task_source){ .where = folder, .split_validation = true }, "has one example and cannot be divided");
+    refuses((struct task_source){ .where = folder, .split_validation = true }, "has only one example; at least two are required");
     refuses((struct task_source){ .where = none, .split_validation = true }, "dev.tsv, .csv or .jsonl is missing");
     refuses((struct task_source){ .where = none, .split_validation = true, .split = 0.1 },
-            "give --split or --split-validation, not both");
+            "--split and --split-validation: mutually exclusive; use one");
     refuses((struct task_source){ .where = folder, .no_dev = true, .split_validation = true }, "--split-validation uses it");
     refuses((struct task_source){ .where = folder, .no_dev = true, .official_dev = true }, "--official-dev uses it");
     refuses((struct task_source){ .train = train, .split_validation = true }, "--split-validation: needs a validation set");

@@ -164,12 +164,12 @@ static void broken_rows(void **state) {
     assert_int_equal(t.train.examples, 3);
     skipped(&t.train, 0, 2, "\"span1_text\" is missing");
     skipped(&t.train, 1, 3, "\"span1_index\" is missing");
-    skipped(&t.train, 2, 4, "\"span1_text\" is a number");
-    skipped(&t.train, 3, 5, "\"span1_index\" is not a word index");
-    skipped(&t.train, 4, 8, "the label is an object");
+    skipped(&t.train, 2, 4, "\"span1_text\" must be a string, not a number");
+    skipped(&t.train, 3, 5, "\"span1_index\" must be a non-negative integer (a word index)");
+    skipped(&t.train, 4, 8, "the label must be a string, a number or a boolean, not an object");
     assert_string_equal(t.train.example[1].a, "* a * b");
-    says(&t, "in 2 examples a span differs from the word at its index and is not marked; the first "
-             "is line 6");
+    says(&t, "in 2 examples a span does not match the text at its word index and is not marked; the first "
+             "is in line 6");
     adds_up(&t.train);
     task_release(&t);
 
@@ -186,9 +186,9 @@ static void broken_rows(void **state) {
                     NULL});
     assert_int_equal(t.train.examples, 4);
     skipped(&t.train, 0, 2, "\"passage\" is missing");
-    skipped(&t.train, 1, 3, "\"passage\" is a string");
+    skipped(&t.train, 1, 3, "\"passage\" must be an object, not a string");
     skipped(&t.train, 2, 4, "\"questions\" is missing");
-    skipped(&t.train, 3, 5, "\"questions\" is an empty list");
+    skipped(&t.train, 3, 5, "\"questions\" must be a non-empty array, not an empty array");
     skipped(&t.train, 4, 6, "\"question\" is missing");
     skipped(&t.train, 5, 6, "\"answers\" is missing");
     skipped(&t.train, 6, 6, "unlabeled");

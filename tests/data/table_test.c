@@ -32,7 +32,7 @@ static void columns_by_number(void **state) {
     has_text(&d, 0, "good film");
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", ROWS, .header = DATA_HEADER_NO), ERR_USAGE, &e, "the columns are \"#1\", \"#2\"");
-    test_refused(READ_AS(&d, "t.tsv", ROWS, .text_a = "#3"), ERR_USAGE, &e, "column \"#3\" not found; line 1 has 2");
+    test_refused(READ_AS(&d, "t.tsv", ROWS, .text_a = "#3"), ERR_USAGE, &e, "column \"#3\" not found; line 1 has 2 columns");
 }
 
 /* Another delimiter is named where the columns are not there, and read where it is given. */
@@ -44,7 +44,7 @@ static void other_delimiters(void **state) {
         {"a.csv", ";", ";", "--delimiter ';'"},     {"a.csv", "\t", "tab", "--delimiter tab"},
         {"a.csv", "|", "pipe", "--delimiter '|'"},  {"a.tsv", ",", "comma", "--delimiter ','"},
         {"a.tsv", ";", "semicolon", "--delimiter ';'"}, {"a.csv", ":", ":", NULL},
-        {"a.data", ";", ";", "any table with --delimiter"},
+        {"a.data", ";", ";", "for other tables, set the column delimiter with --delimiter"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct dataset d;
@@ -106,7 +106,7 @@ static void what_is_no_table_is_named(void **state) {
     } cases[] = {
         {"a.csv.gz", "\x1f\x8b\x08\0", 4, "compressed (gzip)"}, {"a.csv", "\x1f\x8b\x08\0", 4, "compressed (gzip)"},
         {"a.xlsx", "PK\x03\x04....", 8, "spreadsheet"},         {"a.csv", "PK\x03\x04....", 8, "spreadsheet"},
-        {"a.xls", "\xd0\xcf\x11\xe0....", 8, "office"},         {"a.parquet", "PAR1....", 8, "Parquet"},
+        {"a.xls", "\xd0\xcf\x11\xe0....", 8, "Microsoft Office"},         {"a.parquet", "PAR1....", 8, "Parquet"},
         {"a.bz2", "BZh91AY&SY", 10, "bzip2"},                   {"a.xz", "\xfd\x37zXZ\0\0\4", 8, "xz"},
         {"a.zst", "\x28\xb5\x2f\xfd\x24", 5, "zstd"},
     };
@@ -197,7 +197,7 @@ static void a_look_guesses_columns(void **state) {
     struct peek p;
     struct err e = ERR_INIT;
     char *folder = test_folder(), *path = test_file(folder, "a.data", "x", 1);
-    test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_USAGE, &e, "unknown format");
+    test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_USAGE, &e, "unknown file name extension");
     free(path);
     path = test_file(folder, "b.csv", "PK\x03\x04zip", 7);
     test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_INPUT, &e, "b.csv");

@@ -281,17 +281,17 @@ static void refused(struct task_source s, int code, const char *part) {
 static void wrong_sources(void **state) {
     (void)state;
     char *folder = make_task("mine", plain), *empty = test_folder();
-    refused((struct task_source){0}, ERR_USAGE, "a task or a file is required");
+    refused((struct task_source){0}, ERR_USAGE, "a task or a file is required: use --task, or --train or --dev");
     refused((struct task_source){.where = "/nonexistent/x"}, ERR_NOT_FOUND, "task or folder not found");
-    refused((struct task_source){.where = "README.md"}, ERR_USAGE, "use --train for a file");
+    refused((struct task_source){.where = "README.md"}, ERR_USAGE, "a file, not a task; use a task name or folder, or --train for a file");
     refused((struct task_source){.where = empty}, ERR_NOT_FOUND, "train.tsv, train.csv or train.jsonl is missing");
     refused((struct task_source){.where = empty, .no_train = true}, ERR_NOT_FOUND, "dev.tsv, .csv or .jsonl is missing");
     refused((struct task_source){.where = folder, .metric = "f2"}, ERR_USAGE,
             "unknown metric");
     refused((struct task_source){.where = folder, .metric = "pearson"}, ERR_USAGE,
-            "not a metric for classes");
+            "is not defined for classes");
     refused((struct task_source){.where = folder, .positive = "maybe"}, ERR_USAGE,
-            "positive class \"maybe\"");
+            "--positive maybe: unknown class; the classes are \"neg\", \"pos\"");
     refused((struct task_source){.where = folder, .text = "body"}, ERR_USAGE, "column \"body\" not found");
     refused((struct task_source){.where = folder, .dev_rows = 1, .label = "x"}, ERR_USAGE,
             "column \"x\" not found");

@@ -93,18 +93,18 @@ static void broken_rows(void **state) {
     assert_int_equal(d->report.empty_a, 1);
     skipped(d, 0, 2, "the target text is empty");
     skipped(d, 1, 3, "\"target\" is missing");
-    skipped(d, 2, 4, "\"target\" is null");
+    skipped(d, 2, 4, "\"target\" must be a string, not null");
     skipped(d, 3, 5, "\"source\" is missing");
-    skipped(d, 4, 7, "in \"source\", item 2 is a number");
-    skipped(d, 5, 8, "\"source\" is a list");
-    skipped(d, 6, 10, "\"target\" is a number");
+    skipped(d, 4, 7, "item 2 of \"source\" must be a string, not a number");
+    skipped(d, 5, 8, "\"source\" must be a string, not an empty array");
+    skipped(d, 6, 10, "\"target\" must be a string, not a number");
     adds_up(d);
     /* rows without a target can be written, not trained on or scored */
     adds_up(&t.dev[0]);
     assert_int_equal(t.dev[0].examples, 5);
     assert_int_equal(t.dev[0].report.unlabeled, 2);
     assert_null(t.dev[0].example[1].target_text);
-    says(&t, "1 sources are lists of texts, joined with spaces");
+    says(&t, "1 source texts are arrays of strings, joined with spaces");
     says(&t, "warning: 1 examples have several target texts; the first of each is used");
     task_release(&t);
     test_ok(open_file(&t, "a.tsv", "source\ttarget\na\t\nb\nc\td\n", (struct task_source){0}, &e),
@@ -133,14 +133,14 @@ static void choices(void **state) {
         struct task_source s;
         const char *bytes, *why;
     } wrong[] = {
-        {{.source = "document"}, two, "give both --source and --target"},
-        {{.target = "document"}, two, "give both --source and --target"},
-        {{.source = "document", .target = "text", .label = "summary"}, two, "replace"},
+        {{.source = "document"}, two, "--source and --target: must be used together"},
+        {{.target = "document"}, two, "--source and --target: must be used together"},
+        {{.source = "document", .target = "text", .label = "summary"}, two, "cannot be combined with --text, --text-b or --label"},
         {{.source = "document", .target = "sumary"}, two, "column \"sumary\" not found"},
-        {{.source = "text", .target = "text"}, two, "the same column is chosen twice"},
+        {{.source = "text", .target = "text"}, two, "column \"text\" is selected twice"},
         {{.source = "a", .target = "b"}, "a\tb\tb\n1\t2\t3\n", "two columns are named \"b\""},
         {{.source = "document", .target = "text", .metric = "accuracy"}, two,
-         "accuracy: not a metric for target texts"},
+         "metric accuracy is not defined for target texts"},
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++)
         test_refused(open_file(&t, "a.tsv", wrong[i].bytes, wrong[i].s, &e), ERR_USAGE, &e,
@@ -154,9 +154,9 @@ static void other_json(void **state) {
         const char *bytes, *why;
         int code;
     } wrong[] = {
-        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "a single JSON document, a list of 1", ERR_INPUT},
-        {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "a single JSON document, an object of 2", ERR_INPUT},
-        {"[{\"source\":\"a\"}]", "a single JSON document, a list of 1", ERR_INPUT},
+        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "a single JSON document (an array with 1 items)", ERR_INPUT},
+        {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "a single JSON document (an object with 2 items)", ERR_INPUT},
+        {"[{\"source\":\"a\"}]", "a single JSON document (an array with 1 items)", ERR_INPUT},
         {"{\"src\":\"a\",\"tgt\":\"b\"}\n",
          "column \"text\" not found: the keys of the first lines are \"src\", \"tgt\"; choose one with --text", ERR_USAGE},
     };

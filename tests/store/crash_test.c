@@ -90,7 +90,7 @@ static void a_killed_process_loses_nothing_acknowledged(void **state) {
         struct store *s = open_at(path, round % 2 ? STORE_READ : STORE_WRITE);
         struct store_run r = whole(s, shared->run);
         assert_int_equal(r.state, STORE_INTERRUPTED);
-        assert_non_null(strstr(r.reason, "gone"));
+        assert_non_null(strstr(r.reason, "ended unexpectedly"));
         assert_true(r.ended >= r.created);
         store_run_release(&r);
         check_points(s, shared->run, shared->acknowledged);

@@ -227,7 +227,7 @@ static void what_went_on_apart_stays(void **state) {
     s = open_at(one, STORE_READ);
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_runs"), 2);
     assert_int_equal(count_of(s, "SELECT count(DISTINCT uid) FROM v_runs"), 2);
-    assert_int_equal(count_of(s, "SELECT count(*) FROM v_events WHERE text LIKE '%differ: both runs remain%'"), 2);
+    assert_int_equal(count_of(s, "SELECT count(*) FROM v_events WHERE text LIKE '%and remain separate runs%'"), 2);
     close_it(s);
 }
 

@@ -291,8 +291,8 @@ static void what_stands_beside_it_is_named(void **state) {
             char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
             free(test_file(folder, "runs.db-wal", text, sizeof text));
             free(folder);
-            refused_by_name(path, STORE_WRITE, file, "not an SQLite journal");
-            refused_by_name(path, STORE_READ, file, "not an SQLite journal");
+            refused_by_name(path, STORE_WRITE, file, "not an SQLite write-ahead log");
+            refused_by_name(path, STORE_READ, file, "not an SQLite write-ahead log");
             struct buf kept;
             test_ok(file_read(file, 4096, &kept, &e), &e);
             assert_memory_equal(kept.data, text, sizeof text);

@@ -116,7 +116,7 @@ static void waiting_is_said_after_a_second(void **state) {
         pthread_barrier_destroy(&h.held);
         assert_int_equal(told.times, 1);
         assert_non_null(strstr(told.text, path));
-        assert_non_null(strstr(told.text, "waiting for another program"));
+        assert_non_null(strstr(told.text, "locked by another program; waiting"));
     }
     store_on_wait(before);
     close_it(s);
@@ -179,7 +179,7 @@ static void copy_file(const char *from, const char *to) {
 static void is_gone(const char *path, int64_t run) {
     struct store *s = open_at(path, STORE_READ);
     struct store_run r = whole(s, run);
-    assert_non_null(strstr(r.reason, "is gone"));
+    assert_non_null(strstr(r.reason, "ended unexpectedly"));
     store_run_release(&r);
     close_it(s);
 }

@@ -99,7 +99,7 @@ static void of_every_kind(void **state) {
 static void broken_decoders(void **state) {
     (void)state;
     static const char *const bad[][2] = {
-        {"{}", ": nameless; supported: WordPiece"},
+        {"{}", ": \"type\" is missing; supported: WordPiece"},
         {"{\"type\":\"CTC\"}", ": CTC; supported: WordPiece"},
         {"{\"type\":\"WordPiece\",\"prefix\":3}", "\"prefix\" must be"},
         {"{\"type\":\"WordPiece\",\"cleanup\":3}", "\"cleanup\" must be"},
@@ -117,7 +117,7 @@ static void broken_decoders(void **state) {
         {"{\"type\":\"Replace\",\"content\":\" \",\"pattern\":{\"Regex\":\" {2}\"}}", "{2}"},
         {"{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"}}", "\"content\" must be"},
         {"{\"type\":\"Sequence\"}", "\"decoders\" is missing"},
-        {"{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Fuse\"},3]}", "nameless"},
+        {"{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Fuse\"},3]}", "\"type\" is missing"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct err e = ERR_INIT;

@@ -54,7 +54,7 @@ static void broken_files(void **state) {
         {{"{\"model\":[]}", NULL, NULL}, "\"model\" is missing"},
         {{"{\"model\":{\"type\":\"WordLevel\"}}", NULL, NULL},
          ": WordLevel; supported: WordPiece, BPE and Unigram"},
-        {{"{\"model\":{\"type\":5,\"vocab\":{}}}", NULL, NULL}, "nameless"},
+        {{"{\"model\":{\"type\":5,\"vocab\":{}}}", NULL, NULL}, "\"type\" is missing"},
         {{"{\"model\":{\"type\":\"WordPiece\"}}", NULL, NULL}, "\"vocab\""},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}", NULL, NULL}, "\"vocab\""},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":[\"a\"]}}", NULL, NULL}, "\"vocab\""},
@@ -99,7 +99,7 @@ static void broken_files(void **state) {
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
           "[{\"SpecialToken\":{\"id\":\"x\",\"type_id\":0}}]}}",
           NULL, NULL},
-         "\"x\" has no ids"},
+         "\"special_tokens\" has no \"ids\" of x"},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
           "[{\"SpecialToken\":{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[4000]}}}}",
           NULL, NULL},
@@ -107,7 +107,7 @@ static void broken_files(void **state) {
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
           "[{\"Sequence\":{\"id\":\"A\",\"type_id\":256}}]}}",
           NULL, NULL},
-         "above 255"},
+         "a \"type_id\" not between 0 and 255"},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
           "[{\"Sequence\":{\"id\":\"C\"}}]}}",
           NULL, NULL},
@@ -156,7 +156,7 @@ static void settings_have_the_last_word(void **state) {
         {{WHOLE, NULL, "{\"do_lower_case\":false}"}, "6", "7", "tokenizer_config.json is used"},
         {{WHOLE, NULL, "{\"do_lower_case\":true,\"strip_accents\":false}"}, "4", "7", "accents"},
         {{"{" MODEL "," CUT "}", NULL, "{\"do_lower_case\":true}"}, "6", "7", ""},
-        {{NULL, LINES, NULL}, "4", "8", "lower-cased"},
+        {{NULL, LINES, NULL}, "4", "8", "lowercased"},
         {{NULL, LINES, "{\"do_lower_case\":false}"}, "6", "7", "special token mask_token is not in"},
         {{WHOLE, "other\n", NULL}, "4", "8", ""},
     };

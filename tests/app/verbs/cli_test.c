@@ -224,7 +224,7 @@ static void one_run_through_every_verb(void **state) {
     command_run(&predict, NULL, "predict 1 --db '%s' --file '%s' --json", db, some);
     command_expect(&predict, 0);
     assert_int_equal(stage_json_lines(buf_text(&predict.out)), 1);
-    assert_non_null(strstr(buf_text(&predict.err), "odd.jsonl: 1 line dropped:\n  line 2: \"text\" is a number"));
+    assert_non_null(strstr(buf_text(&predict.err), "odd.jsonl: 1 line dropped:\n  line 2: \"text\" must be a string, not a number"));
     command_release(&predict);
     free(some);
     v = stage_json("eval 1 --db '%s' --json", db);
@@ -369,7 +369,7 @@ static void waiting_for_a_lock_is_said(void **state) {
     file_unlock(fd);
     assert_int_equal(command_wait(pid, 20), 0);
     assert_non_null(strstr(buf_text(&text), "petri: "));
-    assert_non_null(strstr(buf_text(&text), "held.db-lock: waiting for another program"));
+    assert_non_null(strstr(buf_text(&text), "held.db-lock: locked by another program; waiting"));
     buf_release(&text);
     free(said);
     free(folder);

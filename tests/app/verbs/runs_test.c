@@ -365,9 +365,9 @@ static void a_name_stands_for_its_run(void **state) {
     free(out);
     free(stage_out(0, "tag 'for the talk' named --db '%s'", stage.db));
     assert_true(finds("tag=named", 1));
-    stage_refused(2, "read as a number", "name 1 7 --db '%s'", stage.db);
-    stage_refused(2, "one line of plain text", "name 1 'a\xC2\x9B" "2J' --db '%s'", stage.db);
-    stage_refused(2, "one line of plain text", "name 1 'a\xE2\x80\xAE' --db '%s'", stage.db);
+    stage_refused(2, "must not be a number", "name 1 7 --db '%s'", stage.db);
+    stage_refused(2, "must not contain line breaks", "name 1 'a\xC2\x9B" "2J' --db '%s'", stage.db);
+    stage_refused(2, "must not contain line breaks", "name 1 'a\xE2\x80\xAE' --db '%s'", stage.db);
     stage_refused(3, "run 99 does not exist", "name 99 a --db '%s'", stage.db);
     out = stage_out(0, "name 'for the talk' '' --db '%s'", stage.db);
     assert_string_equal(out, "run 1: name removed (previously for the talk)\n");
@@ -385,8 +385,8 @@ static void a_run_is_made_with_its_name(void **state) {
     assert_int_equal(json_array_size(v), 2);
     json_decref(v);
     stage_refused(2, "is the name of 2 runs", "show early --db '%s'", stage.db);
-    stage_refused(2, "one line of plain text", "train %s --name 'a\033b'", made);
-    stage_refused(2, "read as a number", "train %s --name last", made);
+    stage_refused(2, "must not contain line breaks", "train %s --name 'a\033b'", made);
+    stage_refused(2, "must not be a number", "train %s --name last", made);
     stage_refused(2, "unknown option --name", "sweep %s --name a --lr '{1,2}'", made);
     free(stage_out(0, "sweep %s --lr '{1e-3,2e-3}' --note 'of a sweep'", made));
     v = stage_json("show last --db '%s' --json", stage.db);
@@ -474,7 +474,7 @@ static void merging_tells_what_it_did(void **state) {
     said = stage_out(0, "merge '%s' '%s'", other, stage.db);
     assert_non_null(strstr(said, "run 1: imported as run 1; damaged: best.safetensors (skipped)"));
     free(said);
-    said = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM event WHERE text LIKE '%%without damaged files%%'\"", other);
+    said = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM event WHERE text LIKE '%%except for damaged files%%'\"", other);
     assert_non_null(strstr(said, "1"));
     free(said);
     bytes.data[bytes.size - 5] ^= 1;
