@@ -18,11 +18,14 @@ int64_t clock_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-double clock_thread_seconds(void) {
+static double processor_seconds(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+double clock_thread_seconds(void) { return processor_seconds(CLOCK_THREAD_CPUTIME_ID); }
+double clock_process_seconds(void) { return processor_seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 struct timespec clock_after(double seconds) {
     struct timespec t = now();

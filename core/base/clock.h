@@ -12,6 +12,8 @@ double clock_seconds(void);
 int64_t clock_ms(void);
 /* Returns the processor time of the calling thread in seconds, without the load of other processes. */
 double clock_thread_seconds(void);
+/* Returns likewise the processor time of all threads of the process. */
+double clock_process_seconds(void);
 
 /* Returns a deadline `seconds` (≥ 0) from now, for pthread_cond_timedwait on a condition of
  * clock_cond_init. */

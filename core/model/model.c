@@ -17,15 +17,16 @@ struct packings {
     struct packed *of[];
 };
 
-static struct packings *packings_new(int tensors) {
-    struct packings *p = xcalloc(1, sizeof *p + (size_t)tensors * sizeof *p->of);
+void model_make_packings(struct model *m) {
+    struct packings *p = xcalloc(1, sizeof *p + (size_t)m->tensors * sizeof *p->of);
     pthread_mutex_init(&p->lock, NULL);
-    return p;
+    m->packings = p;
 }
 
-static void packings_free(struct packings *p, int tensors) {
+void model_free_packings(struct model *m) {
+    struct packings *p = m->packings;
     if (!p) return;
-    for (int i = 0; i < tensors; i++) packed_free(p->of[i]);
+    for (int i = 0; i < m->tensors; i++) packed_free(p->of[i]);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }
@@ -57,7 +58,7 @@ size_t model_bytes(const struct model *m) {
 }
 
 static void free_model(struct model *m) {
-    packings_free(m->packings, m->tensors);
+    model_free_packings(m);
     arch_release(&m->arch);
     tokenizer_free(m->tokenizer);
     free(m->tensor);
@@ -100,7 +101,7 @@ static struct model *load_folder(const char *where, char *folder, struct err *e)
     m->folder = folder;
     m->name = model_name_of(where, folder);
     if (!model_fill(m, e ? e : &own)) {
-        m->packings = packings_new(m->tensors);
+        model_make_packings(m);
         return m;
     }
     free_model(m);

@@ -26,7 +26,7 @@ struct model {
     struct words_head {
         real *w, *b, *norm_w, *norm_b, *bias; /* d×d, 1×d each, 1×vocabulary; NULL: none */
     } words;
-    struct packings *packings;   /* model_packed; NULL for a model created without model_load */
+    struct packings *packings;   /* model_packed; NULL: none are made */
     real *logits_bias;           /* 1×vocabulary, added to the logits; NULL: none, or all 0 */
     int32_t *bucket[2];          /* by enum stack: buckets of the relative bias for the distances
                                     -bucket_distance…bucket_distance; NULL without */
@@ -57,12 +57,16 @@ void model_release(struct model *m);
 /* Computes the sha256 of struct model from the current weights. */
 void model_hash(const struct model *m, char out[65]);
 /* Returns tensor i packed for bfloat16 products; packed on first use and shared by all runs.  NULL for a
- * model created without model_load.  Calls mem_lack when out of memory.  Thread-safe. */
+ * model created without model_load or model_make_packings.  Calls mem_lack when out of memory.
+ * Thread-safe. */
 const struct packed *model_packed(const struct model *m, int i);
 /* Returns the bytes of the weights and of those packed so far. */
 size_t model_bytes(const struct model *m);
 /* T5: computes the buckets of near distances, used in every step; for a model created without model_load. */
 void model_fill_buckets(struct model *m);
+/* Likewise lets its tensors be packed; released with model_free_packings. */
+void model_make_packings(struct model *m);
+void model_free_packings(struct model *m);
 /* Returns the folder of `where`; caller frees; NULL with *e if not found. */
 char *model_find(const char *where, struct err *e);
 

@@ -16,7 +16,7 @@ struct bench_watch {
     struct run *run;
     int64_t warm, last;
     int points;
-    double at, tokens;
+    double at, cpu, tokens;
     struct bench_times *out;
     struct blas_record *record; /* of the step under way, when on the calling thread */
     bool recording;
@@ -29,11 +29,13 @@ static void watch_event(void *self, const struct event *e) {
     if (e->step > w->warm && w->points < BENCH_STEPS) {
         w->out->second[w->points++] = t - w->at;
         w->tokens += e->tokens;
+        w->out->cpu = clock_process_seconds() - w->cpu;
     }
     if (w->recording && e->step == w->last - 1) w->record = blas_record_start();
     else if (w->record && e->step == w->last) blas_record_stop(w->record);
     if (e->step == w->last) run_stop(w->run);
     w->at = clock_seconds();
+    if (e->step == w->warm) w->cpu = clock_process_seconds();
 }
 
 static int by_size(const void *a, const void *b) {
@@ -88,6 +90,7 @@ int bench_config(const struct bench_work *w, struct run_config *c, struct err *e
         c->of[i].task_weight = 1;
     }
     int rc = config_set(c, "method", w->method, e);
+    if (!rc) rc = config_set(c, "precision", w->precision ? w->precision : "f32", e);
     if (!rc && c->tasks) rc = config_set(c, "sampling", w->sampling, e);
     return rc;
 }

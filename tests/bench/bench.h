@@ -12,6 +12,7 @@ struct bench_times {
     int steps;
     double second[BENCH_STEPS]; /* wall seconds of each step after the warm-up */
     double median;
+    double cpu;                 /* processor seconds of all threads over those steps */
     double tokens;              /* tokens of a step, mean over those steps */
     double gemm_seconds;        /* replay of the matrix products of the last step; 0: not requested */
 };
@@ -20,6 +21,7 @@ struct bench_work {
     struct model *model;
     struct run_tasks tasks;
     const char *method, *sampling; /* the latter for several tasks */
+    const char *precision;         /* NULL: f32 */
     enum join_way join;
     int batch, warm, steps;        /* steps: at most BENCH_STEPS */
     int shards;                    /* 0: the default */

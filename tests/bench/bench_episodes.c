@@ -114,14 +114,17 @@ int bench_episodes(int workers, int warm, int steps, struct bench_times *out, st
     *out = (struct bench_times){ 0 };
     int rc = open_outer(x, e);
     struct crew *crew = workers > 1 && !rc ? crew_new(workers, NULL) : NULL;
+    double cpu = 0;
     for (int i = 0; i < warm + steps && !rc && out->steps < BENCH_STEPS; i++) {
         double begin = clock_seconds();
+        if (i == warm) cpu = clock_process_seconds();
         crew_do(crew, &(struct crew_work){ x, EPISODES, one_episode, NULL, NULL });
         if (i >= warm) out->second[out->steps++] = clock_seconds() - begin;
         x->number += EPISODES;
         if (x->no_memory) rc = err_set(e, ERR_SYSTEM, "out of memory for an episode");
     }
     for (int i = 0; i < EPISODES; i++) out->tokens += x->tokens[i];
+    out->cpu = clock_process_seconds() - cpu;
     bench_median(out);
     crew_free(crew);
     close_outer(x);

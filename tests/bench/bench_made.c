@@ -83,7 +83,10 @@ struct model *bench_model(enum family family, int layers, int width, int heads, 
     m->folder = arch_generates(&m->arch) ? made_folder(config, e) : xstrdup("made");
     free(config);
     model_fill_buckets(m);
-    if (m->folder && !bench_made_make_weights(m, e)) return m;
+    if (m->folder && !bench_made_make_weights(m, e)) {
+        model_make_packings(m);
+        return m;
+    }
     bench_model_free(m);
     return NULL;
 }
@@ -96,6 +99,7 @@ void bench_model_free(struct model *m) {
         free(file);
         bench_made_leave();
     }
+    model_free_packings(m);
     for (int i = 0; i < m->tensors && m->weight; i++) free(m->weight[i]);
     free(m->weight);
     for (int i = 0; i < 2; i++) free(m->bucket[i]);

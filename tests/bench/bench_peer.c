@@ -18,11 +18,12 @@ static const struct peer_work {
     enum what what;
     int rows, steps, warm;
     int size; /* TEXT: tokens of a target, 0 the class as a digit; GENERATE: beams */
-    const char *method; /* MADE_TASKS; else LoRA */
+    const char *method; /* of training; NULL: LoRA */
 } works[] = {
     { "lora-bert-base-8x128", MADE_BERT, 8, 5, 2, 0, NULL },
     { "lora-bert-base-sst2", MADE_WEIGHTS, 32, 8, 1, 0, NULL },
     { "lora-minilm-sst2", CLASSES, 32, 40, 8, 0, NULL },
+    { "full-minilm-sst2", CLASSES, 32, 40, 8, 0, "full" },
     { "lora-roberta-base-8x128", MADE_ROBERTA, 8, 5, 2, 0, NULL },
     { "lora-t5-sst2-digit", TEXT, 32, 6, 1, 0, NULL },
     { "lora-t5-sst2-30", TEXT, 32, 6, 1, 30, NULL },
@@ -94,6 +95,7 @@ static int bench_peer_generate(const struct model *m, const struct dataset *d, c
     if (rc) return rc;
     o.beams = w->size;
     o.min_new = o.max_new = NEW_TOKENS;
+    double cpu = 0;
     struct crew *crew = threads > 1 ? crew_new(threads, NULL) : NULL;
     struct generated *made = xcalloc((size_t)w->rows, sizeof *made);
     for (int step = 0; step < w->warm + w->steps && !rc; step++) {
@@ -103,11 +105,13 @@ static int bench_peer_generate(const struct model *m, const struct dataset *d, c
         generation_init(&g, m, &o, &some);
         rc = generate_rows(&g, NULL, crew, NULL, made, e);
         if (step >= w->warm) out->second[out->steps++] = clock_seconds() - begin;
+        if (step == w->warm - 1) cpu = clock_process_seconds();
         generation_release(&g);
         generated_release(made, (size_t)w->rows);
     }
     crew_free(crew);
     free(made);
+    out->cpu = clock_process_seconds() - cpu;
     out->tokens = (double)w->rows * NEW_TOKENS;
     bench_median(out);
     return rc;
@@ -115,34 +119,35 @@ static int bench_peer_generate(const struct model *m, const struct dataset *d, c
 
 /* ---- */
 
-static struct bench_work bench_peer_work_of(const struct peer_work *w, struct model *m,
+static struct bench_work bench_peer_work_of(const struct bench_peer *p, const struct peer_work *w, struct model *m,
                                             struct task *const *task, int tasks) {
     return (struct bench_work){ .model = m, .tasks = { tasks, task }, .method = w->method ? w->method : "lora(r=8)",
-                                .sampling = "stratified(10)", .batch = w->rows, .warm = w->warm, .steps = w->steps };
+                                .precision = p->precision, .sampling = "stratified(10)",
+                                .batch = w->rows, .warm = w->warm, .steps = w->steps };
 }
 
-static int work_made(const struct peer_work *w, int threads, struct bench_times *out, struct err *e) {
+static int work_made(const struct bench_peer *p, const struct peer_work *w, struct bench_times *out, struct err *e) {
     enum family family = w->what == MADE_ROBERTA ? FAMILY_ROBERTA : FAMILY_BERT;
     struct model *m = bench_model(family, 12, 768, 12, 3072, e);
     if (!m) return e->code;
     struct task t, *const all[] = { &t };
     bench_task(&t, 64, 128, m->arch.vocabulary);
-    struct bench_work x = bench_peer_work_of(w, m, all, 1);
-    int rc = bench_train(&x, threads, out, e);
+    struct bench_work x = bench_peer_work_of(p, w, m, all, 1);
+    int rc = bench_train(&x, p->threads, out, e);
     bench_task_free(&t);
     bench_model_free(m);
     return rc;
 }
 
 /* Eight tasks in every batch, T5-small shapes. */
-static int work_tasks(const struct peer_work *w, int threads, struct bench_times *out, struct err *e) {
+static int work_tasks(const struct bench_peer *p, const struct peer_work *w, struct bench_times *out, struct err *e) {
     struct model *m = bench_model(FAMILY_T5, 6, 512, 8, 2048, e);
     if (!m) return e->code;
     struct task t[BENCH_TASKS], *all[BENCH_TASKS];
     bench_glue(t, &m->arch);
     for (int i = 0; i < BENCH_TASKS; i++) all[i] = &t[i];
-    struct bench_work x = bench_peer_work_of(w, m, all, BENCH_TASKS);
-    int rc = bench_train(&x, threads, out, e);
+    struct bench_work x = bench_peer_work_of(p, w, m, all, BENCH_TASKS);
+    int rc = bench_train(&x, p->threads, out, e);
     for (int i = 0; i < BENCH_TASKS; i++) bench_task_free(&t[i]);
     bench_model_free(m);
     return rc;
@@ -152,9 +157,11 @@ int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *
     *out = (struct bench_times){ 0 };
     const struct peer_work *w = bench_peer_find(p->name, e);
     if (!w) return e->code;
-    if (w->what == MADE_BERT || w->what == MADE_ROBERTA) return work_made(w, p->threads, out, e);
+    if (p->precision && strcmp(p->precision, "f32") && (w->what == MADE_EPISODES || w->what == GENERATE))
+        return err_set(e, ERR_USAGE, "--precision: %s is computed in f32", w->name);
+    if (w->what == MADE_BERT || w->what == MADE_ROBERTA) return work_made(p, w, out, e);
     if (w->what == MADE_EPISODES) return bench_episodes(p->threads, w->warm, w->steps, out, e);
-    if (w->what == MADE_TASKS) return work_tasks(w, p->threads, out, e);
+    if (w->what == MADE_TASKS) return work_tasks(p, w, out, e);
     struct model *reader = model_load(p->model, e);
     if (!reader) return e->code;
     struct task t, *const all[] = { &t };
@@ -165,7 +172,7 @@ int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *
     }
     struct model *made = w->what == MADE_WEIGHTS ? bench_model(FAMILY_BERT, 12, 768, 12, 3072, e) : NULL;
     if (w->what == MADE_WEIGHTS && !made) rc = e->code;
-    struct bench_work x = bench_peer_work_of(w, made ? made : reader, all, 1);
+    struct bench_work x = bench_peer_work_of(p, w, made ? made : reader, all, 1);
     if (w->what == GENERATE) rc = bench_peer_generate(reader, &t.train, w, p->threads, out, e);
     else if (!rc) rc = bench_train(&x, p->threads, out, e);
     if (made) bench_model_free(made);

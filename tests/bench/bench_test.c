@@ -24,12 +24,34 @@ static void eight_tasks_are_in_every_step(void **state) {
                                   .join = JOIN_HELD, .batch = BENCH_GLUE, .warm = 1, .steps = 2 };
     test_ok(bench_train(&w, 2, &times, &e), &e);
     assert_int_equal(times.steps, 2);
-    assert_true(times.median > 0);
+    assert_true(times.median > 0 && times.cpu > 0);
     assert_true(times.tokens == 1573 + 2 * BENCH_GLUE); /* the whole table in each */
     for (int i = 0; i < BENCH_TASKS; i++) bench_task_free(&t[i]);
     bench_model_free(m);
     assert_false(file_exists(folder));
     free(folder);
+}
+
+/* A made model's maps are packed for the precision that was asked for. */
+static void a_made_model_is_trained_in_bf16(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct bench_times times;
+    struct task t, *const all[] = { &t };
+    struct model *m = bench_model(FAMILY_BERT, 1, 16, 2, 32, &e);
+    if (!m) fail_msg("%s", e.text);
+    bench_task(&t, 8, 8, m->arch.vocabulary);
+    struct bench_work w = { .model = m, .tasks = { 1, all }, .method = "lora(r=2)", .batch = 4, .warm = 1, .steps = 1 };
+    const size_t bytes = model_bytes(m);
+    test_ok(bench_train(&w, 1, &times, &e), &e);
+    assert_int_equal(model_bytes(m), bytes);
+    w.precision = "bf16";
+    test_ok(bench_train(&w, 1, &times, &e), &e);
+    assert_true(model_bytes(m) > bytes);
+    w.precision = "f16";
+    assert_int_equal(bench_train(&w, 1, &times, &e), ERR_USAGE);
+    bench_task_free(&t);
+    bench_model_free(m);
 }
 
 static void a_folder_that_cannot_be_made_is_told(void **state) {
@@ -65,6 +87,7 @@ int main(int argc, char **argv) {
     (void)argc;
     blas_start(argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(eight_tasks_are_in_every_step),
+                                        cmocka_unit_test(a_made_model_is_trained_in_bf16),
                                         cmocka_unit_test(a_folder_that_cannot_be_made_is_told),
                                         cmocka_unit_test(a_history_is_made_and_removed) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@
 
 struct bench_options {
     bool history, methods, keys;
-    const char *peer;
+    const char *peer, *precision;
     int64_t seconds, runs, points, threads;
 };
 #define OWN(name) .member = offsetof(struct args, other) + offsetof(struct bench_options, name)
@@ -39,6 +39,7 @@ static const struct option_spec OPTIONS[] = {
     { "points", "N", "number of points of its longest run", GROUP_OUTPUT, OWN(points), FILLS_INTEGER, 1, 100000000, 1000000 },
     { "peer-work", "NAME", "measure one workload that tests/reference/peer_bench.py runs with the reference libraries",
       GROUP_OUTPUT, OWN(peer) },
+    { "precision", "f32|bf16", "precision of the training of --peer-work (default f32)", GROUP_OUTPUT, OWN(precision) },
     { "threads", "N", "workers for --peer-work", GROUP_OUTPUT, OWN(threads), FILLS_INTEGER, 1, 64, 1 },
     { "model", "DIR", .help = "model for --peer-work and --keys" },
     { "task", "FOLDER", .help = "dataset for --peer-work and --keys" },
@@ -66,7 +67,8 @@ static void close_object(const struct args *a, struct buf *b) {
 static int peer_work(const struct args *a, const char *name, struct err *e) {
     int64_t threads = asked(a)->threads;
     struct bench_times times;
-    int rc = bench_peer(&(struct bench_peer){ name, a->task, model_of(a), (int)threads }, &times, e);
+    const char *precision = asked(a)->precision ? asked(a)->precision : "f32";
+    int rc = bench_peer(&(struct bench_peer){ name, a->task, model_of(a), precision, (int)threads }, &times, e);
     if (rc) return rc;
     double sum = 0;
     for (int i = 0; i < times.steps; i++) sum += times.second[i];
@@ -74,11 +76,13 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
     buf_putc(&b, '{');
     if (a->json) {
         json_member_string(&b, "work", name);
+        json_member_string(&b, "precision", precision);
         json_member_int(&b, "threads", threads);
         json_member_int(&b, "steps", times.steps);
     }
     bench_say(a, "seconds", sum, "s", "all measured steps", &b);
     bench_say(a, "median", times.median, "s", "per step", &b);
+    bench_say(a, "cpu", times.cpu, "s", "processor time of all threads", &b);
     bench_say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
     bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "peak resident memory", &b);
     close_object(a, &b);
@@ -227,7 +231,8 @@ static int bench_run(const struct args *a, struct err *e) {
     return rc;
 }
 
-static const struct verb BENCH = { "bench", "", "Measure the speed of petri on this machine", OPTIONS, 0, 0, bench_run };
+static const struct verb BENCH = { .name = "bench", .synopsis = "", .help = "Measure the speed of petri on this machine",
+                                   .options = OPTIONS, .run = bench_run };
 
 int main(int argc, char **argv) {
     struct err e = ERR_INIT;

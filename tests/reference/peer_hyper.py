@@ -4,12 +4,12 @@ Written as one who knows PyTorch writes them: a network makes the weights of all
 product, once a step; rows stand sorted by task and take their task's weights in one batched product; sources are
 padded to the longest row of the batch.
 """
-import time
-
 import torch
 from torch import nn
 from torch.nn import functional as F
 from transformers import T5Config, T5ForConditionalGeneration
+
+import peer_step
 
 # Tokens of rows as long as GLUE's are: as tests/bench/bench_made.c has them.
 GLUE = [(11, 13, 16, 20), (21, 31, 41, 54), (52, 68, 77, 90), (27, 32, 38, 62),
@@ -226,18 +226,20 @@ def batch():
     return dict(input_ids=ids, attention_mask=mask, labels=labels)
 
 
-def train(work, steps, warm):
+def train(work, steps, warm, precision):
     """(seconds of each step, warm ones first, [(tokens, padded tokens)] likewise), both sides' tokens."""
     net = KINDS[work]().train()
     optimiser = torch.optim.AdamW([p for p in net.parameters() if p.requires_grad], lr=1e-4)
     seconds, sizes = [], []
     for _ in range(warm + steps):
         call = batch()
-        start = time.perf_counter()
-        net.loss(call).backward()
+        clock = peer_step.Clock()
+        with peer_step.precise(precision):
+            loss = net.loss(call)
+        loss.backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock.read())
         new = call["labels"].numel()
         sizes.append((int(call["attention_mask"].sum()) + new, call["input_ids"].numel() + new))
     return seconds, sizes

@@ -1,12 +1,12 @@
 """The text-to-text pieces of peer_bench.py's work: flan-t5-small in PyTorch, transformers and peft."""
 import os
-import time
 
 import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from transformers import T5Config, T5ForConditionalGeneration
 
+import peer_step
 import sst2
 
 MODEL = os.path.join(sst2.ROOT, "assets", "models", "flan-t5-small")
@@ -49,8 +49,8 @@ def train_batches(count, rows, length):
     return out
 
 
-def train(rows, steps, warm, length):
-    """(seconds of each step, warm ones first, [(tokens, padded tokens)] likewise), both sides' tokens."""
+def train(rows, steps, warm, length, precision):
+    """(wall and processor seconds of each step, warm ones first, [(tokens, padded tokens)] likewise), both sides' tokens."""
     from peft import LoraConfig, get_peft_model
     model = get_peft_model(load(), LoraConfig(task_type="SEQ_2_SEQ_LM", r=8, lora_alpha=16, lora_dropout=0.0,
                                               target_modules=["q", "v"]))
@@ -58,11 +58,13 @@ def train(rows, steps, warm, length):
     optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
     seconds, sizes = [], []
     for call in train_batches(warm + steps, rows, length):
-        start = time.perf_counter()
-        model(**call).loss.backward()
+        clock = peer_step.Clock()
+        with peer_step.precise(precision):
+            loss = model(**call).loss
+        loss.backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock.read())
         new = call["labels"].numel()
         sizes.append((int(call["attention_mask"].sum()) + new, call["input_ids"].numel() + new))
     return seconds, sizes
@@ -75,11 +77,11 @@ def generate(rows, steps, warm, beams):
     seconds, sizes = [], []
     for at in range(0, len(data), rows):
         ids, mask, _ = sst2.pad(data[at:at + rows])
-        start = time.perf_counter()
+        clock = peer_step.Clock()
         with torch.inference_mode():
             out = model.generate(input_ids=ids, attention_mask=mask, num_beams=beams, do_sample=False,
                                  min_new_tokens=NEW_TOKENS, max_new_tokens=NEW_TOKENS)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock.read())
         assert out.shape == (rows, NEW_TOKENS + 1)
         sizes.append((rows * NEW_TOKENS, rows * NEW_TOKENS))
     return seconds, sizes
