@@ -28,15 +28,15 @@ struct filter_field {
 };
 
 /* A single layer is "4-4" in older databases. */
-#define LAYERS                                                                                     \
-    "iif(layers LIKE '%-_%' AND substr(layers, 1, instr(layers, '-') - 1) ="                       \
+#define LAYERS                                                                                               \
+    "iif(layers LIKE '%-_%' AND substr(layers, 1, instr(layers, '-') - 1) ="                                 \
     " substr(layers, instr(layers, '-') + 1), substr(layers, 1, instr(layers, '-') - 1), layers)"
 /* Present in the JSON if restricted; a tap of the FFN is at the FFN, and encoders have only
  * self-attention. */
-#define SITE                                                                                       \
-    "CASE WHEN json_extract(value, '$.write') LIKE 'f.%' THEN 'ffn'"                               \
-    " WHEN json_extract(value, '$.write') = 'embed' THEN 'embed'"                                  \
-    " ELSE coalesce(json_extract(value, '$.site'),"                                                \
+#define SITE                                                                                                 \
+    "CASE WHEN json_extract(value, '$.write') LIKE 'f.%' THEN 'ffn'"                                         \
+    " WHEN json_extract(value, '$.write') = 'embed' THEN 'embed'"                                            \
+    " ELSE coalesce(json_extract(value, '$.site'),"                                                          \
     " iif(json_extract(value, '$.stack') = 'encoder', 'self', 'all')) END"
 
 static const struct filter_field fields[] = {

@@ -32,20 +32,20 @@ struct mouse {
 
 /* The list of screens, in the order of their tabs.  A line NAME, name defines SCREEN_NAME, the table
  * screen_name (screen.h) and the state ui.name, a struct name_view (ui.h). */
-#define SCREENS(_)                                                                                  \
-    _(FIRST, first)                                                                                 \
-    _(COMPOSE, compose)                                                                             \
-    _(TRAIN, train)                                                                                 \
-    _(RUNS, runs)                                                                                   \
-    _(COMPARE, compare)                                                                             \
-    _(SWEEP, sweep)                                                                                 \
-    _(HEATMAP, heatmap)                                                                             \
-    _(MAP, map)                                                                                     \
-    _(LEARN, learn)                                                                                 \
-    _(DETAIL, detail)                                                                               \
-    _(EXPLAIN, explain)                                                                             \
-    _(DATA, data)                                                                                   \
-    _(PAGE, page)                                                                                   \
+#define SCREENS(_)                                                                                           \
+    _(FIRST, first)                                                                                          \
+    _(COMPOSE, compose)                                                                                      \
+    _(TRAIN, train)                                                                                          \
+    _(RUNS, runs)                                                                                            \
+    _(COMPARE, compare)                                                                                      \
+    _(SWEEP, sweep)                                                                                          \
+    _(HEATMAP, heatmap)                                                                                      \
+    _(MAP, map)                                                                                              \
+    _(LEARN, learn)                                                                                          \
+    _(DETAIL, detail)                                                                                        \
+    _(EXPLAIN, explain)                                                                                      \
+    _(DATA, data)                                                                                            \
+    _(PAGE, page)                                                                                            \
     _(HELP, help)
 
 #define SCREEN_ID(NAME, name) SCREEN_##NAME,

@@ -144,7 +144,7 @@ static void draw_measured(struct sheet *p, const struct learn_view *v, int step)
                    phrase("%s %s", r->ok ? "\u2713" : "\u2717", text).text);
         if (!r->ok)
             sheet_text(p, PANE_EDGE, INK_BAD,
-                       "The text of this lesson may not hold for this model and task.");
+                       "The text of this lesson may not apply to this model and task.");
     }
     p->dim = past;
 }

@@ -88,10 +88,10 @@ static int experiment_read_cell(struct experiment *x, const json_t *o, const cha
         rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" has a \"path\" but no \"of\"", file, c->id);
     if (!rc && of) rc = find_cell(x, file, of, &c->of, e);
     if (!rc && of && x->cell[c->of].path)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures \"%s\", which is a measure, not a run",
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"of\" must be a run, but cell \"%s\" is a measurement",
                      file, c->id, of);
     if (!rc && of && !strstr(c->text, "{run}"))
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures a run, but its text does not contain {run}",
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"text\" must contain {run}, the run to measure",
                      file, c->id);
     free(of);
     return rc;
@@ -222,7 +222,7 @@ static int read_reported(struct experiment *x, const json_t *o, const char *file
         if (name) buf_printf(&b, " %s |", name);
         else rc = err_set(e, ERR_INPUT, "%s: \"columns\" must be a list of names", file);
     }
-    buf_puts(&b, " their mean | printed | status |\n|---|");
+    buf_puts(&b, " mean | printed | status |\n|---|");
     for (size_t i = 0; i < n + 3; i++) buf_puts(&b, "---|");
     buf_putc(&b, '\n');
     for (size_t i = 0; !rc && i < json_array_size(rows); i++)

@@ -29,7 +29,7 @@ static char *filled(const struct replicate *how, const char *line, int64_t run, 
             if (!how->data) {
                 buf_release(&b);
                 err_set(e, ERR_USAGE,
-                        "the experiment reads its data from {data}; give the folder with --data FOLDER");
+                        "the experiment uses {data}; specify the data folder with --data FOLDER");
                 return NULL;
             }
             buf_puts(&b, how->data);
@@ -67,7 +67,7 @@ static int replicate_add_words(struct spoken *w, const char *line, struct err *e
         bool full = w->count > WORDS - 16;
         if (!full) add_word(w, word, strlen(word));
         free(word);
-        if (full) return err_set(e, ERR_INPUT, "the line has more than %d words", WORDS - 16);
+        if (full) return err_set(e, ERR_INPUT, "the command has more than %d arguments", WORDS - 16);
     }
     return 0;
 }
@@ -263,7 +263,7 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
             rc = err_set(e, ERR_FAILED, "%s: petri failed with exit code %d", name, status);
     }
     if (!rc && f.differs) {
-        char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, counts",
+        char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, is used",
                              name, f.count, (long long)f.finished);
         how->tell(said);
         free(said);
@@ -280,7 +280,7 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
 
 /* Returns the number at "a.0.b" of a verb's JSON. */
 static int number_at(const char *json, size_t n, const char *path, double *out, struct err *e) {
-    json_t *root = json_parse("the JSON of the measure", json, n, e), *at = root;
+    json_t *root = json_parse("the JSON output of the command", json, n, e), *at = root;
     if (!root) return e->code;
     char *copy = xstrdup(path), *rest = copy, *part;
     while (at && (part = strsep(&rest, "."))) {
@@ -290,7 +290,8 @@ static int number_at(const char *json, size_t n, const char *path, double *out, 
     }
     free(copy);
     int rc = json_is_number(at) ? 0
-                                : err_set(e, ERR_INPUT, "the JSON of the measure has no number at \"%s\"",
+                                : err_set(e, ERR_INPUT, "the JSON output of the command has no number at "
+                                                        "\"%s\"",
                                           path);
     if (!rc) *out = json_number_value(at);
     json_decref(root);

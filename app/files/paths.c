@@ -30,8 +30,8 @@ char *paths_database(bool *guessed, struct err *e) {
     if (home && home[0] == '/') return xprintf("%s/.local/share/petri/petri.db", home);
     char *account = account_home();
     if (!account) {
-        err_set(e, ERR_USAGE, "HOME is not set to an absolute path and the account has no home folder: "
-                              "specify the database with --db FILE");
+        err_set(e, ERR_USAGE, "cannot determine the default database: HOME is not set to an absolute path, "
+                              "and the account has no home folder; specify the database with --db FILE");
         return NULL;
     }
     char *path = xprintf("%s/.local/share/petri/petri.db", account);
@@ -74,9 +74,9 @@ char *paths_stand_in(const char *model, const char *task) {
     bool own_model = model && !strcmp(model, OWN_MODEL) && !have_model(DEFAULT_MODEL);
     bool own_task = task && !strcmp(task, OWN_TASK) && !have_task(DEFAULT_TASK);
     if (own_model && own_task)
-        return xprintf("%s and %s are built in; `%s` gets more",
+        return xprintf("%s and %s are built in; `%s` downloads more",
                        OWN_MODEL, OWN_TASK, paths_fetch());
-    return own_model || own_task ? xprintf("%s is built in; `%s` gets a larger one",
+    return own_model || own_task ? xprintf("%s is built in; `%s` downloads a larger one",
                                            own_model ? OWN_MODEL : OWN_TASK, paths_fetch())
                                  : NULL;
 }

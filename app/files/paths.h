@@ -20,7 +20,7 @@ const char *paths_task(void);
  * missing, paths_task(). */
 const char *paths_first_task(void);
 /* Returns a sentence that names which of a model and a task (NULL: none) replace the fetched defaults:
- * "petri-mini and sections are built in; `make fetch` gets more".  NULL when neither does;
+ * "petri-mini and sections are built in; `make fetch` downloads more".  NULL when neither does;
  * caller frees. */
 char *paths_stand_in(const char *model, const char *task);
 

@@ -125,8 +125,8 @@ static int png_take(const struct png_streams *s, bool in_time, int status, struc
         struct err ignored = ERR_INIT;
         file_read_fd(s->notes, PNG_CONVERTER, MOST_NOTES, &notes, &ignored);
         const char *why = buf_text(&notes);
-        if (!in_time) why = "it took more than two minutes and was stopped";
-        else if (!*why) why = status ? "it failed without a message" : "its output is not a complete PNG";
+        if (!in_time) why = "timed out after two minutes";
+        else if (!*why) why = status ? "failed without a message" : "incomplete output";
         rc = err_set(e, ERR_FAILED, "cannot write a PNG: %s: %.*s", PNG_CONVERTER,
                       (int)strcspn(why, "\n"), why);
     }

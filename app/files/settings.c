@@ -10,27 +10,31 @@
 
 enum { FILE_LIMIT = 1 << 16 };
 
+#define MUST_NAME "a folder or name of at most 511 bytes, or auto" /* SETTING_ROOM - 1 */
+
 static const struct {
     const char *name, *values, *usual, *help;
+    const char *must; /* what a value must be; NULL: one of `values` */
 } settings_table[SETTING_COUNT] = {
     [SETTING_THEME] = { "theme", "safe|dark|light|mono", "safe",
-                        "color theme: readable on any background; brighter, for dark backgrounds; deeper, "
-                        "for "
-                        "light ones; no colors" },
+                        "color theme: safe (readable on any background), dark, light, or mono (no colors)" },
     [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille",
-                         "characters of the charts; B switches them" },
+                         "characters used for charts (B switches them)" },
     [SETTING_MOUSE] = { "mouse", "on|off", "on",
-                        "mouse input; off: the terminal uses the mouse to select text (& toggles it)" },
+                        "mouse input; if off, the terminal uses the mouse to select text (& toggles it)" },
     [SETTING_HANGUP] = { "hangup", "finish|stop", "finish",
-                         "runs when the terminal is closed or lost: continue in the background, or stop with "
-                         "a checkpoint" },
+                         "when the terminal closes: finish runs in the background, or stop them with a "
+                         "checkpoint" },
     [SETTING_READONLY] = { "readonly", "on|off", "off",
                            "read-only: nothing can be started or changed, as with --readonly" },
     [SETTING_MODEL] = { "model", "DIR|NAME|auto", "auto",
-                        "model selected at startup; auto: the default one, or an available one" },
+                        "model selected at startup; auto: the default model, or one that is available",
+                        MUST_NAME },
     [SETTING_TASK] = { "task", "NAME|FOLDER|auto", "auto",
-                       "task selected at startup; auto: the default one, or an available one" },
-    [SETTING_WORKERS] = { "workers", "N", "cores", "worker threads, 1 to 64; cores: one per core" },
+                       "task selected at startup; auto: the default task, or one that is available",
+                       MUST_NAME },
+    [SETTING_WORKERS] = { "workers", "N", "cores", "number of worker threads, 1 to 64; cores: one per core",
+                          "an integer between 1 and 64, or cores" },
 };
 
 const char *setting_name(enum setting k) { return settings_table[k].name; }
@@ -70,6 +74,20 @@ static bool settings_fits(enum setting k, const char *value) {
     return is_one_of(settings_table[k].values, value);
 }
 
+/* "theme must be safe, dark, light or mono, not "red"" */
+static int settings_refuse(enum setting k, const char *value, struct err *e) {
+    const char *must = settings_table[k].must, *at = settings_table[k].values;
+    struct buf words = BUF_INIT;
+    for (size_t n; !must && *at; at += n + (at[n] == '|')) {
+        n = strcspn(at, "|");
+        buf_printf(&words, "%s%.*s", !words.size ? "" : at[n] ? ", " : " or ", (int)n, at);
+    }
+    err_set(e, ERR_USAGE, "%s must be %s, not \"%.60s\"", settings_table[k].name,
+            must ? must : buf_text(&words), value);
+    buf_release(&words);
+    return e->code;
+}
+
 int settings_set(struct settings *s, const char *name, const char *value, struct err *e) {
     const char *names[SETTING_COUNT];
     enum setting k = setting_find(name);
@@ -80,7 +98,7 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
                        near ? "; did you mean " : "; `petri settings` lists them", near ? near : "");
     }
     if (!settings_fits(k, value))
-        return err_set(e, ERR_USAGE, "%s must be %s, not \"%.60s\"", name, settings_table[k].values, value);
+        return settings_refuse(k, value, e);
     snprintf(s->value[k], SETTING_ROOM, "%s", value);
     return 0;
 }

@@ -16,11 +16,11 @@ static struct model *given(const struct run_config *c, const char *where, struct
     if (!m) return NULL;
     if (is_runs(c, m)) {
         if (strcmp(m->folder, c->model_folder))
-            text_line(notes, "model: %s (its weights are those of the run)", m->folder);
+            text_line(notes, "model: using %s, which has the weights of the run", m->folder);
         return m;
     }
     err_set(e, ERR_INPUT,
-            "%s: wrong model: its weights have SHA-256 %.12s…, the run was trained on %s (%.12s…)",
+            "%s: wrong model: its weights have SHA-256 %.12s…, but the run was trained on %s (%.12s…)",
             m->folder, m->sha256, c->model_folder, c->model_sha256 ? c->model_sha256 : "unknown");
     model_release(m);
     return NULL;

@@ -36,7 +36,7 @@ static int fused_add_prompt(const struct run_config *c, int run, struct method *
     }
     if (!prompts || c->method.count > 1 || c->method.attempt.on)
         return err_set(e, ERR_USAGE,
-                       "attempt: run %d cannot be used: it must have trained one prompt and its head only",
+                       "attempt: run %d cannot be used: its method must be a single prompt and a head",
                        run);
     if (c->tasks || m->source == SOURCE_TASK || m->source == SOURCE_PRODUCT)
         return err_set(
@@ -67,9 +67,10 @@ static int fused_add_run(const struct run_config *c, int run, struct buf *b, str
         }
         char *text = method_text(&c->method);
         err_set(e, ERR_USAGE,
-                "fusion: run %d trained %s: module %d is not an adapter (a bottleneck with free weights), "
-                "so its parameters would be dropped",
-                run, text, i + 1);
+                "fusion: run %d cannot be used: module %d of its method, %s, is not a bottleneck adapter "
+                "with "
+                "weights of a single task and layer; use runs that trained only such adapters",
+                run, i + 1, text);
         free(text);
         return e->code;
     }

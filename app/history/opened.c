@@ -54,8 +54,8 @@ char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t 
 
 char *opened_facts_unknown(int64_t run) {
     return xprintf(
-        "run %lld was recorded by a version that identified models by the hash of their weights only: "
-        "the current config.json and tokenizer are used",
+        "run %lld was recorded by an older version, which did not record config.json and the tokenizer; the "
+        "current ones are used",
         (long long)run);
 }
 
@@ -136,7 +136,8 @@ int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct b
     o->all = true;
     if (o->several && o->config.best_of == BEST_PER_TASK)
         text_line(notes,
-                  "run %lld stored a best checkpoint per task; all tasks together use its last checkpoint",
+                  "run %lld stored a best checkpoint per task; the last checkpoint is used for all tasks "
+                  "together",
                   (long long)id);
     return open_weights(o, s, NULL, hint, notes, e);
 }

@@ -43,7 +43,7 @@ static void keep_evaluation(struct store *s, int64_t id, const struct curve_entr
     }
     store_evaluation(
         s, &(struct store_evaluation){
-               .run = id, .step = x->step, .rows = "of the Trainer", .count = x->count, .metric = metric });
+               .run = id, .step = x->step, .rows = "from the Trainer", .count = x->count, .metric = metric });
 }
 
 /* Stores the parameters in the folder of a run whose record exists. */
@@ -63,7 +63,7 @@ static int keep_values(struct store *s, int64_t id, const struct imported *x, st
                                    .reason = rc ? e->text : NULL, .weights_sha256 = rc ? NULL : sha256 };
     int changed = store_change(s, &change);
     if (!rc && changed)
-        rc = err_set(e, ERR_SYSTEM, "run %lld: its checkpoint could not be stored", (long long)id);
+        rc = err_set(e, ERR_SYSTEM, "run %lld: its checkpoint could not be saved", (long long)id);
     free(folder);
     free(path);
     return rc;
@@ -102,7 +102,8 @@ int ready_run_name_classes(struct store *s, int64_t id, const struct backbone_hi
     store_run_release(&record);
     if (!made)
         return err_set(e, ERR_USAGE,
-                       "run %lld was trained here: its classes are those of its task and cannot be renamed",
+                       "run %lld: its classes are those of its task; only classes of imported runs can be "
+                       "renamed",
                        (long long)id);
     rc = opened_run(&o, s, id, NULL, hint, NULL, e);
     if (!rc) rc = predictor_name_classes(o.predictor, name, n, e);

@@ -145,7 +145,8 @@ int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n,
     if (!list) return e->code;
     if (!json_is_array(list) || json_array_size(list) != (size_t)n) {
         json_decref(list);
-        return err_set(e, ERR_DATABASE, "a stored set of %d vectors has no description of its examples", n);
+        return err_set(e, ERR_DATABASE, "the stored set of %d vectors is corrupt: the descriptions of its "
+                                        "examples are missing", n);
     }
     int32_t *out = xcalloc((size_t)n + 1, sizeof *out);
     bool any = false;
@@ -185,17 +186,19 @@ int rowset_same(const struct rowset *a, const struct rowset *b, struct err *e) {
         if (a->row[i] != b->row[i])
             return err_set(
                 e, ERR_USAGE,
-                "the two sides have different examples: at position %d, example %lld and example %lld; "
-                "give the same --task",
+                "cannot compare different examples: at position %d, example %lld and example %lld; give the "
+                "same "
+                "--task",
                 i + 1, (long long)a->row[i], (long long)b->row[i]);
         if (!rowset_same_text(a->a[i], b->a[i]) || !rowset_same_text(a->b[i], b->b[i]))
             return err_set(e, ERR_USAGE,
-                           "the two sides have different texts in example %lld; give the same --task",
+                           "cannot compare different examples: the texts of example %lld differ; give the "
+                           "same --task",
                            (long long)a->row[i]);
     }
     if (a->n == b->n) return 0;
     return err_set(e, ERR_USAGE,
-                   "the two sides have different numbers of examples: %d and %d; give the same --task", a->n,
+                   "cannot compare different numbers of examples: %d and %d; give the same --task", a->n,
                    b->n);
 }
 

@@ -54,7 +54,7 @@ static int spot_take_runs(struct spot_options *x, const char *value, struct err 
                            "spot: runs=%s: expected at most %d run ids, for example runs=3|5", value,
                            SPOT_RUNS);
         for (int i = 0; i < x->runs; i++)
-            if (x->run[i] == v) return err_set(e, ERR_USAGE, "spot: run %lld is named twice", (long long)v);
+            if (x->run[i] == v) return err_set(e, ERR_USAGE, "spot: run %lld is listed twice", (long long)v);
         x->run[x->runs++] = (int)v;
     }
     return 0;
@@ -70,7 +70,7 @@ static int spot_take_key(struct spot_options *x, const char *key, const char *va
     else if (!strcmp(key, "run"))
         return err_set(e, ERR_USAGE, "spot: run=%s: expected a run id", value);
     else if (strcmp(key, "by"))
-        return err_set(e, ERR_USAGE, "spot: unknown key '%s'; its keys are runs, run, by", key);
+        return err_set(e, ERR_USAGE, "spot: unknown key '%s'; valid keys: runs, run, by", key);
     return 0;
 }
 
@@ -94,8 +94,9 @@ static int spot_parse(const char *text, struct spot_options *x, struct err *e) {
             "spot: runs= is missing: give the runs whose prompts are candidates, for example runs=3|5");
     if (x->runs > 1 && !x->own)
         return err_set(e, ERR_USAGE,
-                       "spot: run= is missing: of several candidates, the one most similar to the prompt of "
-                       "a short run on the task itself is used; train that run first and give its id");
+                       "spot: run= is missing: with several candidates, the one most similar to the prompt "
+                       "of "
+                       "this run is used; train a short run on the target task and give its id");
     return 0;
 }
 
@@ -170,7 +171,7 @@ static int spot_choose(const struct spot_options *x, const struct spot_prompt *p
     buf_printf(
         notes,
         "spot: the prompt is initialized from run %d, the most similar to run %d by the cosine of %s: %.4f",
-        x->run[best], x->own, x->tokens ? "all pairs of rows" : "their mean rows", alike[best]);
+        x->run[best], x->own, x->tokens ? "all pairs of prompt tokens" : "their mean vectors", alike[best]);
     for (int i = 0, n = 0; i < x->runs; i++)
         if (i != best) buf_printf(notes, "%srun %d %.4f", n++ ? ", " : " (", x->run[i], alike[i]);
     buf_puts(notes, x->runs > 1 ? ")\n" : "\n");

@@ -121,7 +121,7 @@ static int add_unseen(struct inside *s, const struct opened *run, const char *un
     if (s->task_names < 2)
         return err_set(
             e, ERR_USAGE,
-            "unseen tasks can only be added to all tasks of a multi-task run; b selects all of them");
+            "unseen tasks can only be added to all tasks of a multi-task run; press b to select all of them");
     if (is_retrieved_alone(run)) {
         s->unseen = xstrdup(unseen);
         return 0;
@@ -154,7 +154,8 @@ static int inside_draw_sides(struct inside *s, const struct insight_subject *wha
     free(names);
     int n = s->probe[0].rows.n;
     if (!rc && n < 4)
-        rc = err_set(e, ERR_INPUT, "%s: too few examples for a map: %d", s->probe[0].task[0].d->path, n);
+        rc = err_set(e, ERR_INPUT, "%s: too few examples for a map: found %d, at least 4 are required",
+                     s->probe[0].task[0].d->path, n);
     return rc;
 }
 
@@ -239,7 +240,7 @@ static int open_layers(struct inside *s, const struct inside_means *by, const st
     char all[32];
     text_thousands((int64_t)s->probe[0].all, all);
     s->drawn = xprintf("%d of %s %s examples%s", s->probe[0].rows.n, all, s->probe[0].split,
-                       s->probe[s->sides - 1].task[0].form ? " as text" : "");
+                       s->probe[s->sides - 1].task[0].form ? " (text-to-text)" : "");
     return 0;
 }
 
@@ -287,7 +288,8 @@ int inside_open(struct inside *s, const struct inside_means *by, const struct in
     if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, by, what, e);
     s->shown = s->panels;
     for (int i = 0; !rc && i < s->panels; i++) {
-        if (!by->busy(by->self, "neighbors of all examples")) rc = err_set(e, ERR_INTERRUPTED, "canceled");
+        if (!by->busy(by->self, "computing the neighbors of all examples")) rc = err_set(e, ERR_INTERRUPTED,
+                                                                                         "canceled");
         if (!rc) rc = inside_look(s, i, e);
     }
     if (!rc) return 0;
@@ -453,7 +455,8 @@ static int play_series(struct inside *s, int i, int64_t run, bool retriever, str
 }
 
 static int turn_on(struct inside *s, struct err *e) {
-    int rc = s->runs ? 0 : err_set(e, ERR_USAGE, "no run is selected; 3 lists the runs, 7 there maps one");
+    int rc = s->runs ? 0 : err_set(e, ERR_USAGE, "no run is selected; press 3 to list the runs, then 7 to "
+                                                 "map one");
     for (int i = 0; !rc && i < s->runs; i++) rc = play_series(s, i, s->run[i], false, e);
     s->plays = rc ? 0 : s->runs;
     /* for a single run, also the retriever's vectors of the same examples, if they were stored */

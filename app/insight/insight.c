@@ -198,7 +198,7 @@ static double next_perplexity(double now, int by, int n) {
 static void lay_anew(struct insight *in, int panel) {
     struct err e = ERR_INIT;
     struct inside *s = &in->inside;
-    insight_show(in, "neighbors of all examples", NULL);
+    insight_show(in, "computing the neighbors of all examples", NULL);
     if (panel < 0) inside_perplexity(s, s->perplexity, &e);
     for (int i = 0; panel >= 0 && i < s->shown; i++) {
         if (i != panel) tsne_rewind(s->panel[i].tsne);
@@ -225,7 +225,9 @@ static void insight_turn(struct insight *in) {
     struct err e = ERR_INIT;
     struct inside *s = &in->inside;
     bool on = !s->training || !s->panels; /* without layers it can only be read again */
-    insight_show(in, on ? "reading the vectors stored during training" : "neighbors of all examples", NULL);
+    insight_show(in,
+                 on ? "reading the vectors stored during training" : "computing the neighbors of all "
+                                                                     "examples", NULL);
     if (inside_training(s, on, &e)) {
         if (s->training && s->panels) inside_training(s, false, &(struct err)ERR_INIT);
         in->trouble = xstrdup(e.text);

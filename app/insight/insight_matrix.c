@@ -204,7 +204,8 @@ int inside_matrices(struct inside *s, struct err *e) {
     if (!s->live[0].probe)
         return err_set(
             e, ERR_USAGE,
-            "a stored set has no layers to compare; 3 lists the runs, 6 there compares one with the model");
+            "a saved set has no layers to compare; press 3 to list the runs, then 6 to compare one with the "
+            "model");
     if (!s->matrices) {
         s->matrices = matrix_list_new();
         rc = fill_matrices(s, s->matrices, e);

@@ -78,7 +78,7 @@ static int matrix_comparable(const struct probe *const *side, int sides, int lay
     if (sides < 2) return 0;
     int at = probe_place(side[0], layer);
     if (layer == PROBE_RETRIEVER && (!side[0]->retrieved || side[0]->retrieved != side[1]->retrieved))
-        return err_set(e, ERR_USAGE, "--layer retriever: both sides must have a retriever of the same width");
+        return err_set(e, ERR_USAGE, "--layer retriever: requires retrievers of the same width in both runs");
     if (layer >= 0 && (side[0]->width != side[1]->width || at > side[1]->layers))
         return err_set(e, ERR_USAGE,
                        "the two models differ in width or depth; use --of layers");
@@ -232,7 +232,7 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
 int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides, struct err *e) {
     const struct opened *a = &side[0]->opened, *b = &side[sides - 1]->opened;
     struct likeness l;
-    if (!a->run || !b->run) return err_set(e, ERR_USAGE, "--of tensors compares runs: give one or two runs");
+    if (!a->run || !b->run) return err_set(e, ERR_USAGE, "--of tensors: requires one or two runs");
     likeness_of(&l, a, b);
     *m = (struct matrix){ .of = OF_TENSORS, .measure = "principal angles, cosine", .rows = l.rows,
                           .columns = l.columns, .row_name = l.row_name, .column_name = l.column_name,
@@ -306,8 +306,8 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     m->title = xprintf("attention: %s, row %lld, layer %d, %s", name, (long long)p->rows.row[row], layer,
                        which);
     m->what = xstrdup(head == ATTENTION_FIRST
-                          ? "attention of the first token to each token; each row sums to 1"
-                          : "attention of each row's token to each column's; each row sums to 1");
+                          ? "attention from the first token to each token; each row sums to 1"
+                          : "attention from each row's token to each column's token; each row sums to 1");
     free(which);
     return 0;
 }
@@ -403,9 +403,9 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
     m->run = k.run;
     m->about = xstrdup(k.about);
     read_beside(m);
-    m->title = xprintf("stored %lld: %s", (long long)id, matrix_of_names[of]);
+    m->title = xprintf("saved matrix %lld: %s", (long long)id, matrix_of_names[of]);
     m->what = xstrdup(k.about);
-    m->undefined = "undefined when it was stored";
+    m->undefined = "undefined when it was computed";
     store_matrix_release(&k);
     if (rc) matrix_release(m);
     return rc;

@@ -20,11 +20,10 @@ static int has_prototypes(const struct probe *p, struct err *e) {
     const struct plan_tensor *k = plan_prototypes(plan_of(p));
     if (!p->retrieved)
         return err_set(e, ERR_USAGE,
-                       "%s has no retriever, whose vectors are compared; use --of tasks to compare "
-                       "task embeddings",
+                       "--of prototypes: %s has no retriever; use --of tasks to compare task embeddings",
                        p->opened.method);
     if (!k)
-        return err_set(e, ERR_USAGE, "%s has no prototypes, which are the task embeddings of a generator",
+        return err_set(e, ERR_USAGE, "--of prototypes: %s has no prototypes (task embeddings of a generator)",
                        p->opened.method);
     if (k->cols == p->retrieved) return 0;
     return err_set(e, ERR_USAGE,
@@ -40,7 +39,7 @@ static int has_own_weights(const struct probe *p, struct err *e) {
         if (plan->generated_tensor[i].blocks > 1) return 0;
     for (int i = 0; i < plan->tensors; i++)
         if (plan->tensor[i].kind == PLAN_OWN && plan->tensor[i].blocks > 1) return 0;
-    return err_set(e, ERR_USAGE, "%s has no task-specific weights",
+    return err_set(e, ERR_USAGE, "--of weights: %s has no task-specific weights",
                    p->opened.method);
 }
 
@@ -50,7 +49,7 @@ static int has_prefix(const struct probe *p, struct err *e) {
     if (p->opened.model->arch.decoder_layers &&
         (attention_has_mass(m, STACK_DECODER, SUB_SELF) || attention_has_mass(m, STACK_DECODER, SUB_CROSS)))
         return 0;
-    return err_set(e, ERR_USAGE, "%s: no layer has the keys of a prefix in its attention softmax",
+    return err_set(e, ERR_USAGE, "--of mass: %s adds no prefix to the keys of attention",
                    p->opened.method);
 }
 
@@ -68,7 +67,7 @@ int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
     if (of == OF_PROTOTYPES) return has_prototypes(p, e);
     if (of == OF_WEIGHTS) return has_own_weights(p, e);
     if (plan_prototypes(plan_of(p))) return 0;
-    return err_set(e, ERR_USAGE, "%s has no task embeddings: %s", p->opened.method,
+    return err_set(e, ERR_USAGE, "--of tasks: %s has no task embeddings: %s", p->opened.method,
                    method_has_generator(&plan_of(p)->method) ? "its generator has no task input"
                                                              : "it has no generator");
 }
@@ -124,9 +123,9 @@ static char *matrix_tasks_note_of(const struct probe *p, const struct prototype_
     int best = nearest_of(p, x);
     double sd = margin_deviation(x->rows, x->sum, x->squares);
     if (seen)
-        return xprintf("%d of %d examples to its own, margin %.2f \u00b1 %.2f sd", x->right, x->rows,
+        return xprintf("%d of %d examples nearest to its own, margin %.2f \u00b1 %.2f sd", x->right, x->rows,
                        x->sum / x->rows, sd);
-    return xprintf("%d of %d examples to %s, margin %.2f \u00b1 %.2f sd", x->vote[best], x->rows,
+    return xprintf("%d of %d examples nearest to %s, margin %.2f \u00b1 %.2f sd", x->vote[best], x->rows,
                    predictor_task(p->opened.predictor, best), x->sum / x->rows, sd);
 }
 
@@ -370,7 +369,7 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct crew *crew, s
         for (int t = 0; t < tasks; t++)
             m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
     }
-    matrix_tasks_finish(m, p, "weights of each task, by layer,");
+    matrix_tasks_finish(m, p, "task-specific weights by layer");
     m->what = rows ? xprintf(
                          "cosine of all task-specific weights in a layer; weights generated per example are "
                          "averaged over the task, %d examples in all",

@@ -55,8 +55,9 @@ static int moments_choose(struct moments *m, struct store *s, bool retriever, st
     m->count = kept;
     if (m->count > 1) return 0;
     return err_set(e, ERR_NOT_FOUND,
-                   "run %lld stored no vectors%s during training; train with --embed-every N",
-                   (long long)m->run, retriever ? " of a retriever" : "");
+                   "run %lld: requires at least two sets of vectors%s saved during training, found %d; train "
+                   "with --embed-every N",
+                   (long long)m->run, retriever ? " of its retriever" : "", m->count);
 }
 
 struct looked_at {

@@ -12,7 +12,8 @@
 
 static int check_model(struct probe *p, struct err *e) {
     if (!p->opened.model->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: the model has no tokenizer, so it cannot encode text",
+        return err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it "
+                                     "cannot encode text",
                        p->opened.model->folder);
     p->layers = p->opened.model->arch.encoder_layers;
     p->width = p->opened.model->arch.width;
@@ -61,7 +62,7 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
     out[0].where = *names;
     *count = 1;
     for (int i = 0; (part = text_item(&rest)); i++) {
-        if (!*part) return err_set(e, ERR_USAGE, "%s %s: empty name; remove a comma", option, typed);
+        if (!*part) return err_set(e, ERR_USAGE, "%s %s: empty task name; remove a comma", option, typed);
         if (i == ROWSET_TASKS)
             return err_set(e, ERR_USAGE, "%s: too many tasks; at most %d", option, ROWSET_TASKS);
         out[i] = *like;
@@ -69,6 +70,16 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
         *count = i + 1;
     }
     return 0;
+}
+
+static int no_split(const struct task *t, const char *name, struct err *e) {
+    struct buf known = BUF_INIT;
+    if (strcmp(name, "train") != 0) buf_puts(&known, "train");
+    for (int i = 0; i < t->devs; i++) buf_printf(&known, "%s%s", known.size ? ", " : "", t->dev_name[i]);
+    if (t->has_test) buf_printf(&known, "%stest", known.size ? ", " : "");
+    err_set(e, ERR_USAGE, "%s has no split \"%s\"; available: %s", t->name, name, buf_text(&known));
+    buf_release(&known);
+    return e->code;
 }
 
 /* Returns the task's split by name. */
@@ -88,7 +99,7 @@ static int take_split(struct probe *p, struct probe_task *k, const char *name, s
         k->d = &t->test;
         split = "test";
     }
-    if (!k->d) return err_set(e, ERR_USAGE, "%s has no split \"%s\"", t->name, name ? name : "dev");
+    if (!k->d) return no_split(t, name ? name : "dev", e);
     if (!p->split) p->split = split;
     return 0;
 }
@@ -317,7 +328,8 @@ struct embedding {
 static bool probe_tell_rows(void *self, size_t rows) {
     const struct embedding *x = self;
     const struct probe *p = x->p;
-    char *what = xprintf("encoding with %s: %d of %d", p->opened.run ? p->opened.method : "the model",
+    char *what = xprintf("encoding examples with %s: %d of %d",
+                         p->opened.run ? p->opened.method : "the model",
                          x->first + (int)rows, p->rows.n);
     bool on = x->how->busy(x->how->self, what);
     free(what);

@@ -71,10 +71,10 @@ static void begin_series(struct job_record *job) {
 /* Adds the notes of a resumed run. */
 static void say_how(const struct job_record *job, bool anew, bool ended, bool unknown) {
     char *facts = unknown ? opened_facts_unknown(job->id) : NULL;
-    const char *why = ended ? "the run ended, but its end was not recorded"
+    const char *why = ended ? "the final state of the run was not recorded"
                             : "the run ended before its first checkpoint";
     char *text = xprintf("%s%s%s%s", anew ? why : "",
-                         anew ? ": it restarts from the beginning, with the same results" : "",
+                         anew ? "; it restarts from the beginning and gives the same results" : "",
                          anew && unknown ? "; " : "", unknown ? facts : "");
     jobs__say(job->jobs, text);
     free(text);

@@ -364,8 +364,8 @@ static int job_start_check_resumable(const struct store_run *stored, struct err 
     if (stored->state != STORE_FINISHED) return 0;
     if (stored->imported)
         return err_set(e, ERR_USAGE,
-                       "run %lld was %s, so no training can be resumed; petri train --from %lld "
-                       "starts a run from its parameters",
+                       "run %lld was %s and has no training to resume; petri train --from %lld trains a new "
+                       "run from its parameters",
                        (long long)stored->id,
                        strstr(stored->imported, "\"format\":\"joined\"") ? "merged from other runs"
                                                                          : "imported",
@@ -384,8 +384,8 @@ static int job_start_recall(struct job_record *job, struct err *e) {
     bool whole = run_row_is_fewshot(&stored);
     if (!rc && (whole || run_row_is_draw(&stored)))
         rc = err_set(e, ERR_USAGE, "run %lld is %s; use `petri resume %lld` to resume %s", (long long)job->id,
-                     whole ? "a few-shot run" : "a draw of a few-shot run", (long long)job->id,
-                     whole ? "its draws" : "it");
+                     whole ? "a few-shot run" : "a sample of a few-shot run", (long long)job->id,
+                     whole ? "its samples" : "it");
     job->was = stored.state;
     job->why = xcopy(stored.reason);
     job->last.step = stored.step;

@@ -44,7 +44,7 @@ static void mind_the_disk(struct jobs *j) {
     if (status.left_out > j->left_out) jobs__say(j, status.left_out_why);
     j->left_out = status.left_out;
     bool full = status.condition == STORE_DISK_FULL || status.condition == STORE_BROKEN;
-    jobs__hold(j, full, full ? status.text : "the database is writable again: the runs continue");
+    jobs__hold(j, full, full ? status.text : "the database is writable again; runs continue");
 }
 
 /* A run that could not write its checkpoint retries after a while. */

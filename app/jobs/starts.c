@@ -43,7 +43,7 @@ static struct predictor *open_start(struct store *store, int64_t run, bool said,
     if (!path && said && e->code == ERR_NOT_FOUND) {
         char *why = xstrdup(e->text);
         err_set(e, ERR_NOT_FOUND,
-                "%s; runs that were initialized from it store a copy: use one of them with --from", why);
+                "%s; use --from with a run that was initialized from it (such runs store a copy)", why);
         free(why);
     }
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
@@ -52,7 +52,7 @@ static struct predictor *open_start(struct store *store, int64_t run, bool said,
         err_set(e, ERR_USAGE, "--from: a run of several tasks cannot be initialized from another run");
     else if (from && !predictor_make_plain(from, e) && !start_values(p, said ? (int)run : 0, from, &lacking))
         err_set(e, ERR_USAGE,
-                "%s: run %lld has no parameters for module %d of this method: none of its modules matches",
+                "%s: run %lld has no module that matches module %d of this method",
                 lacking >= 0 ? "init" : "--from", (long long)run, lacking >= 0 ? lacking + 1 : 1);
     if (!from || !e->code) return from;
     predictor_free(from);
@@ -65,12 +65,12 @@ int job_starts_open(struct job_starts *s, struct store *store, struct model *m, 
         if (!(s->from[i] = open_start(store, s->run[i], s->said, m, p, e))) return e->code;
     if (!s->count && p->method.fusion.on)
         return err_set(e, ERR_USAGE,
-                       "V75: fused adapters come from other runs: use fusion(runs=3|5), or init=run(N) for "
-                       "each of them");
+                       "V75: fused adapters are read from other runs; use fusion(runs=3|5), or init=run(N) "
+                       "for each adapter");
     if (!s->count && p->method.attempt.on)
         return err_set(e, ERR_USAGE,
-                       "V78: the prompts of attempt come from other runs: use attempt(runs=3|5), or "
-                       "init=run(N) for each");
+                       "V78: the prompts of attempt are read from other runs; use attempt(runs=3|5), or "
+                       "init=run(N) for each prompt");
     return 0;
 }
 

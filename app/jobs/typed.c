@@ -86,8 +86,7 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
     if (config_is_fewshot(c))
         return err_set(
             e, ERR_USAGE,
-            "--regime %s: petri train uses all examples of its tasks; its regimes are single, multi, meta "
-            "and stages",
+            "--regime %s: not a regime of petri train; use single, multi, meta or stages, or petri fewshot",
             c->regime->text);
     if (!c->model) config_take_model(c, paths_model());
     if (check_pairs(o, n, e)) return e->code;

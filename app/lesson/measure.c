@@ -114,7 +114,8 @@ int lesson_measure_probe(struct lesson_play *p, const struct expression_argument
 
 static int layer_of(double v, int layers, int *out, struct err *e) {
     if (v != floor(v) || v < 1 || v > layers)
-        return err_set(e, ERR_USAGE, "layer %g does not exist: the encoder has layers 1 to %d", v, layers);
+        return err_set(e, ERR_USAGE, "layer %g does not exist: must be an integer between 1 and %d", v,
+                       layers);
     *out = (int)v;
     return 0;
 }
@@ -235,7 +236,7 @@ static int product_norm(struct lesson_play *p, const struct expression_argument 
     if (rc) return rc;
     const struct predictor *of = s->probe.opened.predictor;
     if (!lesson_measure_find_pair(predictor_plan(of), layer - 1, &d, &u))
-        return err_set(e, ERR_USAGE, "layer %d has no pair of matrices W_d and W_u", layer);
+        return err_set(e, ERR_USAGE, "the method has no matrices W_d and W_u in layer %d", layer);
     const real *vd = predictor_params(of) + d->offset, *vu = predictor_params(of) + u->offset;
     double sum = 0;
     for (int i = 0; i < u->rows; i++)
@@ -271,7 +272,7 @@ static struct plan *plan_of_tasks(const struct method *m, const struct arch *a, 
                                          "i", "j", "k", "l", "m", "n", "o", "p" };
     int outputs[COUNT_OF(names)], n = (int)tasks;
     if (tasks != n || n < 1 || n > (int)COUNT_OF(names)) {
-        err_set(e, ERR_USAGE, "%g tasks: must be between 1 and %d", tasks, (int)COUNT_OF(names));
+        err_set(e, ERR_USAGE, "%g tasks: must be an integer between 1 and %d", tasks, (int)COUNT_OF(names));
         return NULL;
     }
     for (int i = 0; i < n; i++) outputs[i] = arch_generates(a) ? 0 : 2;

@@ -7,7 +7,8 @@
 
 static int lesson_measure_counted(const char *what, double v, int most, int *out, struct err *e) {
     if (v != floor(v) || v < 1 || v > most)
-        return err_set(e, ERR_USAGE, "%s %g does not exist: must be between 1 and %d", what, v, most);
+        return err_set(e, ERR_USAGE, "%s %g does not exist: must be an integer between 1 and %d", what, v,
+                       most);
     *out = (int)v - 1;
     return 0;
 }

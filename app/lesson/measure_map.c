@@ -120,7 +120,7 @@ int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expr
     double perplexity = number[at], seed = count > at + 1 ? number[at + 1] : NAN;
     struct map_points m;
     if (whole && perplexity == 0) return err_set(e, ERR_USAGE, "the perplexity of a map must be at least 1");
-    if (seed < 0) return err_set(e, ERR_USAGE, "seed %g: must be 0 or above", seed);
+    if (seed < 0) return err_set(e, ERR_USAGE, "seed %g: must be at least 0", seed);
     int rc = map_open(p, a[0].text, perplexity, seed, &m, e);
     if (!rc && q == QUANTITY_MAP_SIZE) rc = map_size(&m, a[1].text, out, e);
     else if (!rc && q == QUANTITY_MAP_GAP) rc = map_gap(&m, a[1].text, a[2].text, out, e);
@@ -137,7 +137,8 @@ static int map_layout(const struct lesson_play *p, const struct lesson_step *s, 
     double seed = s->map[at].seed < 0 ? NAN : (double)s->map[at].seed;
     int rc = map_open(p, s->head, s->map[at].perplexity, seed, &m, e);
     if (!rc && (m.v.n > LESSON_POINTS || m.v.classes > LESSON_CLASSES))
-        rc = err_set(e, ERR_USAGE, "%s: too many points: %d in %d classes; a lesson maps at most %d in %d",
+        rc = err_set(e, ERR_USAGE, "%s: too many points or classes: found %d points in %d classes; a lesson "
+                                   "supports at most %d points in %d classes",
                      s->head, m.v.n, m.v.classes, LESSON_POINTS, LESSON_CLASSES);
     out->n = rc ? 0 : m.v.n;
     out->classes = rc ? 0 : m.v.classes;

@@ -67,7 +67,8 @@ static int seeds_apart(const struct side_by_side *c, enum quantity q, double *ou
     else if (q == QUANTITY_GAP) *out = direction * s.mean;
     else if (isnan(i.low))
         return err_set(e, ERR_USAGE,
-                       "the interval of %zu pair%s of runs is undefined: their differences do not vary", s.n,
+                       "the confidence interval of %zu paired difference%s is undefined: at least two "
+                       "distinct ones are required", s.n,
                        s.n == 1 ? "" : "s");
     else *out = direction * ((q == QUANTITY_GAP_LOW) == (direction > 0) ? i.low : i.high);
     return 0;
@@ -89,7 +90,7 @@ static int seeds_width(struct lesson_play *p, const struct expression_argument *
         *out += high - low;
         comparison_release(&c);
     }
-    if (!rc && !groups) rc = err_set(e, ERR_USAGE, "%g seeds: too many: the run has %d", most, r->runs);
+    if (!rc && !groups) rc = err_set(e, ERR_USAGE, "%g seeds: too many; the run has %d", most, r->runs);
     *out /= groups;
     return rc;
 }

@@ -82,7 +82,7 @@ int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct exp
     }
     int at = retrieved ? PROBE_RETRIEVER : (int)layer;
     if (!rc && !retrieved && !alike && (layer != at || at < 1 || at > probe.layers))
-        rc = err_set(e, ERR_USAGE, "layer %g does not exist: the encoder has layers 1 to %d", layer,
+        rc = err_set(e, ERR_USAGE, "layer %g does not exist: must be an integer between 1 and %d", layer,
                      probe.layers);
     if (!rc) rc = probe_rows(&probe, NULL, 0, &draw, e);
     if (!rc && !alike) rc = probe_embed(&probe, at, &look, e);

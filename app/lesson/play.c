@@ -33,7 +33,7 @@ static int take_words(struct lesson_words *w, const char *line, struct err *e) {
     while ((word = text_word(&line))) {
         if (w->count == 2 * OPTIONS) {
             free(word);
-            return err_set(e, ERR_USAGE, "too many words: at most %d", 2 * OPTIONS);
+            return err_set(e, ERR_USAGE, "too many words: at most %d are supported", 2 * OPTIONS);
         }
         w->word[w->count++] = word;
     }
@@ -60,7 +60,8 @@ static int typed_of(const struct lesson_words *w, struct typed_option *o, int *n
                                                         : "on";
         if (!value) return err_set(e, ERR_USAGE, "%s: requires a value", word);
         if (many) *seeds = value;
-        else if (*n == OPTIONS) return err_set(e, ERR_USAGE, "too many options: at most %d", OPTIONS);
+        else if (*n == OPTIONS) return err_set(e, ERR_USAGE, "too many options: at most %d are supported",
+                                               OPTIONS);
         else o[(*n)++] = (struct typed_option){ word + 2, value };
     }
     return 0;

@@ -201,7 +201,8 @@ int compared_page_read(struct store *s, const int64_t *run, int runs, const char
     p->groups.of.allow_rows = other_rows;
     if (*metric) p->groups.of.asked = xstrdup(metric);
     for (int i = 0; i < runs && !rc; i++) rc = grouping_add(&p->groups, s, run[i], e);
-    if (!rc && !runs) rc = err_set(e, ERR_NOT_FOUND, "no run is selected or listed; 3 lists the runs");
+    if (!rc && !runs) rc = err_set(e, ERR_NOT_FOUND,
+                                   "no run is selected or listed; press 3 to list the runs");
     if (!rc) grouping_name(&p->groups);
     if (!rc) rc = fill_curves(p, s, e);
     if (!rc) {

@@ -15,12 +15,13 @@
 /* ---- the prompt ---- */
 
 static void say_what_there_is(void) {
-    puts("Each line is a command, as after ':' on the screens: petri's verbs (help lists them, help VERB "
-         "describes one),\n"
-         "go SCREEN prints a screen (compose, train, runs, compare, sweep, heatmap, map), watch [RUN] prints "
-         "one line per point,\n"
-         "clone RUN trains with the options of RUN; quit exits.  ^C stops a command; a run that trains saves "
-         "a checkpoint.");
+    puts("Type one command per line, as after ':' on the screens:\n"
+         "  VERB [OPTIONS]  run a verb of petri (help VERB describes it)\n"
+         "  go SCREEN       print a screen: compose, train, runs, compare, sweep, heatmap or map\n"
+         "  watch [RUN]     print a line for each point of a run\n"
+         "  clone RUN       train with the options of RUN\n"
+         "  quit            exit\n"
+         "^C stops a command; a run that trains saves a checkpoint.");
 }
 
 /* The screens' own commands that do not work here, and their replacement. */
@@ -29,13 +30,13 @@ static const struct {
     bool alone; /* without an argument it is a verb */
     const char *says;
 } plain_others[] = {
-    { "method", false, "use the option here, for example  train --method lora" },
+    { "method", false, "use an option instead, for example  train --method lora" },
     { "models", true,
-      "use the option here, for example  train --model NAME; without an argument, models are listed" },
-    { "unseen", false, "use the option here, for example  map --run RUN --unseen NAME" },
-    { "go", false, "the name of a screen is missing, for example  go runs" },
-    { "clone", false, "the run id is missing, for example  clone 3" },
-    { "page", false, "the output of commands is above" },
+      "use an option instead, for example  train --model NAME; without an argument, models are listed" },
+    { "unseen", false, "use an option instead, for example  map --run RUN --unseen NAME" },
+    { "go", false, "missing screen name, for example  go runs" },
+    { "clone", false, "missing run id, for example  clone 3" },
+    { "page", false, "not available here: the output of each command is printed below it" },
     { "set", false, "applies to the screens only; use settings NAME=VALUE --write" },
 };
 
@@ -45,7 +46,7 @@ static char *plain_line(const char *line, bool *said) {
     const char *at = line;
     char *first = text_word(&at), *rest = xstrdup(at + strspn(at, " ")), *out = NULL;
     *said = true;
-    if (!strcmp(first, "help") && !*rest) say_what_there_is();
+    if (!strcmp(first, "help") && !*rest) say_what_there_is(), *said = false;
     else if (!strcmp(first, "go") && *rest) /* taller than a window: nothing scrolls here */
         out = xprintf("render --screen %s --size 80x40", rest);
     else if (!strcmp(first, "clone") && *rest) out = xprintf("train --like %s", rest);
@@ -91,8 +92,8 @@ int plain_run(const struct session_verbs *verbs, const char *database, bool read
     size_t room = 0;
     ssize_t n;
     (void)e;
-    puts("This terminal cannot position a cursor, so petri shows no screens: enter one command per "
-         "line (help lists them).");
+    puts("This terminal cannot position the cursor, so petri shows no screens. Type one command per line "
+         "(help lists them).");
     for (;;) {
         fputs("petri> ", stdout);
         fflush(stdout);
@@ -141,7 +142,7 @@ int plain_watch(struct store *s, int64_t run, struct err *e) {
     while (!rc && !run) {
         rc = newest_living(s, &run, e);
         if (rc || run) break;
-        if (!waited) puts("no active run: waiting for one to start (^C exits)");
+        if (!waited) puts("no active run; waiting for one to start (press ^C to exit)");
         waited = true;
         fflush(stdout);
         clock_sleep_ms(LOOK_MS);

@@ -142,7 +142,7 @@ static void say_elsewhere(struct session *s) {
     if (runs.total)
         ui_say(
             &s->ui, SAY_INFO,
-            "run #%lld%s in another process, possibly without a terminal (2 shows it, K there stops it)",
+            "run #%lld%s in another process (press 2 to show it, then K to stop it)",
             (long long)runs.run[0].id, runs.total > 1 ? " and others are training" : " is training");
     store_runs_release(&runs);
 }
@@ -154,12 +154,12 @@ static void say_lost(struct session *s) {
     if (!n) say_elsewhere(s);
     if (n == 1)
         ui_say(&s->ui, SAY_WARNING,
-               "run #%lld was interrupted after the last session (3: all runs, R there: resume)",
+               "run #%lld was interrupted after the last session (press 3, then R to resume it)",
                (long long)first);
     else if (n)
         ui_say(&s->ui, SAY_WARNING,
-               "%zu runs were interrupted after the last session, #%lld and others (3: all runs, R there: "
-               "resume)",
+               "%zu runs were interrupted after the last session, #%lld and others (press 3, then R to "
+               "resume them)",
                n, (long long)first);
 }
 

@@ -215,7 +215,7 @@ static int read_clone(struct background_work *w) {
     int rc = session__stored_config(w->store, w->run[0], &w->config, NULL, &w->e);
     if (rc) return rc;
     config_reuse(&w->config);
-    work_say(w, SAY_INFO, "copied run #%lld to Compose: change an axis and press Enter",
+    work_say(w, SAY_INFO, "copied run #%lld to Compose; change a setting and press Enter",
              (long long)w->run[0]);
     return 0;
 }
@@ -306,7 +306,7 @@ static void do_method_keep(struct session *s, const struct effect *x) {
     session__say_error(s, rc, &e);
     if (!rc && x->by < 0) ui_say(&s->ui, SAY_GOOD, "removed %.100s", x->text);
     else if (!rc)
-        ui_say(&s->ui, SAY_GOOD, "saved %.100s%s: P lists it", x->text,
+        ui_say(&s->ui, SAY_GOOD, "saved %.100s%s; press P to list saved methods", x->text,
                replaced ? ", replacing the method of this name" : "");
     free(path);
     session__list_own(s);
@@ -333,7 +333,8 @@ static void do_methods_in(struct session *s, const struct effect *x) {
     char *path = own_methods_path(&e);
     int rc = path ? own_methods_import(path, x->text, &count, &e) : e.code;
     session__say_error(s, rc, &e);
-    if (!rc) ui_say(&s->ui, SAY_GOOD, "imported %d method%s: P lists them", count, count == 1 ? "" : "s");
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "imported %d method%s; press P to list saved methods", count,
+                    count == 1 ? "" : "s");
     free(path);
     session__list_own(s);
 }

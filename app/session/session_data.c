@@ -93,7 +93,7 @@ static void do_own_rows(struct session *s) {
     session__ask_source(s, &c);
     config_release(&c);
     ui_show(&s->ui, SCREEN_COMPOSE);
-    ui_say(&s->ui, SAY_GOOD, "data selected: press Enter to train on it");
+    ui_say(&s->ui, SAY_GOOD, "data selected; press Enter to train on it");
 }
 
 const struct action data_actions[] = {

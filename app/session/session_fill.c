@@ -169,7 +169,7 @@ static void take_others(struct session *s, struct background_work *w) {
         ui_say(&s->ui, SAY_INFO, "watching run #%lld", (long long)newest->id);
     }
     if (t->following && !newest && !v->focus)
-        ui_say(&s->ui, SAY_INFO, "no active run: waiting for one to start (q exits)");
+        ui_say(&s->ui, SAY_INFO, "no active run; waiting for one to start (press q to exit)");
     session__fill_jobs(s);
 }
 
@@ -273,11 +273,12 @@ static void ended(struct session *s, const struct job_row *j, enum run_state bef
     if (j->state == RUN_FAILED)
         ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
     else if (j->state == RUN_STOPPED)
-        ui_say(&s->ui, SAY_INFO, "run #%lld stopped at step %lld; R resumes it", id, (long long)j->step);
+        ui_say(&s->ui, SAY_INFO, "run #%lld stopped at step %lld; press R to resume it", id,
+               (long long)j->step);
     else if (isnan(j->best) || lesson)
         ui_say(&s->ui, SAY_GOOD, "run #%lld finished", id);
     else
-        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C copies it to Compose to change an axis",
+        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; press C to copy it to Compose",
                id, j->best);
 }
 
@@ -384,7 +385,7 @@ static void do_stop(struct session *s, const struct effect *x) {
     if (rc) return;
     if (!x->keep) s->train.discard = id;
     ui_say(&s->ui, SAY_INFO, "run #%lld stops %s", (long long)id,
-           x->keep ? "with a checkpoint; R resumes it" : "and moves to the trash");
+           x->keep ? "with a checkpoint; press R to resume it" : "and moves to the trash");
 }
 
 static void line_stop(const struct session *s, struct buf *b, const struct effect *x) {

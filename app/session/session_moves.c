@@ -54,7 +54,8 @@ static int move_runs(struct background_work *w) {
     if (rc) return rc;
     if (w->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)w->run[0]);
     else snprintf(what, sizeof what, "%d runs", w->runs);
-    work_say(w, SAY_GOOD, trash ? "moved %s to the trash; %s reverts" : "restored %s; %s reverts", what,
+    work_say(w, SAY_GOOD, trash ? "moved %s to the trash; press %s to undo" : "restored %s; press %s to undo",
+             what,
              w->text);
     return 0;
 }
@@ -72,11 +73,11 @@ static int rename_run(struct background_work *w) {
     if (rc) return rc;
     const char *back = !strcmp(m->was, m->name) ? "" : w->text;
     if (*m->name)
-        work_say(w, SAY_GOOD, "named #%lld %s%s%s%s", (long long)w->run[0], m->name, *back ? " (" : "",
-                 back, *back ? " reverts)" : "");
+        work_say(w, SAY_GOOD, "named #%lld %s%s%s%s", (long long)w->run[0], m->name, *back ? " (press " : "",
+                 back, *back ? " to undo)" : "");
     else
         work_say(w, SAY_GOOD, "removed the name of #%lld%s%s%s", (long long)w->run[0],
-                 *back ? " (" : "", back, *back ? " reverts)" : "");
+                 *back ? " (press " : "", back, *back ? " to undo)" : "");
     return 0;
 }
 

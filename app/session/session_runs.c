@@ -183,7 +183,7 @@ static void take_screens(struct session *s, struct background_work *w) {
     w->made = NULL;
     if (*s->runs.stored) session__ask_runs(s);
     if (*s->ui.runs.filter && !*s->ui.message)
-        ui_say(&s->ui, SAY_INFO, "Runs has the filter of the last session: %s   (F there clears it)",
+        ui_say(&s->ui, SAY_INFO, "Runs has the filter of the last session: %s (press F there to clear it)",
                s->ui.runs.filter);
     ui_tip(&s->ui);
 }
@@ -245,7 +245,9 @@ static void do_columns(struct session *s, const struct effect *x) {
 static int save_filter(struct background_work *w) {
     bool save = w->kind->what;
     int rc = store_save_filter(w->store, w->text, save, &w->e);
-    if (!rc) work_say(w, SAY_GOOD, save ? "saved %s   (P lists saved filters)" : "removed %s", w->text);
+    if (!rc) work_say(w, SAY_GOOD,
+                      save ? "saved filter %s (press P to list saved filters)" : "removed filter %s",
+                      w->text);
     return rc;
 }
 
@@ -281,7 +283,7 @@ static int go_on(struct background_work *w, int64_t id) {
         work_say(w, SAY_INFO, "resumed run #%lld", (long long)id);
     } else if (!w->kind->what) {
         rc = err_set(&w->e, ERR_USAGE,
-                     "run #%lld is %s and cannot be resumed; R trains its config again",
+                     "run #%lld is %s and cannot be resumed; press R to train its config again",
                      (long long)id, store_state_name(state));
     } else {
         config_reuse(&r.config);

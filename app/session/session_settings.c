@@ -35,8 +35,8 @@ static void do_set(struct session *s, const struct effect *x) {
         s->settings.set[k] = true;
         session__apply_settings(s);
         ui_say(&s->ui, SAY_INFO, "%s %s%s", name, value,
-               k > SETTING_HANGUP ? ": applies from the next start, after :save-settings"
-                                  : "; :save-settings saves it");
+               k > SETTING_HANGUP ? "; takes effect at the next start, after :save-settings"
+                                  : "; use :save-settings to save it");
     }
     free(name);
     free(value);
@@ -58,7 +58,8 @@ static void do_save(struct session *s) {
     struct settings kept;
     struct buf said = BUF_INIT; /* reported at startup */
     char *path = settings_path();
-    int rc = path ? 0 : err_set(&e, ERR_USAGE, "neither XDG_CONFIG_HOME nor HOME is set to an absolute path");
+    int rc = path ? 0 : err_set(&e, ERR_USAGE, "neither XDG_CONFIG_HOME nor HOME is set; set one of them to "
+                                               "an absolute path");
     settings_init(&kept);
     if (!rc) settings_read(&kept, path, &said);
     for (int i = 0; !rc && i < SETTING_COUNT; i++) {

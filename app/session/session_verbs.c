@@ -46,7 +46,8 @@ static void refuse(struct session *s, const struct line_meaning *m) {
 static void begin(struct session *s, const struct line_meaning *m) {
     struct err e = ERR_INIT;
     if (child_fd(s->command.child) >= 0) {
-        ui_say(&s->ui, SAY_WARNING, "another command is still running (:page shows it, K there stops it)");
+        ui_say(&s->ui, SAY_WARNING, "another command is still running (use :page to show it, then K to stop "
+                                    "it)");
         return;
     }
     struct child *c = child_new(m->word, m->words, &e);
@@ -106,7 +107,8 @@ static void do_verb(struct session *s, const struct effect *x) {
     struct line_meaning m;
     struct err e = ERR_INIT;
     if (!s->room.verbs) {
-        ui_say(&s->ui, SAY_ERROR, "unknown command \"%.40s\"; Tab completes, ? lists the keys", line);
+        ui_say(&s->ui, SAY_ERROR, "unknown command \"%.40s\"; press Tab to complete, ? to list the keys",
+               line);
         return;
     }
     if (s->room.verbs->mean(line, s->named, &m, &e)) {

@@ -70,12 +70,14 @@ int start_effect(const struct run_config *c, struct crew *crew, struct start_eff
     int run[METHOD_MODULES];
     if (c->method.fusion.on || method_runs(&c->method, run))
         return err_set(e, ERR_USAGE,
-                       "the method is initialized from other runs: see their scores");
+                       "not available for a method that is initialized from other runs; see their scores");
     struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     config_of_task(c, 0, &one);
     int rc = m->tokenizer ? start_rows(&one, m, &t, &rows, e)
-                          : err_set(e, ERR_INPUT, "%s: has no tokenizer", m->folder);
+                          : err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or "
+                                                  "vocab.txt), so it cannot encode text",
+                                    m->folder);
     if (!rc) rc = start_measure(m, &one, &t, rows, crew, out, e);
     task_release(&t);
     config_release(&one);

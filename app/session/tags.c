@@ -64,7 +64,7 @@ int tags_pin(struct store *s, const int64_t *run, size_t runs, const char **mess
         tag_list_free(&l);
     }
     if (!rc) rc = store_tag(s, run, runs, &pin, 1, !all, e);
-    *message = all ? "no longer pinned" : "pinned: listed first";
+    *message = all ? "no longer pinned" : "pinned to the top of the list";
     return rc;
 }
 

@@ -72,11 +72,11 @@ void session__copy(struct session *s, const char *why, const char *text) {
         if (lines > 1) ui_say(&s->ui, SAY_INFO, "copied: %d lines", lines);
         else ui_say(&s->ui, SAY_INFO, "%s%scopied: %s", why, colon, text);
     } else if (bytes.size <= SELECTED && !lines) {
-        ui_say(&s->ui, SAY_INFO, "%s%scopy by selecting: %s", why, colon, text);
+        ui_say(&s->ui, SAY_INFO, "%s%sselect to copy: %s", why, colon, text);
     } else {
         char *path = write_new(s->store, "petri-copy", ".txt", &bytes, &e);
         session__say_error(s, e.code, &e);
-        if (path) ui_say(&s->ui, SAY_INFO, "%s%sthis terminal has no clipboard: wrote %s", why, colon, path);
+        if (path) ui_say(&s->ui, SAY_INFO, "%s%sno clipboard in this terminal; wrote %s", why, colon, path);
         free(path);
     }
 }

@@ -142,7 +142,7 @@ static int cluster_write_folder(const struct sweep_plan *p, const struct cluster
 
 /* Slurm parses the folder in a line where these characters have a special meaning. */
 static int check_request(const struct cluster_request *r, const char *folder, struct err *e) {
-    if (!*folder) return err_set(e, ERR_USAGE, "--slurm: the folder is missing");
+    if (!*folder) return err_set(e, ERR_USAGE, "--slurm: the path of the folder is empty");
     if (strpbrk(folder, "%\"\\\n"))
         return err_set(
             e, ERR_USAGE,
@@ -158,7 +158,8 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
     struct uid_row row = { NULL };
     *runs = sweep_plan_missing(p);
     int rc = *runs ? 0
-                   : err_set(e, ERR_USAGE, "--slurm: no runs are missing; `petri sweep %lld` shows the sweep",
+                   : err_set(e, ERR_USAGE, "--slurm: no runs are missing; `petri sweep %lld` shows the "
+                                           "results",
                              (long long)p->id);
     if (!rc) rc = check_request(r, r->folder, e);
     bool there = file_exists(r->folder);
@@ -168,14 +169,15 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
     for (int i = 0; !rc && i < p->cells.count; i++)
         if (p->entry[i].tune && p->entry[i].valid)
             rc = err_set(e, ERR_USAGE,
-                         "--slurm: a learning rate cannot be tuned by independent tasks; "
-                         "find it first with --lr auto, and give it");
+                         "--slurm: not available with --lr auto; find the learning rate first with petri "
+                         "train "
+                         "--lr auto, then specify it");
     if (!rc) rc = file_make_folder(r->folder, e);
     if (!rc && !(c.folder = realpath(r->folder, NULL)))
-        rc = err_set(e, ERR_SYSTEM, "%s: cannot be resolved: %m", r->folder);
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot determine the absolute path: %m", r->folder);
     if (!rc) rc = check_request(r, c.folder, e);
     if (!rc && !(c.working = getcwd(NULL, 0)))
-        rc = err_set(e, ERR_SYSTEM, "the working folder is unknown: %m");
+        rc = err_set(e, ERR_SYSTEM, "cannot determine the working folder: %m");
     if (!rc && !p->id) rc = sweep_plan_store(p, s, e);
     char *sql = xprintf("SELECT uid FROM sweep WHERE id = %lld", (long long)p->id);
     if (!rc) rc = store_sql(s, sql, (struct store_rows){ .self = &row, .row = take_uid }, e);
@@ -247,7 +249,7 @@ int cluster_read(const char *folder, struct cluster *c, struct err *e) {
                            "%s: file not found; `petri sweep … --slurm DIR` creates it", path);
     json_t *root = rc ? NULL : json_read(path, SPEC_MOST, e);
     if (!rc && !(c->folder = realpath(folder, NULL)))
-        rc = err_set(e, ERR_SYSTEM, "%s: cannot be resolved: %m", folder);
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot determine the absolute path: %m", folder);
     if (!rc) rc = root ? cluster_read_spec(c, path, root, e) : e->code;
     json_decref(root);
     free(path);

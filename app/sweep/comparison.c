@@ -75,7 +75,7 @@ static char *comparison_rows_of(const struct store_run *r, const char *split, co
 /* Returns in one line the difference between the first kind and another. */
 static char *why_mixed(const struct compared_kind *a, const struct compared_kind *b) {
     return xprintf(
-        "ranks, differences and means are not computed: run %lld is measured by %s, run %lld by %s",
+        "ranks, differences and means are not computed: run %lld was evaluated with %s, run %lld with %s",
         (long long)b->first, b->rows, (long long)a->first, a->rows);
 }
 
@@ -139,7 +139,7 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
         if (v->best.measured && !v->best.undefined) *best = v->best.v;
     }
     int rc = found ? 0
-                   : err_set(e, ERR_NOT_FOUND, "--metric %s: run %lld has no %s; its metrics: %s", c->asked,
+                   : err_set(e, ERR_NOT_FOUND, "--metric %s: run %lld has no %s; available: %s", c->asked,
                              (long long)r->id, name, has.size ? buf_text(&has) : "none (not evaluated)");
     buf_release(&has);
     return rc;
@@ -391,7 +391,7 @@ char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) 
         const struct compared_group *g = &c->group[i];
         if (!g->value.n) continue;
         if (!*kernel_of(g))
-            return xprintf("the runs of %s were not all trained on the same known machine and kernel",
+            return xprintf("the runs of %s were trained on different or unknown machines or kernels",
                            g->name);
         if (!first) first = g;
         if (strcmp(kernel_of(g), kernel_of(first)))

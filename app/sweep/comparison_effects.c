@@ -122,14 +122,15 @@ static void comparison_effects_gather(const struct side_by_side *c, struct effec
     buf_printf(about, "%zu runs", r->rows);
     if (c->kinds > 1) {
         r->block[r->blocks++] = (struct effects_factor){ "task", c->kinds, r->task, NULL };
-        buf_printf(about, "; %d tasks as blocks", c->kinds);
+        buf_printf(about, "; blocked by %d tasks", c->kinds);
     }
     if (seeds + others > 1)
         r->block[r->blocks++] = (struct effects_factor){ "seed", seeds + others, r->seed, NULL };
     const char *before = seeds + others > 1 ? "; blocked by seed " : "; seed ";
     for (int i = 0; i < seeds; i++)
         buf_printf(about, "%s%llu", i ? ", " : before, (unsigned long long)seed[i]);
-    if (others) buf_puts(about, seeds ? " and the incomplete seeds together" : "; all seeds are incomplete");
+    if (others) buf_puts(about,
+                         seeds ? " and the incomplete seeds as one block" : "; all seeds are incomplete");
 }
 
 static void sweep_comparison_effects_release(const struct side_by_side *c, struct effect_rows *r) {

@@ -210,7 +210,7 @@ static void effect_part(const struct side_by_side *c, const struct compared_effe
     }
     if (b->size) buf_puts(b, ", ");
     else buf_printf(b, "main effect of %s: ", c->axis[x->axis]);
-    buf_printf(b, "%s ", x->level ? x->level : x->log ? "slope of its log" : "slope");
+    buf_printf(b, "%s ", x->level ? x->level : x->log ? "slope (log scale)" : "slope");
     buf_puts(b, shown_number(c, 0, x->value, false).text);
     if (isfinite(x->low))
         buf_printf(b, " [%s, %s]", shown_number(c, 0, x->low, false).text,

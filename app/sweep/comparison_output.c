@@ -33,7 +33,7 @@ static void repeats_of(const struct compared_group *g, const struct compared_run
             buf_printf(b, "%s %lld", k++ ? "," : "", (long long)g->run[i].id);
     buf_printf(b, " repeat%s run %lld (same configuration, seed and data; %s)", n > 1 ? "" : "s",
                (long long)counted->id,
-               counted->differs ? "different weights, so only the newest counts" : "counted once");
+               counted->differs ? "different weights, only the newest is used" : "used once");
 }
 
 char *comparison_repeats(const struct compared_group *g) {
@@ -326,7 +326,7 @@ static void effects(const struct side_by_side *c, struct buf *out) {
         comparison_output_number(value, x->value, points);
         comparison_output_number(low, x->low, points);
         comparison_output_number(high, x->high, points);
-        const char *level = x->level ? x->level : x->log ? "slope of its log" : "slope";
+        const char *level = x->level ? x->level : x->log ? "slope (log scale)" : "slope";
         buf_printf(out, "| %s |", c->axis[x->axis]);
         text_markdown_cell(out, level);
         buf_printf(out, " %zu | %s%s | %s%s%s |\n", x->n, x->open ? "aliased with " : value,
@@ -351,7 +351,8 @@ void comparison_markdown(const struct side_by_side *c, const struct compared_opt
                                             "took less memory" };
     if (why) buf_printf(out, "No Pareto front: %s.\n\n", why);
     else if (c->kinds)
-        buf_printf(out, "`*`: Pareto front: no cell that is as good %s.\n\n", cheaper[o->cost]);
+        buf_printf(out, "`*`: on the Pareto front: no cell with an equal or better score %s.\n\n",
+                   cheaper[o->cost]);
     claims(c, o->margin, out);
     effects(c, out);
     free(why);

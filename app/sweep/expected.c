@@ -99,8 +99,8 @@ int expected_time(const struct sweep_plan *p, struct store *s, struct expected_t
         double rate = expected_rate(&r.of[i]);
         out->seconds += rate * expected_steps(p, i, share);
         if (isnan(rate) && !out->why)
-            out->why = xprintf("cell %d: the database has no finished run on its model and data with its "
-                               "batch size, sequence lengths and evaluations, trained on this machine",
+            out->why = xprintf("cell %d: no finished run on this machine has the same model, data, batch "
+                               "size, sequence lengths and evaluations",
                                i + 1);
     }
     out->runs = r.runs;
@@ -119,7 +119,7 @@ void expected_json(const struct expected_time *t, struct buf *out) {
 }
 
 void expected_line(const struct expected_time *t, struct buf *out) {
-    if (t->why) buf_printf(out, "their time cannot be estimated: %s\n", t->why);
+    if (t->why) buf_printf(out, "the training time cannot be estimated: %s\n", t->why);
     else if (t->seconds > 0)
         buf_printf(
             out, "about %.0f s of training in total, estimated from the time per step of %d finished run%s\n",

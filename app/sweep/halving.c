@@ -16,8 +16,9 @@ int halving_check(const struct sweep_spec *s, struct err *e) {
         if (i != BUDGET_TRAINED && s->budget[i] > 0)
             return err_set(
                 e, ERR_USAGE,
-                "--halving with --budget %s: a rung waits for all cells, some of which the budget may "
-                "drop; use only one of the two (--budget trained=N is possible)",
+                "--halving: cannot be combined with --budget %s: a rung waits for all cells, but the budget "
+                "may "
+                "skip some; use only one of the two (--budget trained=N is allowed)",
                 SWEEP_BUDGET[i]);
     return 0;
 }

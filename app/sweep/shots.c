@@ -74,7 +74,8 @@ static void keep_summary(struct shots *x, const char *name, int k, const char *m
     struct store_metric metric[3];
     int n = 0, id = metric_find(metric_said);
     char *split = xprintf("%s/k%d", name, k);
-    metric[n++] = (struct store_metric){ metric_said, s->n ? s->mean : 0, s->n ? NULL : "no draw has a score",
+    metric[n++] = (struct store_metric){ metric_said, s->n ? s->mean : 0,
+                                        s->n ? NULL : "no sample has a score",
                                          id >= 0 ? metric_direction((enum metric_id)id) : 1 };
     if (s->n > 1) metric[n++] = (struct store_metric){ "sd", s->sd, NULL, 0 };
     if (!isnan(s->majority)) metric[n++] = (struct store_metric){ "majority", s->majority, NULL, 0 };
@@ -111,7 +112,7 @@ static void keep_mean_of_tasks(struct shots *x, int k) {
 static void keep_mean(struct shots *x, const struct fewshot_result *last, const char *metric) {
     if (done_of(x, last->task, last->k) < x->how.draws) return;
     struct fewshot_summary s = fewshot_sum_up(&x->results, last->task, last->k, metric, false);
-    char *rows = xprintf("%d draws, %s", s.n, last->rows);
+    char *rows = xprintf("%d samples, %s", s.n, last->rows);
     keep_summary(x, last->task, last->k, metric, &s, rows);
     free(rows);
     if (x->tasks > 1) keep_mean_of_tasks(x, last->k);
@@ -394,7 +395,7 @@ static int adapt_some(struct shots *x, struct draw_job *job, int n, struct crew 
     fewshot_meta_draws(x->meta, &t->c, &x->how, draw, n, crew);
     for (int i = 0; i < n; i++) {
         if (!rc && *draw[i].failure)
-            rc = err_set(e, ERR_FAILED, "%s k=%d draw %d: %s", t->name, draw[i].result->k,
+            rc = err_set(e, ERR_FAILED, "%s k=%d sample %d: %s", t->name, draw[i].result->k,
                          draw[i].result->draw, draw[i].failure);
         if (!rc) rc = put_draw(x, &job[i], &draw[i], e);
         free(draw[i].path);
@@ -448,7 +449,7 @@ int shots_train(struct shots *x, int workers, struct err *e) {
     bool failed = rc && rc != ERR_INTERRUPTED;
     change(x, whole ? STORE_FINISHED : failed ? STORE_FAILED : STORE_STOPPED, failed ? e->text : NULL);
     if (rc == ERR_INTERRUPTED)
-        err_set(e, rc, "stopped with %d of %d draws; resume with `petri resume %lld`",
+        err_set(e, rc, "stopped after %d of %d samples; resume with `petri resume %lld`",
                 x->results.count, all_draws(x), (long long)x->id);
     struct err flushing = ERR_INIT;
     if (store_flush(x->store, &flushing) && !rc) {

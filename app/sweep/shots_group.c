@@ -52,7 +52,7 @@ static void leave_repeats_out(struct shots_group *g, struct evidence *of) {
         if (!twice)
             buf_printf(&said, "%srun %lld repeats run %lld (same configuration, seed and data%s)",
                        said.size ? "; " : "", (long long)of[i].run, (long long)of[i].counted,
-                       of[i].differs ? "; different weights, so only the newest counts" : "");
+                       of[i].differs ? "; different weights, only the newest is used" : "");
     }
     g->runs = kept;
     if (said.size) g->repeats = buf_take(&said);

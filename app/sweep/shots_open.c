@@ -193,8 +193,7 @@ static int check_common(struct shots *x, const struct plan *p, struct err *e) {
     if (taken) return 0;
     return err_set(
         e, ERR_USAGE,
-        "--from %lld: this method cannot be initialized from that run: they have no module in "
-        "common",
+        "--from %lld: the methods have no module in common; use a method that shares a module with the run",
         (long long)x->parent);
 }
 
@@ -283,12 +282,13 @@ static int check_rule(const struct shots *x, const struct shots_request *r, stru
                        idle, (long long)x->parent);
     const char *unkept = fewshot_meta_unkept(x->meta);
     if (r->how.keep && unkept)
-        return err_set(e, ERR_USAGE, "--keep: the tensors of draws cannot be stored: %s", unkept);
+        return err_set(e, ERR_USAGE, "--keep: the tensors of samples cannot be stored: %s", unkept);
     struct buf said = BUF_INIT;
-    if (unkept) text_line(&said, "the tensors of draws are not stored: %s", unkept);
+    if (unkept) text_line(&said, "the tensors of samples are not stored: %s", unkept);
     shots__say(x, &said);
     if (r->steps > FEWSHOT_META_STEPS)
-        return err_set(e, ERR_USAGE, "--steps %lld: at most %d for a run that was trained on episodes",
+        return err_set(e, ERR_USAGE, "--steps %lld: must be at most %d for a run that was trained on "
+                                     "episodes",
                        (long long)r->steps, FEWSHOT_META_STEPS);
     return 0;
 }
@@ -298,9 +298,8 @@ static int check_head(const struct shots *x, struct err *e) {
     if (by_rule(x) || !x->c.method.generated.on) return 0;
     return err_set(
         e, ERR_USAGE,
-        "--method: its head is generated for the classes of an episode, which must be learned first: use "
-        "petri train --regime meta with this method, then petri fewshot --from RUN; or omit + "
-        "generated-head");
+        "--method: a generated head must be meta-trained first; run petri train --regime meta with this "
+        "method, then petri fewshot --from RUN, or omit + generated-head");
 }
 
 static int shots_open_make(struct shots *x, const struct shots_request *r, struct err *e) {
@@ -395,7 +394,7 @@ int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **a
     if (!*all) return e->code;
     const json_t *o = json_object_get(*all, "fewshot");
     int rc = o ? fewshot_from_json(o, how, e)
-               : err_set(e, ERR_INPUT, "run %lld: its config does not describe its draws",
+               : err_set(e, ERR_INPUT, "run %lld: its config has no \"fewshot\"",
                          (long long)run->id);
     if (!rc) return 0;
     json_decref(*all);

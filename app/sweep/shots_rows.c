@@ -53,8 +53,8 @@ static int shots_rows_read_classes(struct shots *x, struct shots_task *t, const 
         *e = own;
         return rc;
     }
-    if (rc) snprintf(why, sizeof why, "it has no eval file");
-    else snprintf(why, sizeof why, "its eval file has %zu examples, fewer than %d", rows, LEAST_EVAL);
+    if (rc) snprintf(why, sizeof why, "the eval file is missing");
+    else snprintf(why, sizeof why, "the eval file has %zu examples, fewer than %d", rows, LEAST_EVAL);
     shots_rows_leave_out(x, name, why);
     return 0;
 }
@@ -92,7 +92,8 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
     for (int i = 0; i < x->how.ks; i++)
         if (!has_draws(x, l->prefix, x->how.k[i]))
             return err_set(e, ERR_NOT_FOUND,
-                           "%s: no draws with %d examples per class were found (%s_train_D_%d.json)", l->name,
+                           "%s: no samples with %d examples per class were found (%s_train_D_%d.json)",
+                           l->name,
                            x->how.k[i], l->prefix, x->how.k[i]);
     config_init(rows);
     rows->train_file = some_draw(x, l->prefix);
@@ -135,10 +136,10 @@ static int find_leopards(struct shots *x, const char *what, bool *found, struct 
     }
     free(copy);
     if (!rc && of_layout && of_layout < parts)
-        rc = err_set(e, ERR_USAGE, "--tasks %s: folders of draws and other tasks cannot be mixed",
+        rc = err_set(e, ERR_USAGE, "--tasks %s: folders in LEOPARD's layout and other tasks cannot be mixed",
                      what);
     *found = of_layout > 0;
-    if (!rc && *found && !x->tasks) rc = err_set(e, ERR_INPUT, "--tasks %s: all tasks were dropped", what);
+    if (!rc && *found && !x->tasks) rc = err_set(e, ERR_INPUT, "--tasks %s: all tasks were excluded", what);
     return rc;
 }
 
@@ -226,7 +227,7 @@ int shots__draw(void *self, int k, int draw, struct task *out, char why[200], st
     of_files(t, &s);
     int rc = 0;
     if (!file_exists(path)) {
-        snprintf(why, 200, "its file does not exist");
+        snprintf(why, 200, "the file does not exist");
     } else if (task_open(out, &s, &own)) {
         if (own.code == ERR_INPUT) snprintf(why, 200, "%s", own.text);
         else {

@@ -82,7 +82,7 @@ char *sweep_plan_size(const struct sweep_plan *p, int cell) {
     if (!x->method || !x->valid) return NULL;
     return xprintf("%s stores %lld parameters, %+.1f%% compared with the %lld of %s%s", x->method,
                    (long long)x->kept, size_difference(x), (long long)x->wanted, p->spec.size_of,
-                   fabs(size_difference(x)) <= SIZE_NEAR ? "" : ": SIZES DIFFER");
+                   fabs(size_difference(x)) <= SIZE_NEAR ? "" : " (sizes differ)");
 }
 
 static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
@@ -105,7 +105,7 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     if (!rc) rc = jobs_complete(j, &c, &x->trained, e);
     double most = p->spec.budget[BUDGET_TRAINED];
     if (!rc && most > 0 && (double)x->trained > most)
-        rc = err_set(e, ERR_USAGE, "it has %lld trainable parameters, and the budget is %.0f",
+        rc = err_set(e, ERR_USAGE, "%lld trainable parameters exceed the budget of %.0f",
                      (long long)x->trained, most);
     if (!rc) expected_note(x, &c);
     if (!rc) rc = halving_prepare(p, cell, &c, e);
@@ -171,7 +171,7 @@ int sweep_plan_no_draws(const struct sweep_plan *p, struct err *e) {
     return !p->draws
                ? 0
                : err_set(e, ERR_USAGE,
-                         "sweep %lld contains the draws of a few-shot run; use petri resume with that run",
+                         "sweep %lld contains the samples of a few-shot run; use petri resume with that run",
                          (long long)p->id);
 }
 
@@ -255,7 +255,8 @@ static int take_spec(void *self, int count, const struct store_cell *cells) {
 static int sweep_runs_read_entries(const char *name, struct sweep_plan *p, const json_t *cells,
                                    struct err *e) {
     if ((int)json_array_size(cells) != p->cells.count)
-        return err_set(e, ERR_INPUT, "%s: its record has %zu cells, and its lists define %d", name,
+        return err_set(e, ERR_INPUT, "%s: corrupt record: %zu cells are stored, but its lists define %d",
+                       name,
                        json_array_size(cells), p->cells.count);
     for (int i = 0; i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
@@ -283,7 +284,7 @@ int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record
     sweep_init(&p->spec);
     char *spec = json_dumps(json_object_get(record, "spec"), JSON_COMPACT);
     int rc = spec ? sweep_from_json(name, spec, strlen(spec), &p->spec, e)
-                  : err_set(e, ERR_INPUT, "%s: its record has no \"spec\"", name);
+                  : err_set(e, ERR_INPUT, "%s: corrupt record: \"spec\" is missing", name);
     if (!rc) rc = sweep_expand(&p->spec, &p->cells, e);
     if (!rc) {
         entries_make(p);
@@ -627,8 +628,8 @@ int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *js
         size_t at = first_place(p, k->key);
         if (k->differs && !k->repeat && at < p->places && !strcmp(p->place[at].key, k->key))
             buf_printf(lines,
-                       "run %lld counts for its cell and seed: several runs have different weights, and it "
-                       "is the newest\n",
+                       "run %lld is used for its cell and seed: it is the newest of several runs with "
+                       "different weights\n",
                        (long long)k->run);
     }
     buf_puts(&sql, ") GROUP BY 1, 2 ORDER BY 1, 2");

@@ -214,7 +214,7 @@ static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool
     if (!rc && held && fresh) rc = sweep_plan_spent(w->plan, w->store, &why, e);
     if (why && !w->spent) {
         char *line = xprintf(
-            "the budget is exhausted: %s; `petri sweep resume %lld --budget …` continues with another one",
+            "the budget is exhausted: %s; `petri sweep resume %lld --budget …` continues with a new one",
             why, (long long)w->plan->id);
         w->how.say(w->how.self, line);
         free(line);

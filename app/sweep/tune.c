@@ -70,10 +70,10 @@ static int make_held(const struct sweep_plan *p, int cell, struct run_config *c,
     if (c->split > 0 || c->split_validation)
         return err_set(e, ERR_USAGE,
                        "--lr auto: holds out part of the training set itself; omit --split and "
-                       "--split-validation, or give the learning rate");
+                       "--split-validation, or specify the learning rate");
     if (c->episodes || config_is_meta(c))
         return err_set(e, ERR_USAGE,
-                       "--lr auto: not available for training on episodes; give the learning rate");
+                       "--lr auto: not available for training on episodes; specify the learning rate");
     for (int i = 0; i < config_task_count(c); i++) tune_hold_out(config_data(c, i));
     tune_hold_out(c);
     return 0;

@@ -36,12 +36,13 @@ static const struct option_spec SHARED[] = {
       GROUP_METHOD, AT(model), ALIASES_OF_RUN },
     { "run", NULL, NULL, GROUP_METHOD, AT(run) },
     { "method", NULL, NULL, GROUP_METHOD, AT(method) },
-    { "regime", "TEXT", "training regime, where the count depends on it: meta", GROUP_METHOD, AT(regime) },
+    { "regime", "TEXT", "training regime; for meta, also count the parameters adapted to a task",
+      GROUP_METHOD, AT(regime) },
     { "classes", "A,B,\u2026|FILE|TASK",
-      "class names in the order of the outputs: a list, a file with one per line, or those of a task",
+      "class names in output order: a list, a file with one name per line, or a task with the same classes",
       GROUP_METHOD, AT(classes) },
     { "from", NULL, NULL, GROUP_METHOD, AT(from) },
-    { "task", "NAME", "of a multi-task run: which of its tasks", GROUP_DATA, AT(task) },
+    { "task", "NAME", "for a multi-task run: the task to use", GROUP_DATA, AT(task) },
     { "text", "COLUMN", "column of the text", GROUP_DATA, AT(text) },
     { "text-b", "COLUMN", "column of the second text of a pair", GROUP_DATA, AT(text_b) },
     { "label", "COLUMN", "column of the label or score", GROUP_DATA, AT(label) },
@@ -66,12 +67,13 @@ static const struct option_spec SHARED[] = {
       AT(out) },
     { "size", "WxH", "size in columns and rows (default 80x24)", GROUP_OUTPUT, AT(size) },
     { "by", "AXIS[,AXIS\u2026]",
-      "columns by which runs are grouped and effects computed: method, task, model, fn, write, comp, \u2026, "
-      "or an option",
+      "group runs and compute effects by these columns: method, task, model, fn, write, comp, \u2026, or an "
+      "option",
       GROUP_OUTPUT, AT(by) },
-    { "header", NULL, "the first line of a table is a header, even where all columns are selected by number",
-      GROUP_DATA, AT(header), .excludes = "no-header" },
-    { "no-header", NULL, "the first line of a table is an example; the columns are #1, #2, \u2026",
+    { "header", NULL,
+      "treat the first line of a table as a header, even if all columns are selected by number", GROUP_DATA,
+      AT(header), .excludes = "no-header" },
+    { "no-header", NULL, "treat the first line of a table as an example; the columns are #1, #2, \u2026",
       GROUP_DATA, AT(no_header) },
     { "official-dev", NULL, "use dev_official.tsv of a GLUE folder", GROUP_DATA, AT(official_dev) },
     { "csv", NULL, "print the table as CSV", GROUP_OUTPUT, AT(csv), .excludes = "json markdown" },
@@ -86,13 +88,13 @@ static const struct option_spec SHARED[] = {
       FILLS_WORD, .first = DATA_KIND_CLASSES },
     { "dtype", "f32|f16", "precision of the stored weights (default f32)", GROUP_CHECKPOINTS, AT(half),
       FILLS_WORD, .default_value = -1 },
-    { "workers", "N", "worker threads (default: the cores)", GROUP_PERFORMANCE, AT(workers), FILLS_INTEGER, 1,
-      64 },
+    { "workers", "N", "number of worker threads (default: one per core)", GROUP_PERFORMANCE, AT(workers),
+      FILLS_INTEGER, 1, 64 },
     { "cost", "trained|time|memory", "cost axis of the Pareto front", GROUP_EVALUATION, AT(cost),
       FILLS_WORD },
-    { "value", "best|final", "score of a run, best or last; best is selected on the same examples",
+    { "value", "best|final", "score of a run: best evaluation, selected on the same examples, or final one",
       GROUP_EVALUATION, AT(final), FILLS_WORD },
-    { "margin", "X", "also report equivalence within X, in the unit of the metric", GROUP_EVALUATION,
+    { "margin", "X", "also test for equivalence within X, in the unit of the metric", GROUP_EVALUATION,
       AT(margin), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
     { "rows", "N", "maximum number of examples, stratified by task and class", GROUP_DATA, AT(rows),
       FILLS_INTEGER, 1, 1 << 20, PROBE_ROWS },
@@ -352,7 +354,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         }
         if (plain || strncmp(word, "--", 2)) {
             if (!plain && word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9'))
-                return err_set(e, ERR_USAGE, "%s: not an option; options begin with two dashes", word);
+                return err_set(e, ERR_USAGE, "%s: not an option; options begin with --", word);
             room[a->count++] = word;
             continue;
         }
@@ -364,7 +366,8 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         if (!o) rc = args_unknown_option(v, name, e);
         else if (!o->value && equals && strcmp(equals + 1, "on") && strcmp(equals + 1, "off"))
             rc = err_set(e, ERR_USAGE,
-                         "--%s: takes no value (=off turns it off with --like)", name);
+                         "--%s: does not accept a value; only =off is allowed, to disable it with --like",
+                         name);
         else if (!o->value && equals) value = equals + 1;
         else if (o->value && equals) value = equals + 1;
         else if (o->value && i + 1 < argc && !is_option_of(v, argv[i + 1])) value = argv[++i];
@@ -515,8 +518,8 @@ int verb_unknown(const char *word, struct err *e) {
     const char *near = text_nearest(word, names, n);
     if (!strcmp(word, "bench"))
         return err_set(e, ERR_USAGE,
-                       "bench is not a verb; in a clone of the project, run \"make bench\" (build/bench); "
-                       "\"petri doctor\" measures one core");
+                       "unknown verb \"bench\"; run the benchmarks with \"make bench\" in a clone of the "
+                       "project, or measure one core with \"petri doctor\"");
     if (near) return err_set(e, ERR_USAGE, "unknown verb \"%s\"; did you mean %s?", word, near);
     return err_set(e, ERR_USAGE, "unknown verb \"%s\"; see petri --help", word);
 }

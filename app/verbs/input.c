@@ -91,7 +91,7 @@ static void tell_lines(const struct dataset *d, const struct report_lines *l, co
     struct buf lines = BUF_INIT;
     char *path = text_visible(d->path, strlen(d->path));
     report_lines_text(l, &lines);
-    fprintf(stderr, "petri: %s: %zu of %zu texts %s%s\n", path, l->examples, d->examples, what,
+    fprintf(stderr, "petri: %s: %zu of %zu examples %s%s\n", path, l->examples, d->examples, what,
             buf_text(&lines));
     buf_release(&lines);
     free(path);
@@ -100,7 +100,7 @@ static void tell_lines(const struct dataset *d, const struct report_lines *l, co
 /* Reports dropped lines, and texts with invalid bytes, on standard error. */
 static void input_tell_rows(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    tell_lines(d, &r->not_utf8, "contain invalid UTF-8, read as U+FFFD");
+    tell_lines(d, &r->not_utf8, "contain invalid UTF-8 (replaced by U+FFFD)");
     tell_lines(d, &r->nul, "contain a NUL byte");
     if (!r->skipped) return;
     struct buf b = BUF_INIT;
@@ -117,10 +117,11 @@ void input_tell_cut(const struct dataset *d) {
     const struct import_report *r = &d->report;
     if (!r->cut_examples) return;
     size_t lost = r->cut_tokens_a + r->cut_tokens_b;
-    fprintf(stderr, "petri: %zu of %zu texts truncated to %zu tokens: %zu token%s dropped\n", r->cut_examples,
-            d->examples, d->max_len, lost, lost == 1 ? "" : "s");
+    fprintf(stderr, "petri: %zu of %zu examples truncated to %zu tokens (%zu token%s dropped)\n",
+            r->cut_examples, d->examples, d->max_len, lost, lost == 1 ? "" : "s");
     if (r->vanished)
-        fprintf(stderr, "petri: %zu of them lost a whole text\n", r->vanished);
+        fprintf(stderr, "petri: in %zu of them, one text of the pair was truncated entirely\n",
+                r->vanished);
 }
 
 int input_open(struct input *in, const struct args *a, struct table_reader defaults, struct err *e) {

@@ -61,7 +61,7 @@ static int palette_mean(const char *line, const char *database, struct line_mean
         bool other = a.db != NULL;
         if (other && out->kind == LINE_TRAINS)
             rc = err_set(e, ERR_USAGE,
-                         "--db: the screens train into the open database; remove --db");
+                         "--db: runs started here are stored in the open database; remove --db");
         if (!rc && !other && database) {
             out->word[out->words++] = xstrdup("--db");
             out->word[out->words++] = xstrdup(database);
@@ -299,7 +299,7 @@ static void describe_training(struct ui *ui, const struct line_meaning *m) {
     const char *like = line_option(m, "like") ? line_option(m, "like") : line_option(m, "from");
     struct palette *p = &ui->palette;
     if (like) {
-        snprintf(p->does, sizeof p->does, "starts a job with the options of run %.60s", like);
+        snprintf(p->does, sizeof p->does, "trains with the options of run %.60s", like);
         return;
     }
     struct run_config c;
@@ -311,8 +311,8 @@ static void describe_training(struct ui *ui, const struct line_meaning *m) {
     char **room = xcalloc(m->words + 1, sizeof *room);
     compose_config(&ui->compose, &c);
     if (!palette_request(m, &c, room, &r, seed, &runs, &differs, &unread)) config_release(&r.config);
-    snprintf(p->does, sizeof p->does, "starts a job as on Compose%s%.200s",
-             differs.size ? " except " : "", buf_text(&differs));
+    snprintf(p->does, sizeof p->does, "trains as on Compose%s%.200s",
+             differs.size ? ", except " : "", buf_text(&differs));
     config_release(&c);
     buf_release(&differs);
     free(room);

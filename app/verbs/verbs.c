@@ -26,16 +26,26 @@
 #define COLUMNS "text text-b label source target kind positive header no-header delimiter unlabeled"
 #define COMPARED { .name = "by value cost margin csv markdown" }
 #define MOVED { "model", "DIR|NAME", .help = "path of the run's model if it was moved" }
-/* Of each draw of adapt and fewshot. */
+/* Options of adapt and fewshot. */
 #define ZERO_SHOT                                                                                            \
     {                                                                                                        \
-        "zero", NULL, "also evaluate each draw before its first step (zero-shot)", GROUP_EVALUATION,         \
+        "zero", NULL, "also evaluate before the first training step (zero-shot)", GROUP_EVALUATION,          \
             AT(shots.zero)                                                                                   \
     }
 #define KEEP_DRAWS                                                                                           \
     {                                                                                                        \
-        "keep", NULL, "save the tensors of every draw, instead of the first only", GROUP_CHECKPOINTS,        \
+        "keep", NULL, "save the tensors of every sample, not only of the first", GROUP_CHECKPOINTS,          \
             AT(shots.keep)                                                                                   \
+    }
+#define INITIALIZED_FROM                                                                                     \
+    { "prototype", "vote|random|worst|NAME",                                                                 \
+      "for runs with prototypes: prototype from which adaptation starts (default vote)", GROUP_FEWSHOT,      \
+      AT(shots.prototype) },                                                                                 \
+    {                                                                                                        \
+        "start", "lowest|mean|NAME",                                                                         \
+            "for other runs: initialize from the training task with the lowest loss on the support set, "    \
+            "from the mean of all training tasks, or from a named one (default lowest)",                     \
+            GROUP_FEWSHOT, AT(shots.start)                                                                   \
     }
 #define HEAD_OR_MOVED                                                                                        \
     {                                                                                                        \
@@ -46,9 +56,8 @@
 /* Examples of tasks. */
 #define TASK_ROWS                                                                                            \
     { "task", "NAME|FOLDER,\u2026",                                                                          \
-      .help = "examples of these tasks (default: the run's, or " DEFAULT_TASK ", else " OWN_TASK             \
-              "), prepared as for training; "                                                                \
-              "of a multi-task run: which of its tasks (default: all)" },                                    \
+      .help = "tasks of the examples, prepared as for training; for a multi-task run: some of its tasks "    \
+              "(default: all tasks of the run, or " DEFAULT_TASK ", else " OWN_TASK ")" },                   \
     {                                                                                                        \
         .name = COLUMNS " official-dev split unseen"                                                         \
     }
@@ -115,11 +124,11 @@ static const struct option_spec SWEEP[] = {
     { "slurm", "DIR",
       "write the missing runs as Slurm tasks to a new folder instead of training (docs/sweep.md)",
       GROUP_PERFORMANCE, AT(sweep.slurm), .changes = true },
-    { "sbatch", "ARGS", "with --slurm: further arguments of sbatch", GROUP_PERFORMANCE, AT(sweep.sbatch),
+    { "sbatch", "ARGS", "with --slurm: additional arguments for sbatch", GROUP_PERFORMANCE, AT(sweep.sbatch),
       .needs = "slurm" },
     { "at-once", "N",
-      "maximum number of concurrent runs (default: the workers); with --slurm: of concurrent tasks (default: "
-      "all)",
+      "maximum number of concurrent runs (default: the number of workers); with --slurm: of concurrent tasks "
+      "(default: all)",
       GROUP_PERFORMANCE, AT(sweep.at_once), FILLS_INTEGER, 1, SWEEP_CELLS },
     { "max-array", "N", "with --slurm: maximum tasks per job array (default: Slurm's MaxArraySize, or 1001)",
       GROUP_PERFORMANCE, AT(sweep.max_array), FILLS_INTEGER, 1, 1 << 30, .needs = "slurm" },
@@ -148,9 +157,9 @@ static const struct option_spec RESUME[] = {
 };
 static const struct option_spec ADAPT[] = {
     { "task", "NAME|FOLDER", "the new task", GROUP_DATA, .fills = FILLS_CONFIG },
-    { "train", "FILE", "or the examples from which support sets are sampled", GROUP_DATA,
+    { "train", "FILE", "training set from which support sets are sampled, instead of --task", GROUP_DATA,
       .fills = FILLS_CONFIG },
-    { "dev", "FILE", "validation set of --train", GROUP_DATA, .fills = FILLS_CONFIG },
+    { "dev", "FILE", "validation set, with --train", GROUP_DATA, .fills = FILLS_CONFIG },
     { "text text-b label source target kind positive header no-header delimiter unlabeled official-dev "
       "metric",
       .fills = FILLS_CONFIG },
@@ -158,18 +167,12 @@ static const struct option_spec ADAPT[] = {
       GROUP_FEWSHOT, AT(shots.k) },
     { "draws", "N", "number of sampled support sets for each k", GROUP_FEWSHOT, AT(shots.draws),
       FILLS_INTEGER, 1, FEWSHOT_DRAWS, 5 },
-    { "prototype", "vote|random|worst|NAME",
-      "methods with prototypes: prototype from which a draw is initialized (default vote)", GROUP_FEWSHOT,
-      AT(shots.prototype) },
-    { "start", "lowest|mean|NAME",
-      "other methods: initialize from the known task with the lowest loss on the shots, from the mean of "
-      "all, or from one (default lowest)",
-      GROUP_FEWSHOT, AT(shots.start) },
-    { "tune", "row,generator,shared,head", "parts to train; all others are frozen (default row,head)",
-      GROUP_FEWSHOT, AT(shots.tune) },
+    INITIALIZED_FROM,
+    { "tune", "row,generator,shared,head",
+      "parameter groups to train; all others are frozen (default row,head)", GROUP_FEWSHOT, AT(shots.tune) },
     ZERO_SHOT,
-    { "steps", "N", "number of training steps of each draw", GROUP_SCHEDULE, AT(shots.steps), FILLS_INTEGER,
-      1, 1e9, 100, ALIASES_OF_RUN },
+    { "steps", "N", "number of training steps per support set", GROUP_SCHEDULE, AT(shots.steps),
+      FILLS_INTEGER, 1, 1e9, 100, ALIASES_OF_RUN },
     { "lr", "X", "learning rate (default: the run's)", GROUP_OPTIMIZATION, AT(shots.lr), FILLS_NUMBER, 0,
       OPTION_MOST, .above = true, ALIASES_OF_RUN },
     { "batch", "N", "batch size (default: the run's)", GROUP_OPTIMIZATION, AT(shots.batch), FILLS_INTEGER, 1,
@@ -199,13 +202,13 @@ static const struct option_spec FEWSHOT[] = {
       "); with --from: path of the run's model if it was moved",
       GROUP_RUN, AT(model), FILLS_CONFIG },
     { "method", "TEXT", .help = "preset or modules (default lora); {a,b}: several methods, one run each" },
-    { "steps", "N", "number of training steps of each draw", GROUP_SCHEDULE, AT(shots.steps), FILLS_INTEGER,
-      1, 1e9, ALIASES_OF_RUN },
+    { "steps", "N", "number of training steps per support set", GROUP_SCHEDULE, AT(shots.steps),
+      FILLS_INTEGER, 1, 1e9, ALIASES_OF_RUN },
     { "stop-loss", "X",
-      "or stop when the mean loss of an epoch is below X, after 100 epochs at most (default 1e-3 up to k = "
-      "4, else 1e-2)",
+      "instead of --steps: stop when the mean loss of an epoch is below X, after at most 100 epochs (default "
+      "1e-3 for k up to 4, 1e-2 above)",
       GROUP_SCHEDULE, AT(shots.stop_loss), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
-    { "lr", "X", "learning rate of all runs (default: the method's; with --from only, the run's)",
+    { "lr", "X", "learning rate (default: the method's; with --from and without --method, the run's)",
       GROUP_OPTIMIZATION, AT(shots.lr), FILLS_NUMBER, 0, OPTION_MOST, .above = true, ALIASES_OF_RUN },
     { "batch", "N", "batch size (default: 4 per class)", GROUP_OPTIMIZATION, AT(shots.batch), FILLS_INTEGER,
       1, 65536, ALIASES_OF_RUN },
@@ -213,15 +216,9 @@ static const struct option_spec FEWSHOT[] = {
       AT(shots.eval_rows), FILLS_INTEGER, 0, 1e9, -1 },
     { "seed", "N", "seed of support sets, initialization and example order", GROUP_FEWSHOT, AT(seed),
       FILLS_INTEGER, 0, OPTION_MOST, -1 },
-    { "prototype", "vote|random|worst|NAME",
-      "--from with prototypes: known task from which a draw is initialized (default vote)", GROUP_FEWSHOT,
-      AT(shots.prototype) },
-    { "start", "lowest|mean|NAME",
-      "other runs: initialize from the known task with the lowest loss on the shots, from the mean of all, "
-      "or from one (default lowest)",
-      GROUP_FEWSHOT, AT(shots.start) },
-    { "tune", "row,generator,shared,head", "parts to train; all others are frozen (default: all)",
-      GROUP_FEWSHOT, AT(shots.tune) },
+    INITIALIZED_FROM,
+    { "tune", "row,generator,shared,head",
+      "parameter groups to train; all others are frozen (default: all)", GROUP_FEWSHOT, AT(shots.tune) },
     { "max-length max-target form optimizer momentum weight-decay schedule warmup clip dropout",
       .fills = FILLS_CONFIG },
     ZERO_SHOT,
@@ -233,7 +230,7 @@ static const struct option_spec FEWSHOT[] = {
 static const struct option_spec EVAL[] = {
     HEAD_OR_MOVED,
     { "task", "NAME|FOLDER",
-      .help = "evaluate on the validation set of this task; of a multi-task run: which of its tasks" },
+      .help = "evaluate on the validation set of this task; for a multi-task run: one of its tasks" },
     { "file", "FILE", .help = "evaluate on this file" },
     { .name = COLUMNS },
     { "official-dev", .help = "evaluate on dev_official.tsv of a GLUE folder" },
@@ -361,7 +358,7 @@ static const struct option_spec COUNT[] = {
     END,
 };
 static const struct option_spec REPLICATE[] = {
-    { "data", "FOLDER", "folder of the files that the experiment names as {data}/…",
+    { "data", "FOLDER", "folder with the data files of the experiment ({data} in its options)",
       GROUP_DATA, AT(replicate.data) },
     { "budget", "MINUTES",
       "time limit, after which running runs are stopped with a checkpoint (default: no limit)",
@@ -395,7 +392,7 @@ static const struct option_spec TASKS[] = {
 };
 static const struct option_spec SETTINGS[] = {
     { "write", NULL,
-      "write the settings file, with a comment for each setting; existing values are preserved",
+      "write the settings file with a comment for each setting, preserving existing values",
       GROUP_OUTPUT, AT(flag), .changes = true },
     END,
 };
@@ -413,24 +410,24 @@ static const struct option_spec RENDER[] = {
     { "trash", NULL, "runs: show the trash", GROUP_DATA, AT(render.trash), .needs = "screen=runs" },
     { "sweep", "ID", "sweep: the sweep to show (default: the list of sweeps)", GROUP_DATA, AT(render.sweep),
       FILLS_INTEGER, 1, OPTION_MOST, .needs = "screen=sweep" },
-    { "part", "grid|effects|front|lines", "sweep: the part to show where only one fits", GROUP_OUTPUT,
+    { "part", "grid|effects|front|lines", "sweep: view to show if only one fits on the screen", GROUP_OUTPUT,
       AT(render.part), FILLS_WORD, .needs = "screen=sweep" },
     { "cost", "trained|time|memory", "sweep: cost axis of the Pareto front", GROUP_EVALUATION, AT(cost),
       FILLS_WORD, .needs = "screen=sweep" },
-    { "steps", NULL, "map: the last set that the run saved during training", GROUP_DATA, AT(render.steps),
+    { "steps", NULL, "map: show the last set of vectors saved during training", GROUP_DATA, AT(render.steps),
       .excludes = "set", .needs = "screen=map run" },
     { "set", "N[,N]", "map: saved sets of vectors", GROUP_DATA, AT(render.set) },
     { "matrix", "N", "heatmap: a saved matrix, such as attention", GROUP_DATA, AT(render.matrix),
       FILLS_INTEGER, 1, OPTION_MOST, .needs = "screen=heatmap" },
     { .name = "model" },
     { "task", "NAME|FOLDER",
-      .help = "task on the Compose screen; map, heatmap: examples of this task (of a multi-task run: of one "
-              "of its tasks, or all)" },
+      .help = "task on the Compose screen; map, heatmap: task of the examples (for a multi-task run: one of "
+              "its tasks, or all)" },
     { "unseen", "NAME|FOLDER,…",
       .help = "map, heatmap: add examples of tasks on which a multi-task run was not trained",
       .needs = "run" },
     { "loss", "parts|tasks|NAME",
-      "train: loss by component or by task, or one of them (loss.instance, reviews)", GROUP_OUTPUT,
+      "train: loss per component or per task, or the name of one (loss.instance, reviews)", GROUP_OUTPUT,
       AT(render.loss), .needs = "screen=train" },
     { .name = "ascii ansi svg out" },
     { .name = "overwrite", .needs = "out" },
@@ -470,8 +467,8 @@ static const struct option_spec EMBED[] = {
 };
 static const struct option_spec SIMILARITY[] = {
     { "of", "classes|rows|layers|tensors|attention|prototypes|tasks|weights|mass",
-      "what to compare; the last four need one run: examples with task prototypes, task embeddings of "
-      "the generator, weights of each task by layer, attention mass on a prefix by layer",
+      "what to compare; for one run also prototypes: examples with task prototypes; tasks: task embeddings "
+      "of the generator; weights: task-specific weights by layer; mass: attention on the prefix by layer",
       GROUP_METHOD, AT(similarity.of), FILLS_WORD },
     { "row", "N", "attention: row number of the example in its file", GROUP_DATA, AT(similarity.row),
       FILLS_INTEGER, 1, OPTION_MOST, .needs = "of=attention" },
@@ -483,7 +480,7 @@ static const struct option_spec SIMILARITY[] = {
       AT(similarity.measure), FILLS_WORD, .default_value = -1 },
     { "order", "name|cluster", "order of rows and columns", GROUP_OUTPUT, AT(similarity.cluster),
       FILLS_WORD },
-    { "model", "DIR|NAME", .help = "the model without a run, alone or compared with one RUN" },
+    { "model", "DIR|NAME", .help = "pretrained model to use instead of a run, or to compare with one RUN" },
     TASK_ROWS,
     { "rows", "N",
       "maximum number of examples, stratified by task and class (default 1000, at least 64 per task; --of "
@@ -559,11 +556,12 @@ static const struct option_spec IMPORT[] = {
     END,
 };
 static const struct option_spec MERGE_ADAPTERS[] = {
-    { "weights", "W,W…", "one weight per run; negative weights subtract (default: equal weights with sum 1)",
-      GROUP_METHOD, AT(merge.weights) },
+    { "weights", "W,W…",
+      "one weight per run; negative weights subtract (default: equal weights that sum to 1)", GROUP_METHOD,
+      AT(merge.weights) },
     { "how", "concat|linear|ties",
       "concat: exact weighted sum of the updates; linear: weighted average of each matrix; ties: TIES "
-      "merging of the updates of largest magnitude that have the elected sign",
+      "merging (trim, elect signs, merge)",
       GROUP_METHOD, AT(merge.how), FILLS_WORD },
     { "density", "D", "ties: share of parameters to retain, above 0 and at most 1",
       GROUP_METHOD, AT(merge.density), FILLS_NUMBER, 0, 1, .above = true, .needs = "how=ties" },
@@ -579,7 +577,7 @@ static const struct option_spec LEARN[] = {
       GROUP_OUTPUT, AT(learn.handout) },
     { "overwrite", .help = "existing files of DIR may be overwritten", .needs = "handout" },
     { "list", .help = "list all lessons with their duration and your progress", .excludes = "LESSON" },
-    { "auto", NULL, "replay the lesson without questions and print its checks; fails if one is out of range",
+    { "auto", NULL, "replay the lesson without questions and print its checks; fail if one is out of range",
       GROUP_OUTPUT, AT(learn.replay) },
     { "model", "DIR|NAME", .help = "model to use instead of the lesson's" },
     { "task", "NAME|FOLDER", .help = "task to use instead of the lesson's" },
@@ -597,7 +595,7 @@ static const struct option_spec METHODS[] = {
       .changes = true },
     { "export", "FILE", "write all saved methods to a new file, one per line: NAME = TEXT",
       GROUP_OUTPUT, AT(methods.to), .excludes = "import" },
-    { "import", "FILE", "add the methods in such a file",
+    { "import", "FILE", "add the methods of a file written by --export",
       GROUP_DATA, AT(methods.from), .changes = true },
     { .name = "csv markdown" },
     END,
@@ -622,7 +620,7 @@ static const struct verb VERBS[] = {
     { "train", "[options]", "Train a method on a task and record the run",
       TRAIN, 0, 0, .run = verb_train, LINE_TRAINS },
     { "pretrain", "--text FILE --out DIR [options]",
-      "Pretrain a vocabulary and a model on unlabeled text by masked language modeling",
+      "Pretrain a model and its vocabulary on unlabeled text by masked language modeling",
       PRETRAIN, 0, -1, verb_pretrain, LINE_ELSEWHERE,
       "it trains in a separate process" },
     { "stop", "RUN", "Stop a training run and save a checkpoint", NULL, 1, 1, .run = verb_stop },
@@ -652,7 +650,7 @@ static const struct verb VERBS[] = {
     { "watch", "[RUN]",
       "Watch the curves of a run from another terminal, read-only (default: the newest running one)",
       WATCH, 0, 1, verb_watch, LINE_ELSEWHERE,
-      "it opens a separate screen; with only a run id it is shown here" },
+      "it opens a separate screen; without options it watches the run here" },
     { "show", "RUN", "Show everything about one run; --why adds diagnostics",
       SHOW, 1, 1, .run = verb_show, LINE_READS },
     { "trash", "RUN…", "Move runs to the trash", NULL, 1, -1, .run = verb_trash },
@@ -706,8 +704,8 @@ static const struct verb VERBS[] = {
     { "sweep", "OPTIONS | FILE.json | ID | resume|stop|extend ID | task DIR INDEX | status DIR",
       "Sweep over lists of values in braces, or show the results of a sweep", SWEEP, 0, 3,
       verb_sweep, LINE_ELSEWHERE,
-      "sweeps in files, Slurm tasks and options such as --at-once and --workers need a separate process; "
-      "a sweep of a run's options starts here" },
+      "sweep files, Slurm tasks and options such as --at-once and --workers require a separate process; "
+      "a sweep over the options of a run starts here" },
     { "compare", "RUN… | FILTER",
       "Compare runs: means, confidence intervals, differences",
       COMPARE, 1, -1, .run = verb_compare, LINE_READS },

@@ -105,7 +105,7 @@ static void never_reached(const struct why_run *r, struct why *w) {
         const struct why_group *g = &m->group[i];
         if (!(g->unreached > 0) || r->run->step < TELLING_STEPS) continue;
         why_add(w, "no-gradient-in-tensors",
-                xprintf("%.0f of the %.0f tensors of %s had a gradient of exactly zero at every step:  "
+                xprintf("%.0f of the %.0f tensors of %s had a gradient of exactly zero at every step: "
                         "they do not contribute to the loss",
                         g->unreached, g->tensors, g->name),
                 "unreached", g->unreached, "tensors", g->tensors, NULL);
@@ -116,7 +116,7 @@ static void thawed(const struct why_run *r, struct why *w) {
     const struct why_moved *m = &r->moved;
     if (m->unchanged == 0)
         why_add(w, "thawed",
-                xprintf("the frozen parameters of the model changed %s, which must never happen",
+                xprintf("the frozen parameters of the model changed %s: this is a bug in petri",
                         m->since ? m->since : ""),
                 "values", m->frozen, NULL);
 }

@@ -147,9 +147,9 @@ static void repeat(const struct why_run *r, struct why *w) {
     char *text =
         r->repeats_differ
             ? xprintf("same configuration, seed and data as run %lld, but different weights (another "
-                      "processor or version of petri): only the newest counts in means",
+                      "processor or version of petri): only the newest is used in means",
                       (long long)r->repeats)
-            : xprintf("repeats run %lld: identical configuration, seed%s; they count once in means",
+            : xprintf("repeats run %lld: identical configuration, seed%s; they are used once in means",
                       (long long)r->repeats, r->run->weights_sha256 ? ", data and weights" : " and data");
     why_add(w, "repeat", text, "run", (double)r->repeats, "weights_differ", (double)r->repeats_differ, NULL);
 }

@@ -250,10 +250,10 @@ static void classes_are_named_at_import_and_later(void **state) {
     free(stage_out(0, "eval bare --file '%s' --db '%s/names.db'", rows, stage.folder));
     stage_refused(2, "2 class names for a head with 3 outputs", "name bare --classes a,b --db '%s/names.db'", stage.folder);
     stage_refused(2, "unique and not empty", "name bare --classes a,b,a --db '%s/names.db'", stage.folder);
-    stage_refused(3, "--classes: not a list (a,b), a file or a task", "import '%s' --model '%s' --classes nothing --db '%s/names.db'", folder,
+    stage_refused(3, "--classes: must be a list (a,b), a file or a task", "import '%s' --model '%s' --classes nothing --db '%s/names.db'", folder,
                   model, stage.folder);
     json_decref(stage_train(&stage, 0, "--steps 1"));
-    stage_refused(2, "was trained here", "name last --classes a,b --db '%s'", stage.db);
+    stage_refused(2, "only classes of imported runs can be renamed", "name last --classes a,b --db '%s'", stage.db);
     test_put(out, "petri.json", "{\"id2label\": {\"0\": \"a\", \"1\": \"b\"}}");
     stage_refused(5, "\"id2label\" names 2 classes, but the head has 3", "import '%s' --model '%s' --db '%s/names.db'", out, model,
                   stage.folder);

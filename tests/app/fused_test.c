@@ -89,7 +89,7 @@ static void adapters_of_runs_are_joined(void **state) {
     lose(&own, 1);
     lose(&own, 2);
     free(stage_out(0, "purge 1 --yes --db '%s'", own.db));
-    stage_refused(3, "runs that were initialized from it store a copy: use one of them with --from",
+    stage_refused(3, "use --from with a run that was initialized from it (such runs store a copy)",
                   "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'adapter-pfeiffer(r=2,init=run(1))' "
                   "--db '%s'", own.model, own.toy, own.db);
     char *now = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);
@@ -130,7 +130,7 @@ static void what_cannot_be_fused_is_refused(void **state) {
         { 2, "fusion(runs=1|1)", "run 1 is repeated" },
         { 2, "fusion(runs=one)", "expected run ids" },
         { 2, "fusion(runs=1)", "at least two adapters" },
-        { 2, "fusion(runs=1|3)", "is not an adapter" },
+        { 2, "fusion(runs=1|3)", "is not a bottleneck adapter" },
         { 2, "fusion(runs=1|4)", "must have the same read=" },
         { 2, "fusion", "needs adapters of other runs" },
         { 2, "adapter-pfeiffer(source=fusion) + adapter-pfeiffer(source=fusion) + fusion", "other runs" },
@@ -260,7 +260,7 @@ static void prompts_of_runs_are_mixed(void **state) {
     static const struct {
         const char *method, *part;
     } cases[] = {
-        { "attempt(runs=3)", "must have trained one prompt" },
+        { "attempt(runs=3)", "its method must be a single prompt and a head" },
         { "attempt(runs=1|1)", "run 1 is repeated" },
         { "prompt(l=4) + attempt(runs=1)", "the same length l" },
         { "prompt(l=3) + attempt", "attempt(runs=3|5)" },

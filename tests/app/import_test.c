@@ -118,7 +118,7 @@ static void a_run_begins_with_anothers_values(void **state) {
     free(stage_out(0, "train --from 1 --task '%s' --method 'lora(r=2) + ia3' --steps 1 --json --db '%s'", alpha, db));
     other = stage_json("show 3 --json --db '%s'", db);
     assert_string_equal(stage_text(other, "task"), "alpha");
-    stage_refused(2, "none of its modules matches", "train --from 1 --method 'prefix(l=2)' --steps 1 --db '%s'", db);
+    stage_refused(2, "has no module that matches module 1", "train --from 1 --method 'prefix(l=2)' --steps 1 --db '%s'", db);
     stage_refused(2, "a run of several tasks", "train --from 1 --tasks '%s,%s' --steps 1 --db '%s'", alpha, beta, db);
     stage_refused(3, "run 77 does not exist", "train --from 77 --steps 1 --db '%s'", db);
     json_decref(run);

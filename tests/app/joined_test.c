@@ -182,9 +182,9 @@ static void modules_begin_with_a_runs_values(void **state) {
     assert_null(strstr(st_meta(b, "method_text"), "run("));
     st_close(a);
     st_close(b);
-    stage_refused(2, "run 1 has no parameters for module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
+    stage_refused(2, "run 1 has no module that matches module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
                   "'lora(r=3,at=q,init=run(1))' --db '%s'", stage.model, stage.toy, own.db);
-    stage_refused(2, "run 1 has no parameters for module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
+    stage_refused(2, "run 1 has no module that matches module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
                   "'lora(r=2,at=v,init=run(1)) + lora(r=3,at=q,init=run(2))' --db '%s'", stage.model, stage.toy, own.db);
     json_decref(stage_train(&own, 0, "--steps 1 --method 'lora(r=2,at=q,init=run(1)) + lora(r=3,at=v,init=run(2))'"));
     stage_refused(3, "run 99", "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'lora(r=2,init=run(99))' "

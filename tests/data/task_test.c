@@ -33,8 +33,8 @@ struct expected {
     enum metric_id metric;
 };
 
-#define HEAD_MNLI                                                                                  \
-    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\t"             \
+#define HEAD_MNLI                                                                                            \
+    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\t"                       \
     "sentence1_parse\tsentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n"
 
 /* All eight layouts, by the spellings that people use. */

@@ -203,7 +203,7 @@ static void nothing_is_promised_that_does_not_work(void **state) {
 
 static void what_stands_in_is_said_whole(void **state) {
     (void)state;
-    const char *said = "petri-mini and sections are built in; `petri fetch` gets more";
+    const char *said = "petri-mini and sections are built in; `petri fetch` downloads more";
     struct ui ui;
     struct buf b = BUF_INIT;
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLORS_NONE);

@@ -299,7 +299,7 @@ static void a_failed_check_is_a_step(void **state) {
         assert_true(scene_shows(&s.ui, "Two."));
         for (int large = 0; large < 2; large++, press(&s, '+')) {
             assert_true(scene_shows(&s.ui, "\u2717 measured 1, expected above 2") == fails);
-            assert_true(scene_shows(&s.ui, "may not hold for this") == fails);
+            assert_true(scene_shows(&s.ui, "may not apply to this") == fails);
         }
         end(&s);
     }

@@ -69,7 +69,8 @@ static int verb_import_read_any(const struct args *a, const char *path, struct i
     bool fusion = import_is_fusion(path);
     if (a->adapter.count && !fusion)
         return err_set(e, ERR_USAGE,
-                       "--adapter: requires a fusion: %s has no adapter_fusion_config.json", path);
+                       "--adapter: only allowed for fused adapters: %s has no adapter_fusion_config.json",
+                       path);
     struct notes aside = { 0 };
     char *own = import_petri_file(path),
          *adapter = own || fusion ? NULL : import_adapter_folder(path, &aside, e);
@@ -142,7 +143,7 @@ int verb_classes(const struct args *a, char ***names, int *n, struct err *e) {
         if (!t.classes) rc = err_set(e, ERR_USAGE, "--classes: task %s has no classes", given);
         task_release(&t);
     } else {
-        err_prefix(e, "--classes: not a list (a,b), a file or a task");
+        err_prefix(e, "--classes: must be a list (a,b), a file or a task");
     }
     return rc;
 }

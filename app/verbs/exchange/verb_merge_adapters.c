@@ -97,10 +97,10 @@ static int describe(struct store *s, const struct joining *j, struct imported *x
     x->version = xstrdup(combine_names[j->how.how]);
     if (j->how.how == COMBINE_TIES) notes_add(&x->assumed, "density %g", j->how.density);
     if (j->how.how != COMBINE_CONCAT)
-        notes_add(&x->assumed, "W_d and W_u are averaged separately, so the update is not the weighted "
-                               "sum of the updates of the runs (use --how concat for that)");
+        notes_add(&x->assumed, "W_d and W_u are averaged separately, so the result is not the weighted "
+                               "sum of the runs' updates (--how concat computes that sum)");
     if (j->how.head >= 0)
-        notes_add(&x->assumed, "head and description from %s", j->part[j->how.head].name);
+        notes_add(&x->assumed, "the head and its description are those of %s", j->part[j->how.head].name);
     return rc;
 }
 

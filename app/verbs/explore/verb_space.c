@@ -82,7 +82,7 @@ static void print_per_task(const struct plan *p) {
     char shared[32], own[32];
     text_thousands((int64_t)(p->trained_method - p->own), shared);
     text_thousands((int64_t)p->own, own);
-    printf("%.3f%% per task: %d tasks share %s parameters and have %s separate ones\n",
+    printf("%.3f%% per task: %d tasks share %s parameters; %s parameters are task-specific\n",
            100.0 * (double)p->trained_method / p->tasks / (double)p->model, p->tasks, shared, own);
 }
 
@@ -92,7 +92,7 @@ static void print_meta(const struct plan *p) {
     text_thousands((int64_t)p->adapted, inner);
     printf("meta-trained  %12s  with the head layers and %d inner learning rates%s\n", outer,
            p->meta.learned ? p->rates : 0, p->meta.learned ? "" : " (fixed)");
-    printf("adapted       %12s  per task, and %d per class\n", inner, p->label_width);
+    printf("adapted       %12s  per task, plus %d per class\n", inner, p->label_width);
 }
 
 /* Prints and frees `how`. */
@@ -149,8 +149,7 @@ static int verb_space_read_classes(const char *text, int tasks, int *out, struct
                          tasks == 1 ? "" : "s");
         else if (!text_to_int(part, &v) || v < 1 || v > 100000)
             rc = err_set(e, ERR_USAGE, "--classes %s: must be integers between 1 and 100000, found \"%s\"",
-                text,
-                         part);
+                         text, part);
         else out[n++] = (int)v;
     }
     free(copy);
@@ -441,7 +440,8 @@ int verb_models(const struct args *a, struct err *e) {
     assets_free(name, n);
     if (text && n) verb_tell_own(paths_model(), NULL);
     else if (text)
-        printf("No models found: fetch the default one with `%s`, or use a model folder with --model DIR.\n",
+        printf("No models found. Fetch the default model with `%s`, or specify a model folder with "
+               "--model DIR.\n",
                paths_fetch());
     return 0;
 }
@@ -501,9 +501,8 @@ int verb_encode(const struct args *a, struct err *e) {
         else encode_text(m, &x);
         size_t lost = x.cut_a + x.cut_b;
         if (lost)
-            fprintf(stderr, "petri: truncated to %lld tokens: %zu token%s dropped\n",
-                (long long)longest, lost,
-                    lost == 1 ? "" : "s");
+            fprintf(stderr, "petri: truncated to %lld tokens (%zu token%s dropped)\n", (long long)longest,
+                    lost, lost == 1 ? "" : "s");
         encoded_release(&x);
     }
     free(cls);

@@ -100,7 +100,8 @@ static void steps_text(const struct played_steps *p) {
     };
     printf("run %lld: %d examples of ", (long long)m->run, m->rows.n);
     out_text(m->task);
-    printf(" at %d steps, layer %d, %s, perplexity %.4g, seed %llu\n", m->count, m->layer, m->pool, m->used,
+    printf(" saved at %d steps, layer %d, %s, perplexity %.4g, seed %llu\n", m->count, m->layer, m->pool,
+           m->used,
            (unsigned long long)p->seed);
     if (p->by_task) puts("silhouette and purity by task");
     struct step_line *row = xcalloc((size_t)m->count + 1, sizeof *row);
@@ -128,7 +129,8 @@ static int open_steps(const struct args *a, struct played_steps *p, struct crew 
     if (!retriever && a->layer != PROBE_ALL_LAYERS)
         return err_set(
             e, ERR_USAGE,
-            "--layer: must be retriever with --steps, found \"%lld\": a run saves its last layer only",
+            "--layer: with --steps, must be retriever or omitted, found \"%lld\" (only the last layer is "
+            "saved)",
             (long long)a->layer);
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;

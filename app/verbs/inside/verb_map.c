@@ -84,8 +84,8 @@ static bool equal_but_rounding(const struct vectors *v) {
 static void look_at_points(struct result *r) {
     r->repeats = count_repeats(&r->v);
     if (r->repeats)
-        buf_part(&r->note, "%d of %d points %s an earlier one exactly", r->repeats, r->v.n,
-                 r->repeats == 1 ? "repeats" : "repeat");
+        buf_part(&r->note, "%d of %d points %s", r->repeats, r->v.n,
+                 r->repeats == 1 ? "is an exact duplicate" : "are exact duplicates");
     if (r->repeats < r->v.n - 1 && equal_but_rounding(&r->v))
         buf_part(&r->note,
                  "the points are equal up to rounding: the map shows floating-point noise");
@@ -254,7 +254,7 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
     int rc = a->count ? 0 : draw_set(a, &id, e);
     if (a->count && !text_to_int(*typed == '#' ? typed + 1 : typed, &id))
         rc = err_set(e, ERR_USAGE,
-            "petri map: unknown set: expected an id, found \"%s\"; list the sets with petri embed --list",
+            "petri map: SET must be the id of a set, found \"%s\"; list the sets with petri embed --list",
             typed);
     if (!rc) rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;

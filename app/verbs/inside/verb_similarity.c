@@ -161,9 +161,8 @@ static int choose_head(const struct args *a, struct similarity_choice *c, struct
     if (!c->row)
         return err_set(e, ERR_USAGE,
             "--of attention: requires --row N, the row number of the example in its file");
-    if (a->count > 1) return err_set(e, ERR_USAGE,
-        "--of attention: takes one run or the model, found %d runs",
-        a->count);
+    if (a->count > 1)
+        return err_set(e, ERR_USAGE, "--of attention: requires one run or --model, found %d runs", a->count);
     return 0;
 }
 
@@ -259,8 +258,11 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     default: break;
     }
     while (row < p->rows.n && p->rows.row[row] != c->row) row++; /* the file's row among the drawn ones */
-    if (row == p->rows.n) return err_set(e, ERR_NOT_FOUND, "--row: row %lld does not exist",
-        (long long)c->row);
+    int64_t last = 0;
+    for (int i = 0; i < p->rows.n; i++) last = p->rows.row[i] > last ? p->rows.row[i] : last;
+    if (row == p->rows.n)
+        return err_set(e, ERR_NOT_FOUND, "--row: row %lld does not exist; the last row is %lld",
+                       (long long)c->row, (long long)last);
     return matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
 }
 
@@ -271,7 +273,7 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     int sides = 0;
     int rc = verb_similarity_open_sides(a, s, c->of, p, &sides, e);
     if (!rc && c->of == OF_ATTENTION && sides > 1)
-        rc = err_set(e, ERR_USAGE, "--of attention: takes a run or --model, found both");
+        rc = err_set(e, ERR_USAGE, "--of attention: --model cannot be combined with a run");
     c->layer = p[0].layers;
     if (!rc) rc = probe_options_layer(a, c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
     if (!rc && c->layer == PROBE_RETRIEVER && c->of != OF_CLASSES && c->of != OF_ROWS)
@@ -285,7 +287,7 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     if (!rc) rc = matrix_store(&m, s, true, e);
     if (!rc && c->cluster) {
         if (matrix_cluster(&m)) matrix_reorder(&m);
-        else rc = err_set(e, ERR_USAGE, "--order cluster: requires the same names for rows and columns");
+        else rc = err_set(e, ERR_USAGE, "--order cluster: requires a matrix with the same rows and columns");
     }
     if (!rc) verb_similarity_print(a, &m);
     matrix_release(&m);

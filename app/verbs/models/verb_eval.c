@@ -142,9 +142,9 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
     if (tokens && tokens->defined)
         printf("  %-10s %.6f  accuracy of the target tokens\n", "tokens", tokens->value);
     if (tokens && t->label_kind != DATA_TEXT)
-        printf("  %-10s %zu of %zu answers, counted as wrong\n", "invalid", m->invalid, m->examples);
+        printf("  %-10s %zu of %zu outputs, counted as errors\n", "invalid", m->invalid, m->examples);
     if (m->constant) puts("  all predictions are equal");
-    if (m->examples && m->invalid == m->examples) puts("  no valid answer");
+    if (m->examples && m->invalid == m->examples) puts("  no valid output");
     if (!m->classes || m->classes > 20) return;
     print_confusion(t, m);
 }
@@ -325,8 +325,8 @@ int verb_eval(const struct args *a, struct err *e) {
         rc = verb_max_len(&o, a, &max_len, e);
         if (!rc && predictor_is_multilabel(o.predictor))
             rc = err_set(e, ERR_INPUT,
-                         "%s: cannot be evaluated: its head %s, and metrics need one label per text; "
-                         "petri predict prints the probabilities",
+                         "%s: cannot be evaluated: its head %s, but the metrics require one label per "
+                         "example; petri predict prints the probabilities",
                          o.model->folder, head_other(&o.model->arch, o.names));
         if (!rc && !(rc = eval_task(&o, a, &t, e))) {
             struct outfile_guard g;

@@ -20,7 +20,8 @@ static int run_script(const char *name, const char *word, const char *into, stru
     if (!script)
         return err_set(
             e, ERR_NOT_FOUND,
-            "fetch: script not found: %s is neither in the assets of a clone nor of an installed petri",
+            "fetch: %s not found in the assets of petri; reinstall petri, or run it in a clone of the "
+            "project",
             name);
     fflush(stdout);
     char *words[] = { "python3", script, (char *)(uintptr_t)word, NULL };
@@ -50,7 +51,8 @@ int verb_fetch(const struct args *a, struct err *e) {
     char *into = assets_own_root();
     int rc = 0, known = 0;
     if (!into)
-        return err_set(e, ERR_USAGE, "fetch: no download folder: neither XDG_DATA_HOME nor HOME is set");
+        return err_set(e, ERR_USAGE, "fetch: neither XDG_DATA_HOME nor HOME is set; set one of them to an "
+                                     "absolute path");
     for (size_t i = 0; i < COUNT_OF(all) && !rc; i++) {
         /* a new machine gets the default model and the default task */
         bool wanted = what ? !strcmp(what, all[i].what) : !strcmp(all[i].script, "fetch");

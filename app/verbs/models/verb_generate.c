@@ -127,7 +127,7 @@ static int generate_texts(struct opened *from, const struct generate_options *o,
     struct generation g;
     for (size_t i = 0; i < d->examples; i++)
         if (d->start[i] == d->start[i + 1])
-            return err_set(e, ERR_INPUT, "%s:%zu: no tokens to generate from", d->path, d->example[i].line);
+            return err_set(e, ERR_INPUT, "%s:%zu: the input text has no tokens", d->path, d->example[i].line);
     struct generated *out = mem_try(d->examples ? d->examples : 1, sizeof *out);
     if (!out) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples", d->examples);
     input_tell_cut(d);
@@ -145,8 +145,8 @@ static void note_form(const struct opened *from) {
     if (!from->run || predictor_label_kind(from->predictor) == DATA_TEXT) return;
     fprintf(
         stderr,
-        "petri: run %lld was trained on a labeled task in text-to-text form, but generate uses texts "
-        "verbatim; petri predict %lld formats them\n",
+        "petri: run %lld was trained on formatted inputs of a labeled task, but petri generate uses the "
+        "input text verbatim; petri predict %lld formats it\n",
         (long long)from->run, (long long)from->run);
 }
 
@@ -158,7 +158,9 @@ int verb_generate(const struct args *a, struct err *e) {
     verb_crew(a, &crew);
     int rc = verb_generate_open_writer(&from, a, e);
     if (!rc && !from.model->tokenizer)
-        rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", from.model->folder);
+        rc = err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it "
+                                   "cannot encode text",
+                     from.model->folder);
     if (!rc) rc = verb_generate_options(a, from.model, &o, e);
     int64_t max_len = rc         ? 0
                       : from.run ? predictor_max_len(from.predictor)

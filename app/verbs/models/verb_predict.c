@@ -91,7 +91,7 @@ static void verb_predict_print_text(const struct opened *o, const struct args *a
     }
     if (p.label >= 0) out_text(o->name[p.label]);
     else out_bytes(given, size);
-    if (!any && !p.valid) printf("\tno valid answer");
+    if (!any && !p.valid) printf("\tno valid output");
     printf("\t");
     out_bytes(row->a, row->a_size);
     putchar('\n');

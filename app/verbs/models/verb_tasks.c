@@ -38,7 +38,8 @@ static void list_known(const struct args *a) {
     }
     free(names);
     if (verb_rows(a, KNOWN_TASK, row, rows, sizeof *row)) {
-        puts("Own data (TSV, CSV or JSON Lines): --train FILE --dev FILE --text COLUMN --label COLUMN");
+        puts("To use your own data (TSV, CSV or JSON Lines): --train FILE --dev FILE --text COLUMN --label "
+             "COLUMN");
         verb_tell_own(NULL, paths_task());
     }
     while (rows) free(row[--rows].name), free(row[rows].folder);
@@ -85,7 +86,7 @@ static void print_batch(const struct run_config *c, const size_t *rows, const st
                                       expected[i] };
     sampling_text(&how, name);
     if (verb_rows(a, BATCH_TASK, row, c->tasks, sizeof *row))
-        printf("expected examples in a batch of %d, --sampling %s\n", c->batch, name);
+        printf("expected number of examples in a batch of %d with --sampling %s\n", c->batch, name);
 }
 
 static int show_batch(const struct args *a, struct err *e) {

@@ -82,9 +82,9 @@ static const struct {
 } MAN_FILES[] = {
     { "./assets", "models and tasks of the working folder, searched first" },
     { "$XDG_DATA_HOME/petri", "the database (petri.db and the folder next to it), and models and tasks, "
-                              "searched next; without the variable ~/.local/share/petri" },
+                              "searched next (default: ~/.local/share/petri)" },
     { "$XDG_CACHE_HOME/petri",
-      "cache of --share-frozen, without the variable ~/.cache/petri; can be deleted at any time"
+      "cache of --share-frozen (default: ~/.cache/petri); can be deleted at any time"
       },
     { "PREFIX/share/petri", "files installed with petri, searched last" },
     { "PREFIX/share/doc/petri", "README.md and the documentation to which help and messages refer, for "

@@ -69,7 +69,7 @@ static void verb_doctor_machine(struct doctor_page *p) {
     verb_doctor_text(p, "version", f->version);
     truth(p, "self_test_passed", f->self_test_passed);
     verb_doctor_text(p, "self_test", f->self_test);
-    verb_doctor_number(p, "threads", 1, "(petri has its own workers)");
+    verb_doctor_number(p, "threads", 1, "(petri parallelizes over its workers)");
     double single = blas_rate(512, 768, 768, 0.2);
     verb_doctor_number(p, "sgemm_gflops", single, "GF/s on one core, 512×768×768");
     part_end(p);
@@ -79,9 +79,10 @@ static void verb_doctor_machine(struct doctor_page *p) {
     if (packed_is_native()) {
         double half = packed_rate(512, 768, 768, 0.2);
         verb_doctor_number(p, "gflops", half, "GF/s on one core, 512×768×768");
-        verb_doctor_number(p, "speedup", half / single, "times sgemm (--precision bf16)");
+        verb_doctor_number(p, "speedup", half / single, "times the speed of sgemm (--precision bf16)");
     } else {
-        verb_doctor_text(p, "effect", "--precision bf16 rounds as the processor would, and is not faster");
+        verb_doctor_text(p, "effect",
+                         "emulated: --precision bf16 gives the same rounding, but is not faster");
     }
     part_end(p);
 }

@@ -162,7 +162,7 @@ static int replay(struct lesson_play *p, bool json, struct err *e) {
     lesson_checks(l, p->progress, &all, &ok);
     if (!rc && ok < all)
         rc = err_set(e, ERR_FAILED,
-                     "%s: %d of %d checks failed: the text may not hold for this model and task",
+                     "%s: %d of %d checks failed: the lesson's text may not apply to this model and task",
                      l->name, all - ok, all);
     return rc;
 }
@@ -223,7 +223,8 @@ int verb_learn(const struct args *a, struct err *e) {
     else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) rc = learn_on_screen(a, l.path, e);
     else
         rc = err_set(e, ERR_USAGE,
-                     "not a terminal; replay the lesson without questions: petri learn %s --auto",
+                     "petri learn: not a terminal; to replay the lesson without questions, use petri learn "
+                     "%s --auto",
                      l.name);
     lesson_release(&l);
     return rc;

@@ -87,7 +87,7 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
     const char *filter = list && a->render.filter ? a->render.filter : "";
     v->trash = list && a->render.trash;
     if (strlen(filter) >= sizeof v->filter)
-        return err_set(e, ERR_USAGE, "--filter: too long: at most %zu bytes fit on the screen",
+        return err_set(e, ERR_USAGE, "--filter: too long: at most %zu bytes are supported",
                        sizeof v->filter - 1);
     snprintf(v->filter, sizeof v->filter, "%s", filter);
     int rc = history_rows_read(store, v->trash, false, filter, NULL, &s->runs, e);
@@ -163,8 +163,8 @@ static int choose_loss(struct train_view *v, const struct args *a, struct err *e
     for (int i = 0; i < s->terms; i++) buf_printf(&has, "%s%s", i ? ", " : "parts, ", s->term[i].name);
     for (int i = 0; i < s->tasks; i++)
         buf_printf(&has, "%s%s", i ? ", " : has.size ? ", tasks, " : "tasks, ", s->task[i].name);
-    err_set(e, ERR_USAGE, "--loss %s: not recorded by the run, which has %s", of,
-            has.size ? buf_text(&has) : "a single loss");
+    err_set(e, ERR_USAGE, "--loss %s: not recorded by the run; available: %s", of,
+            has.size ? buf_text(&has) : "none (the run has a single loss)");
     buf_release(&has);
     return e->code;
 }
@@ -187,8 +187,11 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     };
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && a->run) rc = store_find(store, a->run, &id, e);
-    if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no saved sets of vectors");
-    if (!rc && a->render.matrix && !store) rc = err_set(e, ERR_NOT_FOUND, "no saved matrices");
+    if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "--set: no sets of vectors are saved "
+                                                                   "yet; petri embed saves one");
+    if (!rc && a->render.matrix && !store) rc = err_set(e, ERR_NOT_FOUND,
+                                                        "--matrix: no matrices are saved yet; petri "
+                                                        "similarity saves one");
     if (!rc && a->render.matrix && !(rc = insight_stored(store, a->render.matrix, &s->heat, e)))
         s->ui.heatmap.data = s->heat->data;
     if (rc || a->render.matrix) return rc;
@@ -209,7 +212,7 @@ static int place_insight(struct scene *s, struct store *store, const struct args
 static int place_compare(struct scene *s, struct store *store, const struct args *a, struct err *e) {
     struct store_runs runs;
     const struct store_list list = { .filter = a->render.filter, .sort = "id", .limit = COMPARE_RUNS };
-    if (!store) return err_set(e, ERR_NOT_FOUND, "no runs yet");
+    if (!store) return err_set(e, ERR_NOT_FOUND, "no runs yet; petri train starts one");
     int rc = store_list(store, &list, &runs, e);
     if (rc) return rc;
     int64_t *id = xcalloc(runs.count + 1, sizeof *id);
@@ -224,7 +227,7 @@ static int place_compare(struct scene *s, struct store *store, const struct args
 /* Fills the list of sweeps, or the page of --sweep with --part. */
 static int place_sweep(struct scene *s, struct store *store, const struct args *a, struct err *e) {
     int64_t id = a->render.sweep;
-    if (!store) return err_set(e, ERR_NOT_FOUND, "no sweeps yet");
+    if (!store) return err_set(e, ERR_NOT_FOUND, "no sweeps yet; petri sweep starts one");
     int rc = swept_page_read(store, id, NULL, &s->swept, e);
     if (rc) return rc;
     struct sweep_view *v = &s->ui.sweep;
@@ -275,7 +278,7 @@ int verb_render(const struct args *a, struct err *e) {
     }
     if (!rc) rc = place_method(&s, a, screen == SCREEN_FIRST, e);
     if (!rc && store) rc = place_runs(&s, store, a, screen, e);
-    if (!rc && !store && a->run) rc = err_set(e, ERR_NOT_FOUND, "no runs yet");
+    if (!rc && !store && a->run) rc = err_set(e, ERR_NOT_FOUND, "no runs yet; petri train starts one");
     if (!rc && a->render.loss) rc = choose_loss(&s.ui.train, a, e);
     if (!rc && screen == SCREEN_DATA) {
         s.folder = own_folder_list("");

@@ -92,7 +92,7 @@ int verb_watch(const struct args *a, struct err *e) {
     if (!rc && a->count) rc = store_find(with.store, a->positional[0], &with.run, e);
     if (!rc && with.notes && term_is_plain())
         rc = err_set(e, ERR_USAGE,
-                     "--lesson: requires a terminal with a screen, found TERM=dumb or no terminal");
+                     "--lesson: requires a full-screen terminal, found TERM=dumb or no terminal");
     if (rc && with.store) rc = verb_close(with.store, rc, e);
     else if (!rc && term_is_plain()) rc = verb_close(with.store, plain_watch(with.store, with.run, e), e);
     else if (!rc) rc = session_run(&with, e);

@@ -25,7 +25,7 @@ int verb_settings(const struct args *a, struct err *e) {
     struct buf said = BUF_INIT, text = BUF_INIT;
     char *path = settings_path();
     if (!path) return err_set(e, ERR_USAGE,
-        "petri settings: no settings folder: neither XDG_CONFIG_HOME nor HOME is set");
+        "petri settings: neither XDG_CONFIG_HOME nor HOME is set; set one of them to an absolute path");
     settings_init(&s);
     settings_read(&s, path, &said);
     out_report(buf_text(&said));

@@ -20,10 +20,10 @@ static void print_published(const struct shots_results *r) {
         if (!shots_results_have_k(r, x->k) || (x->task && !shots_results_find(r, x->task))) continue;
         if (last && shots_table_same_cell(last, x)) fputs(", ", stdout);
         else if (x->task)
-            printf("%spublished, BERT-base: %s k=%d accuracy in %%, mean \u00b1 sd as published: ",
+            printf("%spublished results of BERT-base on %s, k=%d (accuracy in %%, mean \u00b1 sd): ",
                    last ? "\n" : "", x->task, x->k);
         else
-            printf("%spublished means over all 17 tasks (here %d): k=%d: ", last ? "\n" : "", r->tasks,
+            printf("%spublished means over all 17 tasks (here %d), k=%d: ", last ? "\n" : "", r->tasks,
                    x->k);
         printf("%s %.1f", x->method, x->mean);
         if (!isnan(x->sd)) printf(" \u00b1 %.1f", x->sd);
@@ -47,7 +47,7 @@ static void print_left_out(const struct shots_results *r, int runs) {
             const struct fewshot_result *first = k ? fewshot_find(&r->results, x->task, x->k, x->draw) : NULL;
             if (!*x->left_out || (first && *first->left_out)) continue;
             out_text(x->task);
-            printf(" k=%d draw %d skipped: ", x->k, x->draw);
+            printf(" k=%d sample %d skipped: ", x->k, x->draw);
             out_text(x->left_out);
             putchar('\n');
         }
@@ -60,12 +60,12 @@ struct over_tasks {
     struct shots_point of;
 };
 static const struct report_column OVER_TASKS[] = {
-    { "over the tasks", REPORT_TEXT, .offset = offsetof(struct over_tasks, label) },
+    { "method", REPORT_TEXT, .offset = offsetof(struct over_tasks, label) },
     { "k", REPORT_INT, .offset = offsetof(struct over_tasks, k) },
     { "mean", REPORT_DOUBLE, offsetof(struct over_tasks, of.mean), .decimals = 4 },
-    { "sd over draws", REPORT_DOUBLE, offsetof(struct over_tasks, of.sd), .decimals = 4 },
+    { "sd over samples", REPORT_DOUBLE, offsetof(struct over_tasks, of.sd), .decimals = 4 },
     { "tasks", REPORT_INT, .offset = offsetof(struct over_tasks, of.tasks) },
-    { "draws", REPORT_INT, .offset = offsetof(struct over_tasks, of.draws) },
+    { "samples", REPORT_INT, .offset = offsetof(struct over_tasks, of.draws) },
     { 0 },
 };
 

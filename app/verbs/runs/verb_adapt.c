@@ -75,18 +75,18 @@ static void verb_adapt_told(void *self, int64_t run, const struct fewshot_result
                                 *zero = fewshot_metric(&x->zero, metric);
     if (*x->left_out) {
         char *why = text_visible(x->left_out, strlen(x->left_out));
-        fprintf(stderr, "#%lld %s k=%d draw %d skipped: %s\n", (long long)run, x->task, x->k, x->draw,
+        fprintf(stderr, "#%lld %s k=%d sample %d skipped: %s\n", (long long)run, x->task, x->k, x->draw,
                 why);
         free(why);
         return;
     }
-    fprintf(stderr, "#%lld %s k=%d draw %d:  %s ", (long long)run, x->task, x->k, x->draw, metric);
+    fprintf(stderr, "#%lld %s k=%d sample %d:  %s ", (long long)run, x->task, x->k, x->draw, metric);
     if (m && !*m->undefined) fprintf(stderr, "%.4f", m->value);
     else fprintf(stderr, "undefined (%s)", m ? m->undefined : "not measured");
     if (zero && !*zero->undefined) fprintf(stderr, "  zero-shot %.4f", zero->value);
     if (*x->start) fprintf(stderr, "  from %s", x->start);
     fprintf(stderr, "  %lld steps, loss %.4f, %.1f s%s\n", (long long)x->steps, x->loss, x->seconds,
-            x->scores.none_valid ? "  no valid answer"
+            x->scores.none_valid ? "  no valid output"
             : x->scores.constant ? "  predicts one class only"
                                  : "");
 }
@@ -215,7 +215,7 @@ static int check_alone(const struct args *a, struct err *e) {
         const struct option_spec *o = a->option[i].spec;
         if (o->fills == FILLS_CONFIG && !o->member)
             return err_set(e, ERR_USAGE,
-                "--%s: not used with --from alone, which trains as that run did; add --method",
+                "--%s: requires --method: --from alone uses the options of that run",
                            o->name);
     }
     return 0;
@@ -296,7 +296,9 @@ int verb_fewshot(const struct args *a, struct err *e) {
     struct store *s = NULL;
     if (a->count && (r.tasks || r.method_said || a->from))
         return err_set(e, ERR_USAGE,
-            "petri fewshot: either shows runs or trains; give RUN… alone, or --tasks with its options");
+            "petri fewshot: RUN… cannot be combined with --tasks, --method or --from; give RUN… to show "
+            "runs, or "
+            "--tasks to train");
     if (a->count) return show_tables(a, e);
     if (!r.tasks)
         return err_set(e, ERR_USAGE,

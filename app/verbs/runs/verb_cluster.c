@@ -89,7 +89,8 @@ static int say_end(struct cluster *c, const struct cluster_task *t, struct store
     if (rc) return rc;
     printf("%d of %d runs are finished\n", done, t->runs);
     return done == t->runs ? 0
-                           : err_set(e, ERR_FAILED, "%d of %d runs failed; see `petri sweep status %s`",
+                           : err_set(e, ERR_FAILED, "%d of %d runs did not finish; see `petri sweep status "
+                                                    "%s`",
                                      t->runs - done, t->runs, c->folder);
 }
 

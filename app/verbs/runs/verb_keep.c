@@ -181,7 +181,7 @@ static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *
     if (!fgets(line, sizeof line, stdin)) line[0] = '\0';
     line[strcspn(line, "\n")] = '\0';
     if (!text_to_int(line, typed) || *typed != (int64_t)n)
-        return err_set(e, ERR_USAGE, "petri purge: not confirmed: %zu was not typed; nothing was deleted", n);
+        return err_set(e, ERR_USAGE, "petri purge: not confirmed (expected %zu); nothing was deleted", n);
     return 0;
 }
 

@@ -55,12 +55,12 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
             break;
         case STORE_MERGED_DAMAGED:
             buf_printf(b,
-                       "skipped: a later state of run %lld, whose files are preserved",
+                       "skipped: it continues run %lld, which remains unchanged",
                        (long long)x->into);
             break;
         }
         if (x->apart)
-            buf_printf(b, "; differs from run %lld from step %lld on; both remain", (long long)x->apart,
+            buf_printf(b, "; differs from run %lld starting at step %lld, both are kept", (long long)x->apart,
                        (long long)x->step);
         if (x->damaged) {
             char *shown = text_visible(x->damaged, strlen(x->damaged));

@@ -59,7 +59,7 @@ static int find_key(const struct store_run *r, const char *asked, char **key, st
     for (size_t i = 0; i < r->value_count && !*key && beside; i++)
         if (!strcmp(r->value[i].name, beside)) *key = xstrdup(beside);
     if (!*key)
-        err_set(e, ERR_NOT_FOUND, "run %lld: unknown series: found \"%s\"; it has %s",
+        err_set(e, ERR_NOT_FOUND, "run %lld: unknown series \"%s\"; available: %s",
             (long long)r->id, asked,
                 has.size ? buf_text(&has) : "none");
     free(beside);
@@ -203,12 +203,12 @@ static void plot_draw(const struct plotting *f, struct canvas *c) {
     char right[120] = "";
     size_t n = 0;
     if (f->look.smooth)
-        n = (size_t)snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(f->look.smooth),
-                             f->look.raw ? ", raw behind" : "");
+        n = (size_t)snprintf(right, sizeof right, "smoothing %g%s", plot_smooth_weight(f->look.smooth),
+                             f->look.raw ? ", with raw points" : "");
     if (f->look.log) n = text_more(right, sizeof right, n, "%slog", n ? " \u00B7 " : "");
     if (f->look.log_x)
         text_more(right, sizeof right, n, "%slog %s", n ? " \u00B7 " : "", plot_x_unit(f->look.x));
-    if (f->count > 1) text_more(right, sizeof right, strlen(right), "%s+ several", *right ? "; " : "");
+    if (f->count > 1) text_more(right, sizeof right, strlen(right), "%s+ several runs", *right ? "; " : "");
     for (int i = 0; i < f->count; i++)
         line[i] = (struct figure_line){ f->of[i].data, f->of[i].name, f->of[i].note };
     figure_draw(

@@ -36,7 +36,8 @@ static int check_out(const struct args *a, const struct pretrain *p, const char 
     const char *out = a->out;
     struct outfile_guard g;
     if (file_exists(out) && !file_is_empty_folder(out))
-        return err_set(e, ERR_USAGE, "--out %s: exists and is not empty; name a new folder", out);
+        return err_set(e, ERR_USAGE, "--out %s: already exists and is not empty; give a new or empty folder",
+                       out);
     outfile_guard_init(&g, database, false);
     for (int i = 0; i < p->texts; i++) outfile_guard_reads(&g, p->text[i]);
     int rc = outfile_check_folder(&g, out, e);

@@ -23,7 +23,7 @@ static char *find_file(const char *typed, struct err *e) {
     if (found) return found;
     struct buf all = BUF_INIT;
     size_t n = assets_files("experiments", ".json", &name);
-    for (size_t i = 0; i < n; i++) buf_printf(&all, "%s%s", i ? ", " : "; experiments are ", name[i]);
+    for (size_t i = 0; i < n; i++) buf_printf(&all, "%s%s", i ? ", " : "; available: ", name[i]);
     err_set(e, ERR_NOT_FOUND, "\"%s\": neither a file nor an experiment%s", typed, buf_text(&all));
     buf_release(&all);
     assets_free(name, n);

@@ -280,7 +280,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_line("kernel", r->kernel);
     show_line("config", r->config);
     for (int i = 0; i < r->reports; i++) {
-        puts(i ? "" : "data as read:");
+        puts(i ? "" : "import report:");
         show_lines(r->report[i]);
     }
     show_tasks(s, r);
@@ -297,7 +297,7 @@ static void show_text(struct store *s, const struct store_run *r) {
             if (v->value.undefined) printf(" (%s)", v->value.undefined);
             printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",
                    !decides        ? ""
-                   : v->none_valid ? "  no valid answer"
+                   : v->none_valid ? "  no valid output"
                    : v->constant   ? "  predicts one class only"
                                    : "");
         }
@@ -327,7 +327,7 @@ static int show_why(struct store *s, const struct store_run *r, bool json, struc
         out_line(&b);
     } else {
         for (int i = 0; i < why.count; i++) printf("%s\n", why.of[i].text);
-        if (!why.count) printf("no problems found: %d diagnostics were checked\n", why.looked_for);
+        if (!why.count) printf("no problems found (%d diagnostics checked)\n", why.looked_for);
         for (int i = 0; i < why.facts; i++) printf("%s%s\n", i ? "" : "\n", why.fact[i]);
     }
     why_release(&why);

@@ -48,7 +48,7 @@ static int list_row(void *self, int count, const struct store_cell *cells) {
     if (l->json) {
         json_put(&l->out, "{id:%jd,spec:%s,runs:%jd}", cells[0].integer, cells[1].text, cells[2].integer);
     } else {
-        buf_printf(&l->out, "%4lld  %4lld own runs  %s\n", (long long)cells[0].integer,
+        buf_printf(&l->out, "%4lld  %4lld runs  %s\n", (long long)cells[0].integer,
                    (long long)cells[2].integer, cells[1].text);
     }
     return 0;
@@ -249,8 +249,9 @@ static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, st
     if (!n)
         return err_set(
             e, ERR_USAGE,
-            "petri sweep extend: nothing to add; give further seeds (--seeds 4,5) or values of its "
-            "options, for example --lr '{1e-2,3e-2}'");
+            "petri sweep extend: nothing to add; specify more seeds (--seeds 4,5) or more values of an "
+            "option "
+            "of the sweep, for example --lr '{1e-2,3e-2}'");
     return sweep_plan_extend(p, more, n, j, e);
 }
 
@@ -261,8 +262,8 @@ static int check_of_history(const struct args *a, const char *word, int64_t id, 
         if (!of_spec(a, i) || (a->option[i].value == a->sweep.budget && !strcmp(word, "resume"))) continue;
         return err_set(
             e, ERR_USAGE,
-            "--%s: not an option of `petri sweep %s%s%lld`; `petri sweep extend %lld --%s …` adds "
-            "values; without an id it starts a new sweep",
+            "--%s: not an option of `petri sweep %s%s%lld`; use `petri sweep extend %lld --%s …` to add "
+            "values, or omit the id to start a new sweep",
             name, word, *word ? " " : "", (long long)id, (long long)id, name);
     }
     return 0;
@@ -305,7 +306,7 @@ int verb_sweep(const struct args *a, struct err *e) {
     if (a->count > 1 && !known && !task && !status)
         return err_set(e, ERR_USAGE,
                        "petri sweep: expected options, a file, an id, resume|stop|extend ID, task DIR "
-                       "INDEX or status DIR: found \"%s %s\"; quote lists in braces: --lr '{1e-3,3e-3}'",
+                       "INDEX or status DIR, found \"%s %s\"; quote lists in braces: --lr '{1e-3,3e-3}'",
                        a->positional[0], a->positional[1]);
     if (a->count == 1 && !lone && !file_exists(a->positional[0]))
         return err_set(

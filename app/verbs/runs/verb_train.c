@@ -158,7 +158,7 @@ static void event_text(struct watcher *w, const struct event *e) {
             else fprintf(stderr, "  %s %.4f", m->name, m->value);
         }
         fprintf(stderr, "%s%s\n",
-                e->none_valid ? "  no valid answer"
+                e->none_valid ? "  no valid output"
                 : e->constant ? "  predicts one class only"
                               : "",
                 e->best ? "  best" : "");

@@ -37,7 +37,7 @@ static void a_file_is_run_and_gone_on_with(void **state) {
     char *text = xprintf(FORM, stage.model), *file = written("small.json", text);
     char *results = file_join(stage.folder, "results.json"), *page = file_join(stage.folder, "page.md");
     stage_refused(2, "--data FOLDER", "replicate '%s' --db '%s'", file, stage.db);
-    stage_refused(3, "\"nope\": neither a file nor an experiment; experiments are ", "replicate nope --db '%s'", stage.db);
+    stage_refused(3, "\"nope\": neither a file nor an experiment; available: ", "replicate nope --db '%s'", stage.db);
     json_t *none = stage_json("replicate '%s' --data '%s' --db '%s' --dry-run --json", file, stage.folder, stage.db);
     assert_int_equal(json_integer_value(stage_at(json_array_get(stage_at(json_array_get(none, 0), "cells"), 0), "n")), 0);
     json_decref(none);
@@ -138,7 +138,7 @@ static void a_slip_is_named(void **state) {
         { "1 is listed twice", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1,2,1,1]}" },
         { "duplicate cell id", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":[{\"id\":\"a\","
                        "\"text\":\"\"},{\"id\":\"a\",\"text\":\"\"}]}" },
-        { "does not contain {run}", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+        { "\"text\" must contain {run}", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                   "{\"id\":\"a\",\"text\":\"\"},{\"id\":\"b\",\"of\":\"a\",\"path\":\"x\",\"text\":\"show\"}]}" },
         { "a \"path\" but no \"of\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                    "{\"id\":\"a\",\"text\":\"\",\"path\":\"x\"}]}" },

@@ -45,9 +45,9 @@ static void wrong_lines_are_told(void **state) {
     assert_string_equal(s.value[SETTING_MOUSE], "on"); /* as usual */
     assert_string_equal(s.value[SETTING_WORKERS], "3");
     assert_string_equal(s.value[SETTING_GLYPHS], "braille");
-    static const char *const told[] = {"config:3: unknown setting \"glyps\"; did you mean glyphs", "config:5: mouse must be on|off, not \"perhaps\"",
-                                       "config:6: workers must be N, not \"99\"", "config:7: ", "config:9: model must be ",
-                                       "config:10: glyphs must be braille|blocks|ascii, not \"as\""};
+    static const char *const told[] = {"config:3: unknown setting \"glyps\"; did you mean glyphs", "config:5: mouse must be on or off, not \"perhaps\"",
+                                       "config:6: workers must be an integer between 1 and 64, or cores, not \"99\"", "config:7: ", "config:9: model must be ",
+                                       "config:10: glyphs must be braille, blocks or ascii, not \"as\""};
     for (size_t i = 0; i < COUNT_OF(told); i++)
         if (!strstr(buf_text(&said), told[i])) fail_msg("\"%s\" is not in:\n%s", told[i], buf_text(&said));
     assert_null(strchr(buf_text(&said), '\x1b'));

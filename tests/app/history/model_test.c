@@ -102,8 +102,8 @@ static void a_run_without_facts_is_taken_and_that_is_said(void **state) {
     assert_int_equal(system(sed), 0);
     free(sed);
     char *old = xprintf("predict 1 --text cat --db '%s'", h.db), *resume = xprintf("resume 2 --db '%s'", h.db);
-    says("identified models by the hash of their weights only", old);
-    says("identified models by the hash of their weights only", resume);
+    says("did not record config.json and the tokenizer", old);
+    says("did not record config.json and the tokenizer", resume);
     json_decref(stage_train(&stage, 0, "--steps 2"));
     char *new = xprintf("predict 1 --text cat --db '%s'", stage.db);
     says(NULL, new);
@@ -261,7 +261,7 @@ static void a_moved_model_is_found_or_named(void **state) {
     stage_refused(3, gone, "predict 1 --text cat --db '%s'", h.db);
     stage_refused(3, "give its new path with --model DIR", "resume 2 --db '%s'", h.db);
     char *line = xprintf("predict 1 --text cat --model '%s' --db '%s'", model, h.db);
-    says("models/bert-tiny (its weights are those of the run)", line);
+    says("models/bert-tiny, which has the weights of the run", line);
     stage_refused(5, "wrong model", "predict 1 --text cat --model '%s' --db '%s'", other, h.db);
     stage_refused(5, "wrong model", "predict 1 --text cat --model '%s' --db '%s'", stage.model, h.db);
     const char *const dev = "task/dev.tsv";

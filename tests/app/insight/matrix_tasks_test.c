@@ -289,12 +289,12 @@ static void what_a_run_has_not_is_said(void **state) {
     static const struct {
         const char *words, *part;
     } at[] = {
-        { "similarity 3 --of prototypes", "has no retriever, whose vectors are compared" },
-        { "similarity 5 --of prototypes", "has no prototypes, which are the task embeddings of a generator" },
+        { "similarity 3 --of prototypes", "has no retriever; use --of tasks" },
+        { "similarity 5 --of prototypes", "has no prototypes (task embeddings of a generator)" },
         { "similarity 2 --of tasks", "has no task embeddings: it has no generator" },
         { "similarity 4 --of tasks", "--of tasks requires a run with several tasks" },
         { "similarity 5 --of weights", "has no task-specific weights" },
-        { "similarity 1 --of mass", "no layer has the keys of a prefix" },
+        { "similarity 1 --of mass", "adds no prefix to the keys of attention" },
         { "similarity 1 2 --of weights", "--of weights: requires exactly one run" },
         { "similarity 3 --of classes --layer retriever", "has no retriever" },
         { "similarity 1 --of layers --layer retriever", "--layer retriever: requires --of classes or rows" },
@@ -363,7 +363,7 @@ static void a_retriever_stands_beside_what_it_reads(void **state) {
     probe_release(&p);
     assert_string_equal(heat->data.matrix[0].title, "examples by prototypes of #1, cosine");
     assert_string_equal(heat->data.matrix[1].title, "task embeddings of #1");
-    assert_string_equal(heat->data.matrix[2].title, "weights of each task, by layer, of #1");
+    assert_string_equal(heat->data.matrix[2].title, "task-specific weights by layer of #1");
     assert_non_null(heat->data.matrix[0].beside);
     insight_map_free(map);
     insight_heat_free(heat);
@@ -439,7 +439,7 @@ static void maps_tell_both(void **state) {
     json_decref(again);
     json_decref(j);
     stage_refused(2, "--task: cannot be combined with SET", "map 1 --task alpha --db '%s'", stage.db);
-    stage_refused(2, "--layer: must be retriever with --steps", "map --run 1 --steps --layer 1 --db '%s'", stage.db);
+    stage_refused(2, "--layer: with --steps, must be retriever or omitted", "map --run 1 --steps --layer 1 --db '%s'", stage.db);
     stage_refused(2, "--labels: requires --vectors", "map --run 1 --labels x --db '%s'", stage.db);
 }
 
@@ -464,7 +464,7 @@ static void pictures_are_of_what_was_asked(void **state) {
     shows("--screen train --run 1 --loss parts", "loss components  1 task  2 instance  3 prototype");
     shows("--screen train --run 1 --loss loss.prototype", "loss.prototype");
     shows("--screen train --run 1 --loss beta", "loss of beta ");
-    stage_refused(2, "--loss x: not recorded by the run, which has parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
+    stage_refused(2, "--loss x: not recorded by the run; available: parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
                   stage.db);
     stage_refused(2, "unknown task; the run has alpha, beta", "render --screen map --run 1 --task x --db '%s'", stage.db);
     stage_refused(2, "--loss: requires --screen train", "render --screen runs --loss parts --db '%s'", stage.db);

@@ -326,15 +326,15 @@ static void what_fails_says_where(void **state) {
         { "run a = --methd x\n", "bad.lesson:2: unknown option of petri train: \"--methd\"", 2 },
         { "run a = --method lora(q=1)\n", "bad.lesson:2: ", 2 },
         { "let a = count(\"lorra\")\n", "bad.lesson:2: ", 2 },
-        { "let a = delta(\"lora\", 9)\n", "layer 9 does not exist: the encoder has layers 1 to 2", 2 },
+        { "let a = delta(\"lora\", 9)\n", "layer 9 does not exist: must be an integer between 1 and 2", 2 },
         { "run a = --method head --steps 1\nlet b = rank(a, 1)\n", "merging changes no matrix in layer 1", 2 },
         { "run a = --method head --steps 1\nlet b = record(a, \"dev.acuracy\")\n", "did you mean \"dev.accuracy\"?", 2 },
-        { "run a = --method head --steps 1\nlet b = gap_low(a, a)\n", "the interval of 1 pair of runs is undefined", 2 },
+        { "run a = --method head --steps 1\nlet b = gap_low(a, a)\n", "the confidence interval of 1 paired difference is undefined", 2 },
         { "run a = --method head --steps 1\nlet b = record(a, \"loss\", 7)\n", "\"loss\" was not recorded at step 7", 2 },
-        { "run a = --method head --steps 1\nlet b = purity(a, 3)\n", "layer 3 does not exist: the encoder has layers 1 to 2", 2 },
+        { "run a = --method head --steps 1\nlet b = purity(a, 3)\n", "layer 3 does not exist: must be an integer between 1 and 2", 2 },
         { "run a = --method head --steps 1\nlet b = own_prototype(a)\n", "has no retriever", 2 },
         { "run a = --method head --steps 1\nlet b = retriever_layer(a)\n", "method has no retriever", 2 },
-        { "let b = count(\"lora\", 17)\n", "17 tasks: must be between 1 and 16", 2 },
+        { "let b = count(\"lora\", 17)\n", "17 tasks: must be an integer between 1 and 16", 2 },
         { "let a = map_kl(\"none.tsv\", 5)\n", "none.tsv: cannot be opened", 3 },
         { "let a = map_size(\"points.tsv\", \"mid\", 0)\n", "class \"mid\" has no points", 2 },
         { "map none.tsv 5\n  x\n", "bad.lesson:2: ", 3 },
@@ -362,7 +362,7 @@ static void a_check_outside_its_range_fails(void **state) {
     command_expect(&c, 1);
     assert_non_null(strstr(buf_text(&c.out), "FAILED line   2  w                measured "));
     assert_non_null(strstr(buf_text(&c.out), ", expected below 8"));
-    assert_non_null(strstr(buf_text(&c.err), "off: 1 of 2 checks failed: the text may not hold for this model and task"));
+    assert_non_null(strstr(buf_text(&c.err), "off: 1 of 2 checks failed: the lesson's text may not apply to this model and task"));
     command_release(&c);
     stage_refused(3, "did you mean \"lora\"?", "learn lorra --db '%s'", stage.db);
 }

@@ -442,7 +442,7 @@ static void lines_are_completed(void **state) {
     }
     palette_begin(&ui.palette, "train --steps 3 --model one --task=two");
     palette_verbs.offer(NULL, &ui, "train --steps 3 --model one --task=two");
-    assert_string_equal(ui.palette.does, "starts a job as on Compose except model none \u2192 one, task none \u2192 two, "
+    assert_string_equal(ui.palette.does, "trains as on Compose, except model none \u2192 one, task none \u2192 two, "
                                          "epochs 3 \u2192 none, steps none \u2192 3");
     ui_release(&ui);
 }

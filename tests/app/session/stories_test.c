@@ -148,7 +148,7 @@ static void a_full_disk_is_waited_for(void **state) {
     free(options);
     await("disk is full", true);
     assert_int_equal(prlimit(trainer_of_shell(), RLIMIT_FSIZE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY }, NULL), 0);
-    await("the runs continue", true);
+    await("runs continue", true);
     await_state(1, "running");
     free(stage_out(0, "stop 1 --db '%s'", stage.db));
     await_state(1, "stopped");

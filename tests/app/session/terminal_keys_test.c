@@ -121,39 +121,39 @@ static void messages_offer_what_works(void **state) {
     type("\":resume\" Enter");
     await("cannot be resumed", true);
     type("d");
-    await("to the trash; u reverts", true);
+    await("to the trash; press u to undo", true);
     type("u");
-    await("; ^r reverts", true);
+    await("; press ^r to undo", true);
     type("C-r");
-    await("to the trash; u reverts", true);
+    await("to the trash; press u to undo", true);
     type("V");
     await(" 1  finished", true);
     type("d");
-    await("; u reverts", true);
+    await("; press u to undo", true);
     type("V");
     await(" 2  stopped", true);
     type("\"rfor the talk\" Enter");
-    await("for the talk (u reverts)", true);
+    await("for the talk (press u to undo)", true);
     type("r C-u Enter"); /* an undo takes back one change after the other, and each can be had again */
-    await("removed the name of #2 (u reverts)", true);
+    await("removed the name of #2 (press u to undo)", true);
     type("uu");
-    await("removed the name of #2 (^r reverts)", true);
+    await("removed the name of #2 (press ^r to undo)", true);
     type("C-r");
-    await("for the talk (u reverts)", true);
+    await("for the talk (press u to undo)", true);
     assert_int_equal(run_count(), 2);
     /* also on a page of output, which has nothing else to undo, and on Compose, which has */
     type("\":sql 'SELECT 5'\" Enter");
     await(" done ", true);
     type("\":trash 1\" Enter");
-    await("to the trash; u reverts", true);
+    await("to the trash; press u to undo", true);
     type("u");
-    await("; ^r reverts", true);
+    await("; press ^r to undo", true);
     type("1 j");
     await("function", true);
     type("\":trash 1\" Enter");
-    await("to the trash; u reverts", true);
+    await("to the trash; press u to undo", true);
     type("u");
-    await("; ^r reverts", true);
+    await("; press ^r to undo", true);
     assert_int_equal(run_count(), 2);
     type("j u"); /* another key, and u is Compose's */
     await("restored", false);
@@ -558,7 +558,7 @@ static void the_command_line_is_inside(void **state) {
     type(line);
     free(line);
     type("bitf Tab");
-    await("starts a job as on Compose", true);
+    await("trains as on Compose", true);
     type("Enter");
     await("#2 bitfit", true);
     await("2/2 finished", true); /* the screens know it later than the history, and would ask */
@@ -576,7 +576,7 @@ static void train_starts_from_compose(void **state) {
     type("\":method ia3\" Enter");
     await("--method ia3", true);
     type("\":train --batch 2 --method bitfit --steps 9\"");
-    await("as on Compose except method ia3 \u2192 bitfit, batch 32 ", true);
+    await("as on Compose, except method ia3 \u2192 bitfit, batch 32 ", true);
     type("Enter");
     type("1");
     type("\":train --steps 4 --eval-steps 4\" Enter");
@@ -699,7 +699,7 @@ static void settings_and_the_mouse(void **state) {
     assert_int_equal(file_read(path, 1 << 16, &text, &e), 0);
     assert_non_null(strstr(buf_text(&text), "theme = light\n"));
     assert_non_null(strstr(buf_text(&text), "model = auto\n")); /* --model was for this time */
-    assert_non_null(strstr(buf_text(&text), "# characters of the charts"));
+    assert_non_null(strstr(buf_text(&text), "# characters used for charts"));
     buf_release(&text);
     free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 32 35 3b 31 4d")); /* a click at column 25 of line 1: Runs */
     await(" 2  finished", true);

@@ -108,7 +108,7 @@ static void the_first_minute_without_a_network(void **state) {
     type(line);
     free(line);
     await("train a LoRA on sections", true);
-    await("petri-mini and sections are built in; `petri fetch` gets more", true);
+    await("petri-mini and sections are built in; `petri fetch` downloads more", true);
     await("petri-mini \xe2\x9c\x93", true);
     await("s on this machine", true);
     type("T"); /* what is here, and what would bring the others */
@@ -501,7 +501,7 @@ static void a_dumb_terminal_has_a_prompt(void **state) {
     need_tmux();
     json_decref(stage_train(&stage, 0, "--steps 2"));
     start("TERM=dumb", "");
-    await("cannot position a cursor", true);
+    await("cannot position the cursor", true);
     await("petri>", true);
     type("\"runs state=finished\" Enter");
     await("finished", true);

@@ -120,7 +120,7 @@ static void a_seed_counts_once(void **state) {
     }
     json_decref(once);
     char *text = stage_out(0, "compare method~lora --db '%s'", db);
-    assert_non_null(strstr(text, "runs 3, 4 repeat run 1 (same configuration, seed and data; counted once)"));
+    assert_non_null(strstr(text, "runs 3, 4 repeat run 1 (same configuration, seed and data; used once)"));
     assert_non_null(strstr(text, "| 2 | 1, 2 |"));
     free(text);
     text = stage_out(0, "render --screen compare --filter method~lora --size 200x60 --db '%s'", db);
@@ -167,7 +167,7 @@ static void kinds_stand_side_by_side(void **state) {
     assert_true(json_is_null(stage_at(v, "mixed")));
     assert_string_equal(stage_text(v, "metric"), "loss");
     json_decref(v);
-    stage_refused(3, "run 1 has no dev.pearson; its metrics: ", "compare sweep=1 --metric pearson --db '%s'", stage.db);
+    stage_refused(3, "run 1 has no dev.pearson; available: ", "compare sweep=1 --metric pearson --db '%s'", stage.db);
 }
 
 /* Over tasks there are ranks, and effects with tasks as blocks, but no mean and no difference. */
@@ -182,7 +182,7 @@ static void tasks_are_blocks(void **state) {
     json_object_foreach(ranks, name, x) sum += json_number_value(x);
     assert_true(fabs(sum - 3) < 1e-12);
     assert_int_equal(count(v, "effects"), 2); /* of the method alone */
-    assert_string_equal(stage_text(v, "effects_of"), "12 runs; 2 tasks as blocks; blocked by seed 1, 2, 3");
+    assert_string_equal(stage_text(v, "effects_of"), "12 runs; blocked by 2 tasks; blocked by seed 1, 2, 3");
     json_decref(v);
     v = compare("sweep<3 --by fn,task");
     assert_string_equal(stage_text(json_array_get(stage_at(v, "effects"), 0), "level"), "linear");
@@ -254,7 +254,7 @@ static void pairs_are_of_seeds(void **state) {
         assert_true(a->value.n == 3 && fabs(a->value.mean - (0.3 + 0.2 + 0.5) / 3) < 1e-12);
         assert_true(b->value.n == 3 && fabs(b->value.mean - (0.6 + 0.7 + 0.9) / 3) < 1e-12);
         char *said = comparison_repeats(a);
-        assert_string_equal(said, "run 1 repeats run 3 (same configuration, seed and data; different weights, so only the newest counts)");
+        assert_string_equal(said, "run 1 repeats run 3 (same configuration, seed and data; different weights, only the newest is used)");
         free(said);
         assert_int_equal(comparison_pairs(&c, 0, &pair), 1);
         assert_int_equal(pair->s.n, 2);
@@ -438,7 +438,7 @@ static void only_complete_seeds_are_blocks(void **state) {
     for (uint64_t seed = 1; seed <= 3; seed++) add(&c, "a", &a, 0, seed, 0.5 + 0.01 * (double)seed);
     for (uint64_t seed = 1; seed <= 2; seed++) add(&c, "b", &b, 0, seed, 0.6 + 0.02 * (double)seed);
     comparison_effects(&c, &f);
-    assert_string_equal(f.about, "5 runs; blocked by seed 1, 2 and the incomplete seeds together");
+    assert_string_equal(f.about, "5 runs; blocked by seed 1, 2 and the incomplete seeds as one block");
     assert_true(f.df == 1);
     comparison_effects_release(&f);
     comparison_release(&c);

@@ -371,7 +371,7 @@ static void a_sweep_runs_as_tasks(void **state) {
                   stage.folder, stage.db);
     stage_refused(2, "the path must not contain", "sweep --lr 1e-4 --slurm '%s/a%%b' --model '%s' --task '%s/toys' --db '%s'",
                   stage.folder, stage.model, stage.folder, stage.db);
-    stage_refused(2, "the folder is missing", "sweep --lr 1e-4 --slurm '' --model '%s' --task '%s/toys' --db '%s'", stage.model,
+    stage_refused(2, "the path of the folder is empty", "sweep --lr 1e-4 --slurm '' --model '%s' --task '%s/toys' --db '%s'", stage.model,
                   stage.folder, stage.db);
     free(cluster);
     cluster = xprintf("%s/a%%b", stage.folder);
@@ -444,7 +444,7 @@ static void a_budget_ends_it(void **state) {
     v = sweep(line);
     assert_int_equal(runs(), 3);
     assert_string_equal(stage_text(cell(v, 1), "state"), "waiting");
-    assert_non_null(strstr(stage_text(cell(v, 2), "reason"), "the budget is "));
+    assert_non_null(strstr(stage_text(cell(v, 2), "reason"), "exceed the budget of "));
     json_decref(v), free(line);
     free(stage_out(0, "sweep resume 1 --db '%s'", stage.db));
     assert_int_equal(runs(), 3);
@@ -557,7 +557,7 @@ static void what_rungs_cannot_do_is_refused(void **state) {
                           stage.folder, stage.db);
     stage_refused(2, "--eval-steps N, at most 2", "%s --steps 18", words);
     stage_refused(2, "too far apart for rungs", "%s --steps 18 --eval-steps 6", words);
-    stage_refused(2, "--halving with --budget runs", "%s --steps 18 --eval-steps 1 --budget runs=3", words);
+    stage_refused(2, "--halving: cannot be combined with --budget runs", "%s --steps 18 --eval-steps 1 --budget runs=3", words);
     stage_refused(2, "--slurm: cannot be combined with --halving", "%s --steps 18 --eval-steps 1 --slurm '%s/rungs'", words, stage.folder);
     assert_int_equal(runs(), 0);
     free(words);
@@ -571,7 +571,7 @@ static void methods_get_one_size(void **state) {
     const char *line = "--method '{lora-ffn,adapter-pfeiffer,bitfit}' --lr 1e-3 --steps 2 --size-of 'lora(r=8)' --seeds 1";
     char *dry = stage_out(0, "sweep --model '%s' --task '%s/toys' --db '%s' %s --dry-run", stage.model, stage.folder, stage.db, line);
     assert_non_null(strstr(dry, "trainable parameters: bitfit stores"));
-    assert_non_null(strstr(dry, "of lora(r=8): SIZES DIFFER"));
+    assert_non_null(strstr(dry, "of lora(r=8) (sizes differ)"));
     free(dry);
     json_decref(sweep(line));
     json_t *v = stage_json("sweep 1 --db '%s' --json", stage.db);
@@ -624,7 +624,7 @@ static void a_rate_is_found(void **state) {
     json_t *mean = stage_json("compare tag=tune --db '%s' --json", stage.db);
     assert_int_equal(json_integer_value(stage_at(cell(mean, 0), "n")), 0);
     json_decref(v), json_decref(list), json_decref(mean);
-    stage_refused(2, "find it first", "sweep --lr auto --steps 2 --model '%s' --task '%s/toys' --db '%s' --slurm '%s/tuned'", stage.model,
+    stage_refused(2, "find the learning rate first", "sweep --lr auto --steps 2 --model '%s' --task '%s/toys' --db '%s' --slurm '%s/tuned'", stage.model,
                   stage.folder, stage.db, stage.folder);
 }
 
@@ -705,7 +705,7 @@ static void a_seed_counts_once(void **state) {
     }
     char *said = stage_out(0, "sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 %s --seeds 1,2 --dry-run", stage.model,
                            stage.folder, stage.db, same);
-    assert_non_null(strstr(said, "run 3 counts for its cell and seed: several runs have different weights"));
+    assert_non_null(strstr(said, "run 3 is used for its cell and seed: it is the newest of several runs"));
     free(said);
 }
 

@@ -81,15 +81,15 @@ static void unknown_words_name_the_nearest(void **state) {
     stage_refused(2, "petri --help", "zzzzzz");
     stage_refused(2, "did you mean --method?", "train --metod lora");
     stage_refused(2, "did you mean --json?", "runs --jsn");
-    stage_refused(2, "theme must be safe|dark|light|mono, not \"pink\"", "--theme pink");
+    stage_refused(2, "theme must be safe, dark, light or mono, not \"pink\"", "--theme pink");
     stage_refused(2, "petri: petri: unknown option --frobnicate; see petri --help", "--frobnicate");
-    stage_refused(2, "two dashes", "train -m lora");
+    stage_refused(2, "options begin with --", "train -m lora");
     stage_refused(2, "--model: requires a value", "train --model");
     stage_refused(2, "--by: requires a value", "compare 1 --by --db '%s'", stage.db);
     stage_refused(2, "--data: requires a value", "replicate hyperformer --data --db='%s'", stage.db);
     stage_refused(2, "given twice", "train --lr 1 --lr 2");
-    stage_refused(2, "takes no value", "runs --json=yes");
-    stage_refused(2, "run \"make bench\"", "bench");
+    stage_refused(2, "does not accept a value", "runs --json=yes");
+    stage_refused(2, "run the benchmarks with \"make bench\"", "bench");
     stage_refused(2, "petri show: missing arguments: found 0; usage: petri show RUN", "show");
     stage_refused(2, "petri show: too many arguments: found 2; usage: petri show RUN", "show 1 2");
     stage_refused(2, "did you mean lora?", "count --model '%s' --method lorra", stage.model);
@@ -260,7 +260,7 @@ static void one_run_through_every_verb(void **state) {
     stage_refused(2, "read-only: expected one SELECT", "sql --db '%s' 'DELETE FROM run'", db);
     stage_refused(2, "petri sql: near \"SELEC\": syntax error;", "sql --db '%s' 'SELEC 1'", db);
     stage_refused(3, "petri compare: no runs match \"method=nothing\"; petri runs", "compare method=nothing --db '%s'", db);
-    stage_refused(2, "--task a,,b: empty name", "embed --task a,,b --db '%s'", db);
+    stage_refused(2, "--task a,,b: empty task name", "embed --task a,,b --db '%s'", db);
     free(stage_out(0, "trash 1 --db '%s'", db));
     list = stage_json("runs --db '%s' --json", db);
     assert_int_equal(json_array_size(list), 0);
@@ -289,7 +289,7 @@ static void options_may_stand_before_the_verb(void **state) {
     stage_refused(2, "given twice", "--db '%s' runs --db '%s'", db, db);
     stage_refused(2, "unknown verb \"rums\"", "--db '%s' rums", db);
     stage_refused(2, "unknown option --steps", "--steps 3 show 1 --db '%s'", db);
-    stage_refused(2, "mouse must be on|off", "--theme dark --mouse maybe --db '%s'", db); /* without a verb */
+    stage_refused(2, "mouse must be on or off", "--theme dark --mouse maybe --db '%s'", db); /* without a verb */
     free(equals);
     free(last);
     free(first);

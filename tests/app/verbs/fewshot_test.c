@@ -94,13 +94,13 @@ static void a_folder_of_tasks(void **state) {
                 json_is_null(stage_at(beta, "sd")));
     int id = (int)json_integer_value(stage_at(v, "run"));
     char *shown = stage_out(0, "show %d --db '%s'", id, stage.db);
-    assert_non_null(strstr(shown, "gamma skipped: its eval file has 99 examples, fewer than 100"));
-    assert_non_null(strstr(shown, "delta skipped: it has no eval file"));
+    assert_non_null(strstr(shown, "gamma skipped: the eval file has 99 examples, fewer than 100"));
+    assert_non_null(strstr(shown, "delta skipped: the eval file is missing"));
     json_t *run = stage_json("show %d --db '%s' --json", id, stage.db);
     double mean = (json_number_value(stage_at(alpha, "mean")) + json_number_value(stage_at(beta, "mean"))) / 2;
     assert_true(json_number_value(stage_at(run, "best.value")) - mean < 1e-12);
     assert_string_equal(stage_text(run, "regime"), "fewshot(k=2, draws=4, from=none)");
-    assert_non_null(strstr(shown, "draw 0 skipped: "));
+    assert_non_null(strstr(shown, "sample 0 skipped: "));
     assert_null(strstr(shown, "published")); /* of k = 4, 8 and 16 alone */
     free(shown);
     shown = stage_out(0, "predict %d --task beta --text 'good film' --db '%s'", id, stage.db);
@@ -151,9 +151,9 @@ static void from_a_run(void **state) {
     v = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --steps 2 --from %d --method 'lora(r=2) + "
                    "bitfit' --json", stage.db, leopard, id);
     json_decref(v);
-    stage_refused(2, "this method cannot be initialized from that run", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
+    stage_refused(2, "the methods have no module in common", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
                   "--method bitfit", stage.db, leopard, id);
-    stage_refused(2, "--clip: not used with --from alone", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
+    stage_refused(2, "--clip: requires --method: --from alone uses", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
                   "--clip 1", stage.db, leopard, id);
 }
 
@@ -229,11 +229,11 @@ static void draws_without_a_pooler_keep_nothing(void **state) {
     json_t *run = command_json(&c, 1);
     int id = (int)json_integer_value(stage_at(run, "id"));
     command_release(&c);
-    stage_refused(2, "the tensors of draws cannot be stored: a two-layer classifier on a pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
+    stage_refused(2, "the tensors of samples cannot be stored: a two-layer classifier on a pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
                   stage.db, toy);
     command_run(&c, NULL, "adapt %d --db '%s' --task '%s' --k 2 --draws 1 --steps 2", id, stage.db, toy);
     command_expect(&c, 0);
-    assert_non_null(strstr(buf_text(&c.err), "the tensors of draws are not stored"));
+    assert_non_null(strstr(buf_text(&c.err), "the tensors of samples are not stored"));
     command_release(&c);
     json_decref(run);
     free(train);
@@ -258,7 +258,7 @@ static void from_a_preset_of_episodes(void **state) {
     assert_string_equal(stage_text(alpha, "metric"), "accuracy");
     assert_true(json_is_number(stage_at(alpha, "mean")));
     json_decref(v);
-    stage_refused(2, "which must be learned first: use petri train --regime meta", "fewshot --db '%s' --k 2 --tasks '%s/alpha' "
+    stage_refused(2, "must be meta-trained first; run petri train --regime meta", "fewshot --db '%s' --k 2 --tasks '%s/alpha' "
                   "--from %d --method 'meta-adapters(m=2)'", stage.db, leopard, id);
     json_decref(run);
     free(toy);
@@ -303,7 +303,7 @@ static void several_methods(void **state) {
     assert_string_equal(text, same);
     free(text);
     free(same);
-    stage_refused(2, "either shows runs or trains", "fewshot %d --method head --db '%s'", first, stage.db);
+    stage_refused(2, "RUN… cannot be combined with --tasks, --method or --from", "fewshot %d --method head --db '%s'", first, stage.db);
 }
 
 /* What is published beside such a table: the head, the adapter baseline with its head of two maps, LoRA and mam; and each
@@ -340,7 +340,7 @@ static void a_list_of_tasks(void **state) {
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     stage_refused(2, "requires --tasks", "fewshot --db '%s'", stage.db);
-    stage_refused(3, "alpha: no draws with 8 examples per class were found", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
+    stage_refused(3, "alpha: no samples with 8 examples per class were found", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
                   stage.db, leopard);
     stage_refused(2, "--steps: cannot be combined with --stop-loss",
                   RUN "--tasks '%s' --steps 2 --stop-loss 1", stage.model, stage.db, leopard);

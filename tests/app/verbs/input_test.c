@@ -62,7 +62,7 @@ static void bytes_that_are_not_utf8_are_told(void **state) {
     struct command c;
     command_run(&c, NULL, "predict 1 --file '%s' --db '%s'", list, stage.db);
     command_expect(&c, 0);
-    assert_non_null(strstr(buf_text(&c.err), "latin.txt: 1 of 2 texts contain invalid UTF-8"));
+    assert_non_null(strstr(buf_text(&c.err), "latin.txt: 1 of 2 examples contain invalid UTF-8"));
     command_release(&c);
     free(list);
 }
@@ -94,9 +94,9 @@ static void what_is_cut_is_said(void **state) {
     static const struct {
         const char *verb, *of, *said;
     } verb[] = {
-        { "predict 1", "db", "petri: 1 of 1 texts truncated to 8 tokens: " },
-        { "encode", "model", "petri: truncated to 8 tokens: " },
-        { "encode --json", "model", "petri: truncated to 8 tokens: " },
+        { "predict 1", "db", "petri: 1 of 1 examples truncated to 8 tokens (" },
+        { "encode", "model", "petri: truncated to 8 tokens (" },
+        { "encode --json", "model", "petri: truncated to 8 tokens (" },
     };
     for (size_t i = 0; i < COUNT_OF(verb); i++) {
         struct command c;
@@ -109,7 +109,7 @@ static void what_is_cut_is_said(void **state) {
     struct command c;
     command_run(&c, NULL, "predict 1 --file '%s' --max-length 8 --db '%s'", path, stage.db);
     command_expect(&c, 0);
-    assert_non_null(strstr(buf_text(&c.err), "petri: 1 of 2 texts truncated to 8 tokens: "));
+    assert_non_null(strstr(buf_text(&c.err), "petri: 1 of 2 examples truncated to 8 tokens ("));
     command_release(&c);
     command_run(&c, NULL, "predict 1 --text 'good film' --db '%s'", stage.db);
     assert_string_equal(buf_text(&c.err), "");

@@ -248,7 +248,7 @@ static void a_png_is_made_by_another_program(void **state) {
         const char *said;
     } all[] = { { "exit 1 # $FAKE", 1, "failed without a message" },
                 { "echo 'no such font' >&2; exit 1", 1, "rsvg-convert: no such font" },
-                { "printf '\\211PNG\\r\\n\\032\\n'", 1, "not a complete PNG" },
+                { "printf '\\211PNG\\r\\n\\032\\n'", 1, "incomplete output" },
                 { "kill -9 $$", 1, "failed without a message" },
                 { "printf '\\211PNG\\r\\n\\032\\n1234IEND\\256B`\\202'", 0, "" } };
     char *bin = file_join(stage.folder, "bin"), *maker = file_join(bin, "rsvg-convert"), *path = xprintf("PATH=%s", bin),
@@ -301,7 +301,7 @@ static void runs_are_drawn(void **state) {
     text = stage_out(0, "plot 1 --key accuracy --csv --db '%s'", stage.db);
     assert_true(text_starts(text, "run,step,value,smooth_0\n1,2,"));
     free(text);
-    stage_refused(3, "it has ", "plot 1 --key nothing --db '%s'", stage.db);
+    stage_refused(3, "; available: ", "plot 1 --key nothing --db '%s'", stage.db);
     stage_refused(2, "step, tokens, time or epoch", "plot 1 --x hours --db '%s'", stage.db);
     stage_refused(2, "0.9", "plot 1 --smooth 0.7 --db '%s'", stage.db);
     stage_refused(3, "no runs match", "plot method=nothing --db '%s'", stage.db);
@@ -538,7 +538,7 @@ static void a_run_like_another(void **state) {
         json_decref(b);
     }
     stage_refused(2, "not both", "train --like last --header --no-header --db '%s'", stage.db);
-    stage_refused(2, "takes no value", "train --like 1 --header=maybe --db '%s'", stage.db);
+    stage_refused(2, "does not accept a value", "train --like 1 --header=maybe --db '%s'", stage.db);
     stage_refused(2, "--like: cannot be combined with --from", "train --like 1 --from 1 --db '%s'", stage.db);
     stage_refused(2, "give only one of", "train --like 1 --train a --task b --db '%s'", stage.db);
 }

@@ -202,7 +202,7 @@ static void own_model_and_task_serve(const char *to) {
         line = xprintf("cd '%s/else' && HF_HUB_CACHE='%s/none' XDG_DATA_HOME='%s/none' '%s/usr/bin/petri' %s --db '%s/own.db' 2>&1",
                        stage.folder, stage.folder, stage.folder, to, verb[i], stage.folder);
         char *said = shell_says(line);
-        if (!of_run && !(strstr(said, " built in; `petri fetch` gets "))) fail_msg("%s: %s", verb[i], said);
+        if (!of_run && !(strstr(said, " built in; `petri fetch` downloads "))) fail_msg("%s: %s", verb[i], said);
         free(said);
         free(line);
     }

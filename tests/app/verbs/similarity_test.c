@@ -101,7 +101,7 @@ static void a_set_is_kept_and_mapped(void **state) {
     json_decref(set);
     free(words);
     refused("map 999", 3, "set of embeddings 999 does not exist");
-    refused("map reviews", 2, "unknown set");
+    refused("map reviews", 2, "SET must be the id of a set");
     refused("embed --run 1 --layer 3", 2, "--layer");
     refused("embed --run 1 --pool max", 2, "cls or mean");
     refused("embed --run 1 --split tset", 2, "no split");
@@ -262,7 +262,7 @@ static void tasks_are_embedded_together(void **state) {
     json_decref(set);
     json_decref(again);
     words = xprintf("embed --model %s --task %s/task,,x", model, home);
-    refused(words, 2, "empty name; remove a comma");
+    refused(words, 2, "empty task name; remove a comma");
     free(words);
 }
 
@@ -318,7 +318,7 @@ static void other_texts_are_refused(void **state) {
     train("--steps 1"); /* run 6 */
     free(toy);
     toy = same;
-    refused("similarity 1 6 --of layers", 2, "different texts in example 1");
+    refused("similarity 1 6 --of layers", 2, "the texts of example 1 differ");
     json_t *j = json_of("similarity 1 6 --of tensors"); /* weights need no rows */
     json_decref(j);
 }

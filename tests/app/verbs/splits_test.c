@@ -240,7 +240,7 @@ static void tasks_tells_what_a_batch_holds(void **state) {
         json_decref(v);
     }
     char *table = stage_out(0, "tasks '%s/few,%s/many' --sampling stratified", parent, parent);
-    assert_non_null(strstr(table, "expected examples in a batch of 32, --sampling stratified(10)"));
+    assert_non_null(strstr(table, "expected number of examples in a batch of 32 with --sampling stratified(10)"));
     stage_refused(2, "--batch: requires A,B,C", "tasks --batch 8");
     stage_refused(2, "must name at least two tasks", "tasks '%s/few'", parent);
     stage_refused(2, "--sampling some: must be proportional", "tasks '%s/few,%s/many' --sampling some", parent, parent);

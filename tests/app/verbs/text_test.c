@@ -209,7 +209,7 @@ static void inside_is_read_in_the_runs_form(void **state) {
     struct command c;
     command_run(&c, NULL, "render --screen map --run 1 --size 120x40 --db %s/inside.db", home);
     command_expect(&c, 0);
-    if (!strstr(buf_text(&c.out), "examples as text")) fail_msg("%s", buf_text(&c.out));
+    if (!strstr(buf_text(&c.out), "examples (text-to-text)")) fail_msg("%s", buf_text(&c.out));
     command_release(&c);
 }
 
