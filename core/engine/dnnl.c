@@ -1,6 +1,7 @@
 #include "core/engine/dnnl.h"
 
 const int dnnl_rows[DNNL_ROW_COUNTS] = { 128, 32 };
+const int dnnl_sums[DNNL_SUM_COUNTS] = { 512, 256, 128, 64, 32 };
 
 #if defined(PETRI_DNNL) && !REAL_IS_DOUBLE
 #include <oneapi/dnnl/dnnl.h>
@@ -91,6 +92,7 @@ bool dnnl_is_native(void) {
 /* ---- one product ---- */
 
 struct dnnl_product {
+    int in, out;
     dnnl_memory_t b;
     void *bytes; /* of b */
     size_t scratch, failed;
@@ -106,10 +108,10 @@ static int allocate(struct dnnl_product *p, const_desc layout) {
     return dnnl_out_of_memory;
 }
 
-/* Creates the primitive for some rows.  The first one decides how b is laid out; the others take it as it is.
- */
-static int prepare(struct dnnl_product *p, int which, bool add, const struct desc_pair *xy,
-                   dnnl_memory_desc_t any) {
+/* Creates the primitive of a product, or of one that is added.  With `of`, b may have any layout: the first one
+ * decides it and allocates of->b; the others take it as it is.  *scratch grows to what it needs. */
+static int prepare(dnnl_primitive_t *run, bool add, const struct desc_pair *xy, dnnl_memory_desc_t b,
+                   struct dnnl_product *of, size_t *scratch) {
     dnnl_primitive_attr_t how = NULL;
     dnnl_post_ops_t after = NULL;
     dnnl_primitive_desc_t d = NULL;
@@ -120,14 +122,14 @@ static int prepare(struct dnnl_product *p, int which, bool add, const struct des
         if (!rc) rc = add_result(after);
         if (!rc) rc = dnnl_primitive_attr_set_post_ops(how, after);
     }
-    const_desc layout = DESC(any);
-    if (!rc && p->b) rc = dnnl_memory_get_memory_desc(p->b, &layout);
+    const_desc layout = DESC(b);
+    if (!rc && of && of->b) rc = dnnl_memory_get_memory_desc(of->b, &layout);
     if (!rc) rc = describe_product(&d, library.engine, xy, layout, how);
-    if (!rc) rc = dnnl_primitive_create(&p->run[which][add], d);
-    if (!rc && !p->b) rc = allocate(p, dnnl_primitive_desc_query_md(d, dnnl_query_weights_md, 0));
+    if (!rc) rc = dnnl_primitive_create(run, d);
+    if (!rc && of && !of->b) rc = allocate(of, dnnl_primitive_desc_query_md(d, dnnl_query_weights_md, 0));
     size_t bytes =
         rc ? 0 : dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(d, dnnl_query_scratchpad_md, 0));
-    if (bytes > p->scratch) p->scratch = bytes;
+    if (bytes > *scratch) *scratch = bytes;
     if (d) dnnl_primitive_desc_destroy(d);
     if (after) dnnl_post_ops_destroy(after);
     if (how) dnnl_primitive_attr_destroy(how);
@@ -163,21 +165,30 @@ static int pack(const struct dnnl_product *p, dnnl_memory_desc_t from, const rea
     return rc;
 }
 
-static int prepare_all(struct dnnl_product *p, int in, int out, const real *b, bool transposed) {
-    dnnl_memory_desc_t from, any;
+static int prepare_all(struct dnnl_product *p) {
+    int in = p->in, out = p->out;
+    dnnl_memory_desc_t any;
     struct desc_pair xy;
     int rc = describe(&any, in, out, dnnl_bf16, NULL);
     for (int i = 0; i < DNNL_ROW_COUNTS; i++) {
         int n = dnnl_rows[i];
         if (!rc) rc = describe(&xy.x, n, in, dnnl_bf16, (dnnl_dim_t[]){ in, 1 });
         if (!rc) rc = describe(&xy.y, n, out, dnnl_f32, (dnnl_dim_t[]){ out, 1 });
-        for (int add = 0; add < 2 && !rc; add++) rc = prepare(p, i, add, &xy, any);
+        for (int add = 0; add < 2 && !rc; add++)
+            rc = prepare(&p->run[i][add], add, &xy, any, p, &p->scratch);
         if (rc) return rc; /* descriptions are small and this does not happen twice */
         forget(xy.x), forget(xy.y);
     }
-    rc = describe(&from, in, out, dnnl_f32, transposed ? (dnnl_dim_t[]){ 1, in } : (dnnl_dim_t[]){ out, 1 });
+    forget(any);
+    return rc;
+}
+
+int dnnl_product_pack(struct dnnl_product *p, const real *b, bool transposed) {
+    dnnl_memory_desc_t from;
+    const dnnl_dim_t apart[] = { transposed ? 1 : p->out, transposed ? p->in : 1 };
+    int rc = describe(&from, p->in, p->out, dnnl_f32, apart);
     if (!rc) rc = pack(p, from, b);
-    forget(from), forget(any);
+    forget(from);
     return rc;
 }
 
@@ -187,8 +198,9 @@ struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool trans
     struct dnnl_product *p = mem_try(1, sizeof *p);
     if (!p) *failed = sizeof *p;
     if (!p) return NULL;
-    *p = (struct dnnl_product){ 0 };
-    int rc = prepare_all(p, in, out, b, transposed);
+    *p = (struct dnnl_product){ .in = in, .out = out };
+    int rc = prepare_all(p);
+    if (!rc && b) rc = dnnl_product_pack(p, b, transposed);
     if (!rc) return p;
     if (rc == dnnl_out_of_memory) *failed = p->failed ? p->failed : sizeof *p;
     dnnl_product_free(p);
@@ -206,29 +218,82 @@ void dnnl_product_free(struct dnnl_product *p) {
 
 size_t dnnl_product_scratch(const struct dnnl_product *p) { return p->scratch; }
 
-void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
-                      void *scratch) {
+enum { SRC, DST, SCRATCHPAD, WEIGHTS, OPERANDS };
+
+/* Executes a product of the operands at these addresses; b replaces the last one if it is given. */
+static void multiply_at(dnnl_primitive_t run, void *const at[OPERANDS], dnnl_memory_t b, size_t scratch) {
     const_dnnl_primitive_desc_t d;
-    dnnl_primitive_t run = p->run[which][add];
     static const struct {
         int arg;
         dnnl_query_t query;
-    } operand[] = { { DNNL_ARG_SRC, dnnl_query_src_md }, { DNNL_ARG_DST, dnnl_query_dst_md },
-                    { DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md } };
-    void *const at[] = { (void *)(uintptr_t)x, y, scratch };
-    dnnl_exec_arg_t arg[COUNT_OF(operand) + 1] = { { DNNL_ARG_WEIGHTS, p->b } };
-    int rc = dnnl_primitive_get_primitive_desc(run, &d);
-    size_t n = 1;
-    for (size_t i = 0; i < COUNT_OF(operand) && !rc; i++) {
-        arg[n].arg = operand[i].arg;
-        rc = dnnl_memory_create(&arg[n].memory, dnnl_primitive_desc_query_md(d, operand[i].query, 0),
-                                library.engine, at[i]);
-        n += !rc;
+    } operand[OPERANDS] = { [SRC] = { DNNL_ARG_SRC, dnnl_query_src_md },
+                            [DST] = { DNNL_ARG_DST, dnnl_query_dst_md },
+                            [SCRATCHPAD] = { DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md },
+                            [WEIGHTS] = { DNNL_ARG_WEIGHTS, dnnl_query_weights_md } };
+    dnnl_exec_arg_t arg[OPERANDS] = { [WEIGHTS] = { DNNL_ARG_WEIGHTS, b } };
+    int made = 0, need = b ? WEIGHTS : OPERANDS, rc = dnnl_primitive_get_primitive_desc(run, &d);
+    while (made < need && !rc) {
+        arg[made].arg = operand[made].arg;
+        rc = dnnl_memory_create(&arg[made].memory, dnnl_primitive_desc_query_md(d, operand[made].query, 0),
+                                library.engine, at[made]);
+        made += !rc;
     }
-    if (!rc) rc = execute(run, (int)n, arg);
-    while (n > 1) dnnl_memory_destroy(arg[--n].memory);
-    if (rc == dnnl_out_of_memory) mem_lack(p->scratch);
+    if (!rc) rc = execute(run, OPERANDS, arg);
+    while (made > 0) dnnl_memory_destroy(arg[--made].memory);
+    if (rc == dnnl_out_of_memory) mem_lack(scratch);
     BUG_IF(rc);
+}
+
+void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
+                      void *scratch) {
+    void *const at[OPERANDS] = { (void *)(uintptr_t)x, y, scratch };
+    multiply_at(p->run[which][add], at, p->b, p->scratch);
+}
+
+/* ---- sums of outer products ---- */
+
+struct dnnl_sum {
+    size_t scratch;
+    dnnl_primitive_t run[DNNL_SUM_COUNTS][2]; /* by examples and `add` */
+};
+
+static int prepare_sums(struct dnnl_sum *p, int rows, int cols) {
+    dnnl_memory_desc_t b;
+    struct desc_pair xy;
+    int rc = describe(&xy.y, rows, cols, dnnl_f32, (dnnl_dim_t[]){ cols, 1 });
+    for (int i = 0; i < DNNL_SUM_COUNTS && !rc; i++) {
+        rc = describe(&xy.x, rows, dnnl_sums[i], dnnl_bf16, (dnnl_dim_t[]){ 1, rows });
+        if (!rc) rc = describe(&b, dnnl_sums[i], cols, dnnl_bf16, (dnnl_dim_t[]){ cols, 1 });
+        for (int add = 0; add < 2 && !rc; add++)
+            rc = prepare(&p->run[i][add], add, &xy, b, NULL, &p->scratch);
+        if (rc) return rc; /* as above */
+        forget(xy.x), forget(b);
+    }
+    forget(xy.y);
+    return rc;
+}
+
+struct dnnl_sum *dnnl_sum_new(int rows, int cols) {
+    if (!dnnl_is_native()) return NULL;
+    struct dnnl_sum *p = xcalloc(1, sizeof *p);
+    if (!prepare_sums(p, rows, cols)) return p;
+    dnnl_sum_free(p);
+    return NULL;
+}
+
+void dnnl_sum_free(struct dnnl_sum *p) {
+    if (!p) return;
+    for (int i = 0; i < 2 * DNNL_SUM_COUNTS; i++)
+        if (p->run[i / 2][i % 2]) dnnl_primitive_destroy(p->run[i / 2][i % 2]);
+    free(p);
+}
+
+size_t dnnl_sum_scratch(const struct dnnl_sum *p) { return p->scratch; }
+
+void dnnl_sum_run(const struct dnnl_sum *p, int which, const uint16_t *left, const uint16_t *right, bool add,
+                  real *y, void *scratch) {
+    void *const at[OPERANDS] = { (void *)(uintptr_t)left, y, scratch, (void *)(uintptr_t)right };
+    multiply_at(p->run[which][add], at, NULL, p->scratch);
 }
 
 #else
@@ -246,6 +311,23 @@ size_t dnnl_product_scratch(const struct dnnl_product *p) {
 void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
                       void *scratch) {
     (void)p, (void)which, (void)x, (void)add, (void)y, (void)scratch;
+}
+int dnnl_product_pack(struct dnnl_product *p, const real *b, bool transposed) {
+    (void)p, (void)b, (void)transposed;
+    return 1;
+}
+struct dnnl_sum *dnnl_sum_new(int rows, int cols) {
+    (void)rows, (void)cols;
+    return NULL;
+}
+void dnnl_sum_free(struct dnnl_sum *p) { (void)p; }
+size_t dnnl_sum_scratch(const struct dnnl_sum *p) {
+    (void)p;
+    return 0;
+}
+void dnnl_sum_run(const struct dnnl_sum *p, int which, const uint16_t *left, const uint16_t *right, bool add,
+                  real *y, void *scratch) {
+    (void)p, (void)which, (void)left, (void)right, (void)add, (void)y, (void)scratch;
 }
 const char *dnnl_name(void) { return NULL; }
 #endif

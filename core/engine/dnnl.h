@@ -18,16 +18,36 @@ struct dnnl_product;
 /* Returns whether oneDNN multiplies bfloat16 by instructions of this processor. */
 bool dnnl_is_native(void);
 /* Packs B, in × out, rounded to bfloat16; `transposed`: b holds its transpose, out × in.  NULL when this
- * build, the processor or oneDNN cannot, and with the size of a block in *failed when out of memory.  Release
- * with dnnl_product_free. */
+ * build, the processor or oneDNN cannot, and with the size of a block in *failed when out of memory.  With b
+ * NULL it is packed later.  Release with dnnl_product_free. */
 struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool transposed, size_t *failed);
 void dnnl_product_free(struct dnnl_product *p);
+/* Packs other values of B in the same memory; returns 0 unless oneDNN fails. */
+int dnnl_product_pack(struct dnnl_product *p, const real *b, bool transposed);
 /* Returns the bytes of scratch memory that a call needs. */
 size_t dnnl_product_scratch(const struct dnnl_product *p);
 /* Multiplies dnnl_rows[which] rows of x, packed bfloat16; y is packed too.  Uses this thread alone.
  * Thread-safe. */
 void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
                       void *scratch);
+
+/* Examples that one call sums over, as an index into dnnl_sums. */
+enum { DNNL_SUM_COUNTS = 5 };
+extern const int dnnl_sums[DNNL_SUM_COUNTS];
+
+/* Y = Lᵀ R, or added to Y: L has `rows` columns, R has `cols`. */
+struct dnnl_sum;
+
+/* NULL when this build, the processor or oneDNN cannot.  Release with dnnl_sum_free. */
+struct dnnl_sum *dnnl_sum_new(int rows, int cols);
+void dnnl_sum_free(struct dnnl_sum *p);
+/* Returns the bytes of scratch memory that a call needs. */
+size_t dnnl_sum_scratch(const struct dnnl_sum *p);
+/* Sums over dnnl_sums[which] examples, the rows of L and R, packed bfloat16; y is packed too.  Uses this
+ * thread alone.  Thread-safe. */
+void dnnl_sum_run(const struct dnnl_sum *p, int which, const uint16_t *left, const uint16_t *right, bool add,
+                  real *y, void *scratch);
+
 /* Returns "oneDNN 2.6.3", or NULL in a build without it. */
 const char *dnnl_name(void);
 

@@ -15,6 +15,7 @@ enum { FORWARD, BACK };
 struct packed {
     int rows, cols;
     struct dnnl_product *native[2]; /* NULL: the rounded weight is multiplied */
+    struct dnnl_sum *sum;           /* of a trained weight; NULL: rounded operands are multiplied */
     real *rounded;                  /* rows × cols; NULL when both are native */
 };
 
@@ -30,16 +31,29 @@ struct packed *packed_new(int rows, int cols, const real *w, size_t *failed) {
     if (!*failed) p->native[BACK] = dnnl_product_new(rows, cols, w, false, failed);
     if (!*failed && (!p->native[FORWARD] || !p->native[BACK])) {
         p->rounded = mem_try(size, sizeof *p->rounded);
-        if (p->rounded) kernel_round_bf16(size, 1, w, p->rounded);
-        else *failed = size * sizeof *p->rounded;
+        if (p->rounded && w) kernel_round_bf16(size, 1, w, p->rounded);
+        if (!p->rounded) *failed = size * sizeof *p->rounded;
     }
     if (!*failed) return p;
     packed_free(p);
     return NULL;
 }
 
+struct packed *packed_trained_new(int rows, int cols, size_t *failed) {
+    struct packed *p = packed_new(rows, cols, NULL, failed);
+    if (p) p->sum = dnnl_sum_new(rows, cols);
+    return p;
+}
+
+void packed_fill(struct packed *p, const real *w) {
+    for (int way = FORWARD; way <= BACK; way++)
+        BUG_IF(p->native[way] && dnnl_product_pack(p->native[way], w, way == FORWARD));
+    if (p->rounded) kernel_round_bf16((size_t)p->rows * (size_t)p->cols, 1, w, p->rounded);
+}
+
 void packed_free(struct packed *p) {
     if (!p) return;
+    dnnl_sum_free(p->sum);
     dnnl_product_free(p->native[FORWARD]);
     dnnl_product_free(p->native[BACK]);
     free(p->rounded);
@@ -52,7 +66,22 @@ size_t packed_bytes(const struct packed *p) {
     return size * (each + (p->rounded ? sizeof *p->rounded : 0));
 }
 
-/* Rounds n rows of s·x to bfloat16 and multiplies them, the last ones filled up with zeros. */
+/* Rounds `live` rows of s·x to bfloat16, followed by rows of zeros. */
+static void round_rows(int rows, int live, int cols, real s, const real *x, int ldx, uint16_t *y) {
+    for (int i = 0; i < live; i++)
+        kernel_bf16((size_t)cols, s, x + (size_t)i * (size_t)ldx, y + (size_t)i * (size_t)cols);
+    memset(y + (size_t)live * (size_t)cols, 0, (size_t)(rows - live) * (size_t)cols * sizeof *y);
+}
+
+/* The same as float32, without rows of zeros. */
+static real *rounded_rows(struct arena *scratch, int n, int cols, real s, const real *x, int ldx) {
+    real *y = arena_scratch(scratch, (size_t)n * (size_t)cols * sizeof *y);
+    for (int i = 0; i < n; i++)
+        kernel_round_bf16((size_t)cols, s, x + (size_t)i * (size_t)ldx, y + (size_t)i * (size_t)cols);
+    return y;
+}
+
+/* Multiplies n rows of s·x, the last ones filled up with zeros. */
 static void multiply_native(const struct dnnl_product *p, struct arena *scratch, int in, int out, int n,
                             real s, const real *x, int ldx, bool add, real *y) {
     uint16_t *few = arena_scratch(scratch, (size_t)dnnl_rows[0] * (size_t)in * sizeof *few);
@@ -63,14 +92,12 @@ static void multiply_native(const struct dnnl_product *p, struct arena *scratch,
             live = n - from < dnnl_rows[which] ? n - from : dnnl_rows[which];
         real *to = y + (size_t)from * (size_t)out;
         rows = dnnl_rows[which];
-        for (int i = 0; i < live; i++)
-            kernel_bf16((size_t)in, s, x + (size_t)(from + i) * (size_t)ldx, few + (size_t)i * (size_t)in);
+        round_rows(rows, live, in, s, x + (size_t)from * (size_t)ldx, ldx, few);
         if (live == rows) {
             dnnl_product_run(p, which, few, add, to, work);
             continue;
         }
         size_t size = (size_t)live * (size_t)out;
-        memset(few + (size_t)live * (size_t)in, 0, (size_t)(rows - live) * (size_t)in * sizeof *few);
         if (!last) last = arena_scratch(scratch, (size_t)rows * (size_t)out * sizeof *last);
         if (add) kernel_copy(size, to, last);
         dnnl_product_run(p, which, few, add, last, work);
@@ -85,9 +112,7 @@ static void multiply(const struct packed *p, int way, struct arena *scratch, int
     if (p->native[way]) {
         multiply_native(p->native[way], scratch, in, out, n, s, x, ldx, add, y);
     } else {
-        real *rounded = arena_scratch(scratch, (size_t)n * (size_t)in * sizeof *rounded);
-        for (int i = 0; i < n; i++)
-            kernel_round_bf16((size_t)in, s, x + (size_t)i * (size_t)ldx, rounded + (size_t)i * (size_t)in);
+        const real *rounded = rounded_rows(scratch, n, in, s, x, ldx);
         blas_gemm(false, way == FORWARD, n, out, in, 1, rounded, in, p->rounded, p->cols, add, y, out);
     }
     arena_scratch_release(scratch, m);
@@ -121,4 +146,40 @@ double packed_rate(int n, int rows, int cols, double seconds) {
 void packed_to_input(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
                      bool add, real *dx) {
     multiply(p, BACK, scratch, n, s, dy, lddy, add, dx);
+}
+
+/* Returns the largest number of examples to sum over in one call that n examples fill, or else the smallest. */
+static int sum_size(int n) {
+    int which = 0;
+    while (which < DNNL_SUM_COUNTS - 1 && dnnl_sums[which] > n) which++;
+    return which;
+}
+
+static void sum_native(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
+                       const real *x, int ldx, bool add, real *dw) {
+    size_t most = (size_t)dnnl_sums[sum_size(n)];
+    uint16_t *left = arena_scratch(scratch, most * (size_t)p->rows * sizeof *left),
+             *right = arena_scratch(scratch, most * (size_t)p->cols * sizeof *right);
+    void *work = arena_scratch(scratch, dnnl_sum_scratch(p->sum));
+    for (int from = 0; from < n;) {
+        int which = sum_size(n - from), rows = dnnl_sums[which], live = n - from < rows ? n - from : rows;
+        round_rows(rows, live, p->rows, s, dy + (size_t)from * (size_t)lddy, lddy, left);
+        round_rows(rows, live, p->cols, 1, x + (size_t)from * (size_t)ldx, ldx, right);
+        dnnl_sum_run(p->sum, which, left, right, add || from, dw, work);
+        from += rows;
+    }
+    if (!n && !add) memset(dw, 0, (size_t)p->rows * (size_t)p->cols * sizeof *dw);
+}
+
+void packed_to_weight(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
+                      const real *x, int ldx, bool add, real *dw) {
+    struct arena_mark m = arena_mark(scratch);
+    if (p->sum) {
+        sum_native(p, scratch, n, s, dy, lddy, x, ldx, add, dw);
+    } else {
+        const real *left = rounded_rows(scratch, n, p->rows, s, dy, lddy),
+                   *right = rounded_rows(scratch, n, p->cols, 1, x, ldx);
+        blas_gemm(true, false, p->rows, p->cols, n, 1, left, p->rows, right, p->cols, add, dw, p->cols);
+    }
+    arena_scratch_release(scratch, m);
 }

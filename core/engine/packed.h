@@ -1,4 +1,5 @@
-/* A frozen weight in bfloat16, packed for products with it in both directions.
+/* A weight in bfloat16, packed for products with it in both directions: a frozen one once, a trained one after
+ * each change.
  *
  * Operands are rounded to bfloat16 (to nearest, ties to even); products are accumulated and returned in
  * float32.  oneDNN multiplies where the library and the processor can; elsewhere the rounded operands are
@@ -13,7 +14,7 @@
 #include "core/engine/arena.h"
 #include "core/engine/real.h"
 
-/* How products with frozen weights are computed.  PRECISION_AUTO is resolved before a run is stored. */
+/* How products with the weights of the model are computed.  PRECISION_AUTO is resolved before a run is stored. */
 enum precision { PRECISION_F32, PRECISION_BF16, PRECISION_AUTO };
 
 struct packed;
@@ -21,6 +22,10 @@ struct packed;
 /* Packs W, rows × cols; w is not needed afterwards.  NULL with the size of the block that could not be
  * allocated in *failed, which is 0 otherwise.  Release with packed_free. */
 struct packed *packed_new(int rows, int cols, const real *w, size_t *failed);
+/* Likewise for a trained weight of this shape, which packed_fill packs. */
+struct packed *packed_trained_new(int rows, int cols, size_t *failed);
+/* Packs other values of W, in the same memory. */
+void packed_fill(struct packed *p, const real *w);
 void packed_free(struct packed *p);
 /* Returns the bytes of both packings. */
 size_t packed_bytes(const struct packed *p);
@@ -31,6 +36,10 @@ void packed_forward(const struct packed *p, struct arena *scratch, int n, real s
 /* Computes dx = s·dy W, or adds it: dy is n × rows with rows lddy apart, dx n × cols without gaps. */
 void packed_to_input(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
                      bool add, real *dx);
+/* Computes dW = s·dyᵀ x, or adds it, for a trained weight: dy is n × rows with rows lddy apart, x n × cols with
+ * rows ldx apart, dw rows × cols without gaps.  Its bits depend on n. */
+void packed_to_weight(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
+                      const real *x, int ldx, bool add, real *dw);
 
 /* Returns GF/s of forward products of n examples with a packed rows × cols weight on this thread, casts
  * included: the best of several within about `seconds`. */

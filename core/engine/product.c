@@ -38,5 +38,7 @@ void product_to_input(struct tape *t, struct product_weight w, int n, real s, co
 void product_to_weight(struct tape *t, struct product_weight w, int n, real s, const real *dy, int lddy,
                        const real *x, int ldx, bool add, real *dw) {
     int in = tape_cols_of(t, w.w);
+    const struct packed *packed = packed_of(t, w, in, in);
+    if (packed) return packed_to_weight(packed, record_arena(t), n, s, dy, lddy, x, ldx, add, dw);
     blas_gemm(true, false, w.rows, in, n, s, dy, lddy, x, ldx, add, dw, in);
 }

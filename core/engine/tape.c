@@ -33,7 +33,7 @@ struct value {
     int op;   /* enum op_id of the op, or -1 for a leaf */
     int site;
     const real *data;
-    const struct packed *packed; /* of a frozen leaf, or NULL */
+    const struct packed *packed; /* of a leaf, or NULL */
     bool needs, watched;
     bool read_back; /* a backward reads the value */
     bool written;    /* trained leaf: leaf_grad contains a gradient */
@@ -172,8 +172,14 @@ node tape_frozen(struct tape *t, int rows, int cols, const real *value) {
 }
 
 node tape_frozen_packed(struct tape *t, int rows, int cols, const real *value, const struct packed *packed) {
-    return tape_add_value(
-        t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value, .packed = packed });
+    node n = tape_frozen(t, rows, cols, value);
+    tape_pack(t, n, packed);
+    return n;
+}
+
+void tape_pack(struct tape *t, node leaf, const struct packed *packed) {
+    BUG_IF(tape_value_of(t, leaf)->op >= 0);
+    t->value[leaf].packed = packed;
 }
 
 const struct packed *tape_packed(const struct tape *t, node n) { return tape_value_of(t, n)->packed; }

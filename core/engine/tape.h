@@ -56,6 +56,9 @@ node tape_frozen(struct tape *t, int rows, int cols, const real *value);
  * which may be NULL. */
 struct packed;
 node tape_frozen_packed(struct tape *t, int rows, int cols, const real *value, const struct packed *packed);
+/* Likewise for a leaf that exists; a trained one is of packed_trained_new, and its gradient is computed in
+ * bfloat16 too. */
+void tape_pack(struct tape *t, node leaf, const struct packed *packed);
 /* Returns it; NULL for any other value. */
 const struct packed *tape_packed(const struct tape *t, node n);
 /* Adds a trained leaf.  `grad` (rows*cols) is written by the first contribution and cleared by

@@ -9,6 +9,7 @@
 #include "core/method/attach_in.h"
 #include "core/method/functions.h"
 #include "core/method/masked.h"
+#include "core/method/packing.h"
 #include "core/method/sources.h"
 
 /* ---- places ---- */
@@ -191,10 +192,13 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     a->vectors_only = false;
     a->fused.count = 0;
     example_weights_begin(a->rows);
+    bool packs = packing_ready(p, params, generated);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
         bool moves = gets_gradient(p, x) && (!a->inner || x->inner);
         a->leaf[i] = plan_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, moves ? grads : NULL);
+        const struct packed *packed = packs ? packing_of(p, i) : NULL;
+        if (packed) tape_pack(t, a->leaf[i], packed);
     }
     for (int i = 0; i < p->generated; i++) {
         const struct plan_generated *x = &p->generated_tensor[i];
@@ -202,6 +206,8 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
                               ? tape_trained(t, x->rows, x->cols, generated + x->offset,
                                              grads + p->trained + x->offset)
                               : tape_frozen(t, x->rows, x->cols, generated + x->offset);
+        const struct packed *packed = packs ? packing_of(p, p->tensors + i) : NULL;
+        if (packed) tape_pack(t, a->generated[i], packed);
     }
     return &a->hooks;
 }

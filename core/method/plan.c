@@ -15,6 +15,7 @@
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/masked.h"
+#include "core/method/packing.h"
 #include "core/method/projection.h"
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
@@ -482,6 +483,7 @@ void plan_free(struct plan *p) {
     free(p->example_tensor);
     free(p->task);
     free(p->outputs);
+    packing_free(p->packing);
     free(p);
 }
 

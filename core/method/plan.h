@@ -74,7 +74,8 @@ struct plan {
                            * head */
     int classes;          /* of the first one */
     bool words;           /* the head predicts masked words (words.h) */
-    enum precision precision; /* of products with frozen maps; float32 unless the caller sets it */
+    enum precision precision; /* of products with the model's maps; float32 unless the caller sets it */
+    struct packing *packing;  /* of trained and generated maps (packing.h), or NULL */
     int tensors, generated, per_example;
     struct plan_tensor *tensor;
     struct plan_generated *generated_tensor;

@@ -113,6 +113,8 @@ struct tensor_info {
 int arch_tensors(const struct arch *a, struct tensor_info **out);
 /* Returns whether it is the weight or the bias of BERT's pooler. */
 bool tensor_is_pooler(const struct tensor_info *t);
+/* Returns whether rows of tokens are multiplied by tensors of this role. */
+bool arch_is_map(const struct arch *a, enum tensor_role role);
 /* Returns the number of parameters of the model: each tensor once, without a pooler missing from the
  * weights. */
 size_t arch_parameters(const struct arch *a);

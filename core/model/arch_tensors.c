@@ -270,6 +270,15 @@ bool tensor_is_pooler(const struct tensor_info *t) {
     return t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
 }
 
+bool arch_is_map(const struct arch *a, enum tensor_role role) {
+    switch (role) {
+    case ROLE_Q_W: case ROLE_K_W: case ROLE_V_W: case ROLE_O_W: return true;
+    case ROLE_F1_W: case ROLE_F1G_W: case ROLE_F2_W: case ROLE_LM_HEAD: return true;
+    case ROLE_EMBED_WORD: return a->tied && arch_generates(a);
+    default: return false;
+    }
+}
+
 size_t arch_parameters(const struct arch *a) {
     struct tensor_info *list;
     size_t sum = 0;

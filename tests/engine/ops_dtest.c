@@ -1,6 +1,6 @@
 #include "tests/engine/run_cases.h"
 
-static const struct tolerance tolerance = { 1e-11, 1e-5, 1e-3 };
+static const struct tolerance tolerance = { 1e-11, 1e-5, 1e-3, 0 };
 
 static void test_table(void **state) {
     (void)state;

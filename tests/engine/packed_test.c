@@ -1,12 +1,10 @@
-/* Products with a weight in bfloat16: their values, their bits in any batch, and on one thread.  The program runs its tests
- * again where oneDNN is not allowed the processor's instructions, so that rounded operands are tested everywhere. */
+/* Products with a weight in bfloat16: their values, their bits in any batch, and on one thread; with oneDNN and with
+ * rounded operands. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/base/mem.h"
 #include "core/engine/arena.h"
@@ -79,6 +77,55 @@ static void products_are_those_of_rounded_operands(void **state) {
     arena_free(a);
 }
 
+static void a_weight_is_packed_again(void **state) {
+    (void)state;
+    enum { OUT = 96, IN = 65 };
+    struct arena *a = arena_new();
+    real *w = random_matrix(OUT, IN, 1), *other = random_matrix(OUT, IN, 2), *x = random_matrix(ROWS, IN, 3);
+    real *y = random_matrix(ROWS, OUT, 4), *again = random_matrix(ROWS, OUT, 5);
+    size_t failed;
+    struct packed *once = packed_new(OUT, IN, w, &failed), *trained = packed_trained_new(OUT, IN, &failed);
+    packed_fill(trained, other);
+    packed_fill(trained, w);
+    packed_forward(once, a, ROWS, 1, x, IN, false, y);
+    packed_forward(trained, a, ROWS, 1, x, IN, false, again);
+    assert_memory_equal(y, again, sizeof(real) * ROWS * OUT);
+    packed_to_input(once, a, ROWS, 1, y, OUT, false, x);
+    packed_to_input(trained, a, ROWS, 1, y, OUT, false, again);
+    assert_memory_equal(x, again, sizeof(real) * ROWS * IN);
+    packed_free(once), packed_free(trained);
+    free(w), free(other), free(x), free(y), free(again);
+    arena_free(a);
+}
+
+/* Likewise, for counts of examples around those of one call. */
+static void gradients_of_weights_are_those_of_rounded_operands(void **state) {
+    (void)state;
+    enum { OUT = 33, IN = 70, MOST = 1100 };
+    static const int count[] = { 0, 1, 31, 32, 33, 200, 512, MOST };
+    struct arena *a = arena_new();
+    size_t failed;
+    struct packed *p = packed_trained_new(OUT, IN, &failed);
+    real *dy = random_matrix(MOST, OUT + 2, 1), *x = random_matrix(MOST, IN + 3, 2);
+    for (size_t i = 0; i < 2 * COUNT_OF(count); i++) {
+        int n = count[i / 2];
+        bool add = i % 2;
+        real *dw = random_matrix(OUT, IN, 3), *before = random_matrix(OUT, IN, 3);
+        packed_to_weight(p, a, n, 0.7F, dy, OUT + 2, x, IN + 3, add, dw);
+        for (int r = 0; r < OUT; r++)
+            for (int c = 0; c < IN; c++) {
+                double sum = add ? (double)before[r * IN + c] : 0;
+                for (int k = 0; k < n; k++)
+                    sum += rounded(dy[k * (OUT + 2) + r], 0.7F) * rounded(x[k * (IN + 3) + c], 1);
+                assert_true(fabs(sum - (double)dw[r * IN + c]) < 4e-6 * sqrt(n + 1));
+            }
+        free(dw), free(before);
+    }
+    packed_free(p);
+    free(dy), free(x);
+    arena_free(a);
+}
+
 static void a_row_has_the_same_bits_in_any_batch(void **state) {
     (void)state;
     if (!dnnl_is_native()) test_skip("the matrix library does not promise it");
@@ -144,6 +191,8 @@ static void another_setting_of_the_library_rebuilds_it(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_are_rounded_to_nearest),
     cmocka_unit_test(products_are_those_of_rounded_operands),
+    cmocka_unit_test(a_weight_is_packed_again),
+    cmocka_unit_test(gradients_of_weights_are_those_of_rounded_operands),
     cmocka_unit_test(a_row_has_the_same_bits_in_any_batch),
     cmocka_unit_test(no_thread_is_started),
     cmocka_unit_test(another_setting_of_the_library_rebuilds_it),
@@ -152,13 +201,5 @@ static const struct CMUnitTest tests[] = {
 int main(int argc, char **argv) {
     blas_start(argv);
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
-    if (rc || argc > 1 || !dnnl_is_native()) return rc;
-    pid_t child = fork();
-    if (!child) {
-        setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
-        execl("/proc/self/exe", "packed_test", "rounded", (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    return rc || argc > 1 ? rc : test_rounded();
 }

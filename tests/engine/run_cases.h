@@ -3,6 +3,7 @@
 #ifndef TESTS_ENGINE_RUN_CASES_H
 #define TESTS_ENGINE_RUN_CASES_H
 
+#include "core/engine/packed.h"
 #include "tests/engine/attention_cases.h"
 #include "tests/support/test.h"
 
@@ -10,6 +11,7 @@
 struct tolerance {
     double value;                   /* × (1 + |expected|) */
     double gradient, gradient_part; /* absolute (× the largest of the operand, at least 1), relative */
+    double value_of_largest;        /* × the largest of the result */
 };
 
 struct trial {
@@ -23,6 +25,8 @@ struct trial {
     real *cotangent_real;
     struct arena *arena;
     struct tape *tape;
+    int weight;            /* the operand that is packed in bfloat16 */
+    struct packed *packed; /* NULL: none */
 };
 
 static double test_number(uint64_t stream, uint64_t i) {
@@ -65,6 +69,7 @@ static void trial_release(struct trial *x) {
     }
     free(x->cotangent);
     free(x->cotangent_real);
+    packed_free(x->packed);
     tape_free(x->tape);
     arena_free(x->arena);
 }
@@ -80,6 +85,7 @@ static node trial_run(struct trial *x, unsigned mask) {
         for (size_t j = 0; j < x->size[i]; j++) x->grad[i][j] = (real)NAN;
         in[i] = mask >> i & 1 ? tape_trained(x->tape, rows, cols, x->in_real[i], x->grad[i])
                               : tape_frozen(x->tape, rows, cols, x->in_real[i]);
+        if (x->packed && i == x->weight) tape_pack(x->tape, in[i], x->packed);
     }
     node y = x->c->run(x->tape, &x->s, in);
     assert_int_equal(tape_rows_of(x->tape, y), x->s.out_rows);
@@ -110,8 +116,11 @@ static void check_value(struct trial *x, const struct tolerance *tol, double *ou
     node y = trial_run(x, 0);
     const real *v = tape_value(x->tape, y);
     expected_loss(x, out);
+    double largest = 0;
+    for (size_t j = 0; j < x->out_size; j++) largest = fmax(largest, fabs(out[j]));
     for (size_t j = 0; j < x->out_size; j++)
-        if (!(fabs((double)v[j] - out[j]) <= tol->value * (1 + fabs(out[j]))))
+        if (!(fabs((double)v[j] - out[j]) <=
+              tol->value * (1 + fabs(out[j])) + tol->value_of_largest * largest))
             FAIL_AT(x, "element %zu is %.17g, not %.17g", j, (double)v[j], out[j]);
     if (tape_needs_grad(x->tape, y)) FAIL_AT(x, "needs a gradient with all operands frozen");
 }

@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/engine/dnnl.h"
 
 void test_ok(int rc, const struct err *e) {
     if (rc) fail_msg("failed with %d: %s", rc, e->text);
@@ -100,4 +102,16 @@ const char *test_shared_data(void) {
     test_needs(where);
     snprintf(path, sizeof path, "%s/%s", test_root(), where);
     return path;
+}
+
+int test_rounded(void) {
+    int status;
+    if (!dnnl_is_native()) return 0;
+    pid_t child = fork();
+    if (!child) {
+        setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
+        execl("/proc/self/exe", "rounded", "rounded", (char *)NULL);
+        _exit(127);
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -43,6 +43,10 @@ enum { TEST_PATIENCE = 1 };
 /* Whether `make test-slow` runs: tests then take every case where else they take a part. */
 bool test_slow(void);
 
+/* Runs this program again, with an argument, where oneDNN may not use the processor's bfloat16 instructions, so that
+ * rounded operands are tested on every processor; returns its status, or 0 where the first run was this one. */
+int test_rounded(void);
+
 /* ---- what not every machine and clone has ----
  * All of these only within a test, not in what sets a group up. */
 

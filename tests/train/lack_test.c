@@ -119,7 +119,7 @@ static void an_evaluation_fails_its_run(void **state) {
 static void a_packing_fails_its_run(void **state) {
     (void)state;
     precision = PRECISION_BF16;
-    assert_true(each_request("lora(r=2)", "prefix(l=3,mlp=6)", false, 0) > 20);
+    assert_true(each_request("lora(r=2)", "full", false, 0) > 20);
     precision = PRECISION_F32;
 }
 

@@ -88,7 +88,7 @@ static void another_process_gives_the_same(void **state) {
 
 static void any_number_of_workers_gives_the_same(void **state) {
     (void)state;
-    static const char *const methods[] = { "lora(r=2)", "full", "prefix(l=3)", "bitfit" };
+    static const char *const methods[] = { "lora(r=2)", "full", "prefix(l=3)", "bitfit", "diff-pruning" };
     for (size_t i = 0; i < 2 * COUNT_OF(methods); i++) {
         struct run_config c = config(methods[i / 2], 7, 12);
         struct trained a, b;
@@ -181,11 +181,12 @@ static void a_resumed_run_is_the_whole_run(void **state) {
     }
 }
 
-/* Frozen weights are multiplied in bfloat16 and the rest in float32: other bits, and losses that stay close. */
+/* Products with weights of the model are computed in bfloat16 and the rest in float32: other bits, and losses
+ * that stay close. */
 static void bfloat16_follows_float32(void **state) {
     (void)state;
     enum { STEPS = 50, FIRST = 30 };
-    static const char *const methods[] = { "lora(r=2)", "adapter-pfeiffer(r=4)", "prefix(l=3)", "mam(l=3,r=4)" };
+    static const char *const methods[] = { "lora(r=2)", "adapter-pfeiffer(r=4)", "prefix(l=3)", "mam(l=3,r=4)", "full", "diff-pruning" };
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         struct run_config c = config(methods[i], 8, STEPS);
         struct trained single, half;

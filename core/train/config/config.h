@@ -128,7 +128,7 @@ struct run_config {
     int embed_rows; /* validation examples in a set, sampled once, stratified by class */
     enum join_way join;
     int join_memory; /* MB for stored activations */
-    enum precision precision; /* of products with frozen weights; a stored run has no PRECISION_AUTO */
+    enum precision precision; /* of products with weights of the model; a stored run has no PRECISION_AUTO */
     bool share_frozen; /* compute layers below the method once per example, in evaluation mode (share.h) */
     int cache_limit; /* MB on disk for these, over all runs; 0: no cache */
     int shards;     /* shards per step; the result does not depend on the number of workers */

@@ -1,5 +1,6 @@
 /* Peak memory of a run, from its plan: what run_peak_bytes measures, part by part. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/data/dataset.h"
 #include "core/engine/packed.h"
@@ -151,20 +152,29 @@ static double evaluation_reals(const struct estimate_of *x) {
     return values + layer_values(a, STACK_DECODER, &l, false) + fmin(LOGITS, l.targets * a->vocabulary);
 }
 
-/* Returns the parameters of the model that are packed in bfloat16: its frozen maps. */
-static double packed_parameters(const struct estimate_of *x) {
+/* Returns the parameters of the model's maps that are packed in bfloat16; *own: those that the run trains or
+ * generates. */
+static double packed_parameters(const struct estimate_of *x, double *own) {
     const struct arch *a = x->a;
     double d = a->width, attention = 4 * d * a->heads * a->head_width,
            inner = (a->gated ? 3 : 2) * d * a->inner;
     double maps = a->encoder_layers * (attention + inner) + a->decoder_layers * (2 * attention + inner) +
                   (a->decoder_layers || x->p->words ? d * a->vocabulary : 0);
     enum precision precision = x->c->precision;
+    *own = 0;
     if (precision == PRECISION_F32 || (precision == PRECISION_AUTO && !packed_is_native())) return 0;
+    struct tensor_info *tensor;
+    arch_tensors(a, &tensor);
     for (int i = 0; i < x->p->tensors; i++) {
         const struct plan_tensor *t = &x->p->tensor[i];
-        if (t->kind == PLAN_MODEL && t->layer >= 0 && t->rows > 1 && t->cols > 1) maps -= (double)t->count;
+        if (t->kind == PLAN_MODEL && arch_is_map(a, tensor[t->tensor].role)) *own += (double)t->count;
     }
-    return fmax(maps, 0);
+    for (int i = 0; i < x->p->generated; i++) {
+        const struct plan_generated *t = &x->p->generated_tensor[i];
+        if (t->tensor >= 0 && arch_is_map(a, tensor[t->tensor].role)) *own += (double)t->count;
+    }
+    free(tensor);
+    return fmax(maps - *own, 0);
 }
 
 /* Returns the reals of parameters, gradients and optimizer state; more where masks are learned. */
@@ -198,8 +208,9 @@ void estimate_memory(const struct estimate_of *x, struct estimate *out) {
     double gradients = parts > 1 ? (double)(p->trained + p->generated_size) : 0,
            prologue = p->generated ? 4 * (double)p->generated_size : 0,
            data = x->data > 0 ? x->data : guessed_data(x);
-    out->shared = sizeof(real) * (double)p->model + 4 * packed_parameters(x);
-    out->bytes = out->shared + data +
+    double own, frozen = packed_parameters(x, &own);
+    out->shared = sizeof(real) * (double)p->model + 4 * frozen;
+    out->bytes = out->shared + 4 * own + data +
                  sizeof(real) * (state_reals(x) + prologue + joined_reals(c, parts, step) +
                                  workers * (gradients + activations));
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "core/method/packing.h"
 #include "core/train/run/checkpoint.h"
 #include "core/train/run/state.h"
 
@@ -15,7 +16,9 @@ void test_init(struct run *r, int task, const struct generate_options *how) {
     split_init(r, &f->test[f->tests++], task, SPLIT_TEST, how);
 }
 
-static void drop_best(struct run_final *f) {
+static void drop_best(struct run *r) {
+    struct run_final *f = &r->final;
+    if (f->best_params) packing_set(r->plan, r->m, r->values.params, r->values.generated);
     free(f->best_params);
     free(f->best_generated);
     f->best_params = f->best_generated = NULL;
@@ -23,13 +26,13 @@ static void drop_best(struct run_final *f) {
 }
 
 void test_release(struct run *r) {
-    drop_best(&r->final);
+    drop_best(r);
     for (int i = 0; i < r->final.tests; i++) split_release(&r->final.test[i]);
     free(r->final.test);
 }
 
 void test_done(struct run *r) {
-    drop_best(&r->final);
+    drop_best(r);
     r->final.tested++;
 }
 
@@ -54,6 +57,7 @@ static int read_best_params(struct run *r, const char *path, struct err *e) {
     if (checkpoint_open(&k, path, e)) return e->code;
     int rc = checkpoint_read(&k, r->plan, false, f->best_params, f->best_generated, NULL, NULL, e);
     if (!rc) attach_regenerate(r->plan, r->m, f->best_params, f->best_generated);
+    packing_set(r->plan, r->m, f->best_params, f->best_generated);
     f->best_step = k.step;
     checkpoint_close(&k);
     return rc;

@@ -1,6 +1,7 @@
 /* Peak memory of a run. */
 #include "core/base/mem.h"
 #include "core/engine/arena.h"
+#include "core/method/packing.h"
 #include "core/train/run/run.h"
 #include "core/train/run/state.h"
 
@@ -43,6 +44,7 @@ size_t run_peak_bytes(struct run *r) {
     }
     if (r->join.store_activations) bytes += r->join.peak * (size_t)r->join.parts;
     run_unlock(r);
+    bytes += packing_bytes(r->plan);
     if (r->values.prologue_arena) bytes += arena_peak(r->values.prologue_arena);
     return bytes + grads * (size_t)workers + model_bytes(r->m) + footprint_tasks(r);
 }

@@ -9,6 +9,7 @@
 #include "core/method/budget.h"
 #include "core/method/fusion.h"
 #include "core/method/masked.h"
+#include "core/method/packing.h"
 #include "core/train/config/complete.h"
 #include "core/train/run/objective.h"
 
@@ -50,6 +51,7 @@ static void run_prologue(struct run *r, bool training) {
     for (int i = 0; i < p->generated; i++)
         memcpy(v->generated + p->generated_tensor[i].offset, tape_value(v->prologue, v->generated_node[i]),
                p->generated_tensor[i].count * sizeof *v->generated);
+    packing_changed(p);
 }
 
 void step_make(struct run *r) { run_prologue(r, false); }
@@ -317,6 +319,7 @@ int step_finish(struct run *r) {
     if (good) update(r, lr);
     if (r->batch.stop_loss > 0) watch_loss(r, loss);
     if (good && r->objective.source->updated) r->objective.source->updated(r);
+    packing_changed(r->plan);
     double took = clock_seconds() - r->batch.began;
     run_lock(r);
     r->step++;

@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/masked.h"
+#include "core/method/packing.h"
 #include "core/train/config/complete.h"
 #include "core/train/run/head.h"
 #include "core/train/run/state.h"
@@ -38,6 +39,7 @@ int run_values_init(struct run *r, struct err *e) {
             return err_set(e, ERR_SYSTEM,
                            "out of memory for %zu trainable parameters, their gradients and the "
                            "optimizer state", p->trained);
+    if (!p->meta.on) packing_set(r->plan, r->m, v->params, v->generated);
     footprint_values(r);
     v->group = xcalloc((size_t)p->tensors, sizeof *v->group);
     for (int i = 0; i < p->tensors; i++) {

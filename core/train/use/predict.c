@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/packing.h"
 #include "core/train/config/regime.h"
 #include "core/train/run/checkpoint.h"
 #include "core/train/run/head.h"
@@ -54,6 +55,7 @@ static int predict_narrow(struct predictor *p, int task, struct err *e) {
     p->plan = own;
     p->params = params;
     p->generated = generated;
+    packing_set(own, p->m, params, generated);
     return 0;
 }
 
@@ -104,6 +106,7 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     if (predict_allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->generated, NULL, NULL, e);
     if (!rc) attach_regenerate(p->plan, p->m, p->params, p->generated);
+    packing_set(p->plan, p->m, p->params, p->generated);
     bool alone = k->tasks == 1 &&
                  !method_has_generator(&p->plan->method); /* generated weights are reduced to the task as
                                                            * well */
@@ -140,11 +143,15 @@ struct predictor *predictor_new(const struct predictor_parts *x, struct err *e) 
         return NULL;
     }
     p->plan->precision = x->c->precision;
+    packing_set(p->plan, p->m, p->params, p->generated);
     plan_init(p->plan, x->m, 0, p->params);
     return p;
 }
 
-real *predictor_values(struct predictor *p) { return p->params; }
+real *predictor_values(struct predictor *p) {
+    packing_changed(p->plan);
+    return p->params;
+}
 const char *predictor_origin(const struct predictor *p) { return p->origin; }
 void predictor_set_origin(struct predictor *p, const char *text) { xreplace(&p->origin, text); }
 
@@ -173,6 +180,7 @@ int predictor_make_plain(struct predictor *p, struct err *e) {
     p->params = params;
     p->generated = xcalloc(plain->generated_size + 1, sizeof *p->generated);
     attach_regenerate(plain, p->m, params, p->generated);
+    packing_set(plain, p->m, params, p->generated);
     return 0;
 }
 
