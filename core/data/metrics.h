@@ -38,6 +38,7 @@ struct metric_value {
 /* "loss", "accuracy", "f1", "f1_macro", "matthews", "pearson", "spearman", "rouge1", "rouge2",
  * "rougeL", "bleu", "exact". */
 const char *metric_name(enum metric_id id);
+extern const char metric_names[]; /* of all metrics, for messages */
 /* Returns the id of a name (also "mcc", "acc", "macro_f1", "rouge_l", …), or -1. */
 int metric_find(const char *name);
 /* Returns whether the metric applies to this kind of labels.  The loss always does. */

@@ -88,9 +88,7 @@ static int task_find_metric(struct task *t, const struct task_files *p, const st
     int id = metric_find(s->metric);
     if (id < 0)
         return err_set(e, ERR_USAGE,
-                       "unknown metric %s; must be loss, accuracy, f1, f1_macro, matthews, pearson, "
-                       "spearman, rouge1, rouge2, rougeL, bleu or exact",
-                       s->metric);
+                       "unknown metric %s; must be %s", s->metric, metric_names);
     if (!metric_fits((enum metric_id)id, t->kind))
         return err_set(e, ERR_USAGE, "metric %s is not defined for %s", metric_name((enum metric_id)id),
                        task_kind_name(t->kind));

@@ -248,7 +248,7 @@ static void classes_are_named_at_import_and_later(void **state) {
     names_them("names.db", "bare", "\tb 0.3885\t");
     char *rows = test_file(stage.folder, "abc.tsv", "text\tlabel\ngood\tc\nbad\ta\n", 24);
     free(stage_out(0, "eval bare --file '%s' --db '%s/names.db'", rows, stage.folder));
-    stage_refused(2, "2 class names for a head with 3 outputs", "name bare --classes a,b --db '%s/names.db'", stage.folder);
+    stage_refused(2, "found 2 class names, but the head has 3 outputs", "name bare --classes a,b --db '%s/names.db'", stage.folder);
     stage_refused(2, "unique and not empty", "name bare --classes a,b,a --db '%s/names.db'", stage.folder);
     stage_refused(3, "--classes: must be a list (a,b), a file or a task", "import '%s' --model '%s' --classes nothing --db '%s/names.db'", folder,
                   model, stage.folder);

@@ -287,7 +287,7 @@ static void wrong_sources(void **state) {
     refused((struct task_source){.where = empty}, ERR_NOT_FOUND, "train.tsv, train.csv or train.jsonl is missing");
     refused((struct task_source){.where = empty, .no_train = true}, ERR_NOT_FOUND, "dev.tsv, .csv or .jsonl is missing");
     refused((struct task_source){.where = folder, .metric = "f2"}, ERR_USAGE,
-            "unknown metric");
+            "unknown metric f2; must be loss, accuracy, f1,");
     refused((struct task_source){.where = folder, .metric = "pearson"}, ERR_USAGE,
             "is not defined for classes");
     refused((struct task_source){.where = folder, .positive = "maybe"}, ERR_USAGE,

@@ -177,7 +177,7 @@ static void draws_are_even_and_nested(void **state) {
     }
     assert_true(count[0] == 4 && count[1] == 4 && count[2] == 4 && found == 3);
     assert_int_equal(fewshot_draw(d, 5, 5, 0, large, &e), ERR_INPUT);
-    assert_non_null(strstr(e.text, "class 1 has 4 labeled examples, fewer than the 5 of a support set"));
+    assert_non_null(strstr(e.text, "class 1 has 4 labeled examples, but a support set needs 5; use a smaller --k"));
     const struct dataset *scores = &mixed[BERT].task[2].train;
     assert_int_equal(fewshot_draw(scores, 9, 5, 0, large, &e), 9); /* in all */
     assert_int_equal(fewshot_draw(scores, 10, 5, 0, large, &e), ERR_INPUT);
@@ -343,7 +343,7 @@ static void what_cannot_be_is_refused(void **state) {
     refused(&g, "--start four: unknown task; the run has two, three, score");
     g.how.start = FEWSHOT_MEAN;
     g.how.parts = PLAN_OF_HEAD;
-    refused(&g, "no trainable parameters selected; the trainable parts for a new task are row, generator, shared");
+    refused(&g, "no trainable parameters selected; use one or more of row, generator, shared");
     close_ground(&g);
 }
 

@@ -343,9 +343,9 @@ static void one_rate_for_screen_and_command_line(void **state) {
         { "lora(r=2)", "lora", 3e-3 },
         { "ia3", "ia3", 3e-2 },
         { "full", "full", 1e-4 },
-        { "full(layers=1)", "whole matrices are trained", 1e-4 },
-        { "lora(r=2)+full(layers=1)", "whole matrices are trained", 1e-4 },
-        { "lora(r=2)+bitfit", "no published method", 1e-3 },
+        { "full(layers=1)", "full weight matrices", 1e-4 },
+        { "lora(r=2)+full(layers=1)", "full weight matrices", 1e-4 },
+        { "lora(r=2)+bitfit", "custom method", 1e-3 },
         { "adapter-houlsby", "adapter-houlsby", 1e-3 },
         { "adalora(r=4) + budget(target=2, begin=20, end=30)", "adalora", 1e-2 },
     };

@@ -70,14 +70,14 @@ static void what_is_wrong_is_named(void **state) {
     refused("stages(lora; head, steps=2, epochs=1)", "mutually exclusive");
     refused("stages(lora; head, lr=1, lr=2)", "duplicate key lr");
     refused("meta(innr=3)", "did you mean inner?");
-    refused("meta(inner=0)", "inner=0: must be 1");
+    refused("meta(inner=0)", "inner=0: must be an integer between 1 and 1000");
     refused("meta(inner=2, inner=3)", "duplicate key inner");
     refused("meta(inner=2", "missing closing parenthesis");
     refused("meta(inner=2,)", "empty");
     refused("meta(inner)", "must be KEY=VALUE");
     refused("meta(inner-lr=2)", "must be a learning rate");
-    refused("meta(inner-lr=0.1, outer=shared+rates)", "if and only if inner-lr is learned");
-    refused("meta(inner-lr=learned, outer=shared)", "if and only if inner-lr is learned");
+    refused("meta(inner-lr=0.1, outer=shared+rates)", "outer includes rates, but inner-lr is fixed; use inner-lr=learned");
+    refused("meta(inner-lr=learned, outer=shared)", "inner-lr is learned, but outer does not include rates; add +rates to outer");
     refused("meta(support=3)", "fewer examples than the 5 inner batches");
     refused("meta(losses=every(9))", "more than the 5 inner steps");
     refused("fewshot(k=4+4)", "increasing");

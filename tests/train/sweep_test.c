@@ -94,7 +94,7 @@ static void slips_are_named(void **state) {
     (void)state;
     static const char *const bad[][2] = {
         { "{1,2", "unmatched { at {1," },        { "1}", "unmatched }" }, { "{1,,2}", "empty value" },
-        { "{0..1:3 log}", "above 0" }, { "{1..2:0}", "n must be 1 to" },
+        { "{0..1:3 log}", "above 0" }, { "{1..2:0}", "n must be between 1 and 1000, not 0" },
         { "{1e-3..1e-2}", "{1e-3..1e-2}: missing number of values; use {1e-3..1e-2:5}, or {1e-3..1e-2:5 log}" },
         { "{1..99999}", "missing number of values" }, { "{1, ,2}", "empty value" },
     };

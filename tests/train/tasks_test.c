@@ -284,7 +284,7 @@ static void the_average_is_of_one_or_of_all(void **state) {
                 assert_true(fabs(told(&t, TRAINED_TASKS, "average") - want) < 1e-12);
                 if (undefined) assert_true(told(&t, TRAINED_TASKS, "undefined") == undefined);
                 else assert_int_equal(t.evaluation[TRAINED_TASKS].metrics, 1);
-                snprintf(rows, sizeof rows, "%d metrics of 3 tasks%s", metrics, undefined ? ", undefined ones as 0" : "");
+                snprintf(rows, sizeof rows, "%d metrics of 3 tasks%s", metrics, undefined ? ", undefined as 0" : "");
                 assert_string_equal(t.evaluation[TRAINED_TASKS].rows, rows);
                 trained_release(&t);
                 config_release(&c);

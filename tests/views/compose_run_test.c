@@ -120,7 +120,7 @@ static void an_axis_keeps_the_rate(void **state) {
     assert_null(v->facts.preset);
     assert_true(v->config.lr == 3e-3);
     assert_non_null(strstr(ui.message, "lr stays 3e-3"));
-    assert_non_null(strstr(ui.message, "1e-3 (no published method)"));
+    assert_non_null(strstr(ui.message, "1e-3 (custom method)"));
     char *command = compose_command(v);
     assert_non_null(strstr(command, "--lr 0.003 "));
     free(command);

@@ -417,7 +417,7 @@ static inline void scene_tasks(struct ui *ui) {
     s->tasks = 3;
     s->metric = "average";
     s->majority = NAN;
-    s->eval_rows = "3 metrics of 3 tasks, undefined ones as 0";
+    s->eval_rows = "3 metrics of 3 tasks, undefined as 0";
     ui_changed(ui);
 }
 

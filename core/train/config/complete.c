@@ -108,13 +108,13 @@ double config_default_lr(const struct method *m, const char **why) {
     /* The pruning schedule of ranks depends on the number of steps; it does not make another method. */
     if (usual.budget.on) network_take_defaults(network_find("budget"), &usual);
     const struct preset *p = method_preset(&usual);
-    const char *reason = p ? p->name : "no published method";
+    const char *reason = p ? p->name : "custom method";
     double lr = p ? p->lr : 1e-3;
     for (int i = 0; !p && i < m->count; i++) {
         const struct module *x = &m->module[i];
         if (!module_in_weight(x) || function_of(x)->vectors_only || x->target == TARGET_NORMS) continue;
         lr = preset_find("full")->lr;
-        reason = "whole matrices are trained";
+        reason = "full weight matrices";
     }
     if (why) *why = reason;
     return lr;
@@ -171,7 +171,8 @@ struct task_source config_source(const struct run_config *c, const char *assets)
 /* Refuses a metric that is not defined for this kind of label; NULL: the default metric. */
 static int check_metric(const char *metric, enum data_kind labels, const char *task, struct err *e) {
     int id = metric ? metric_find(metric) : -1;
-    if (metric && id < 0) return err_set(e, ERR_USAGE, "--metric %s: unknown metric", metric);
+    if (metric && id < 0) return err_set(e, ERR_USAGE, "--metric %s: unknown metric; must be %s", metric,
+                                             metric_names);
     if (metric && !metric_fits((enum metric_id)id, labels))
         return err_set(e, ERR_USAGE, "--metric %s: not defined for %s, which has %s", metric, task,
                        task_kind_name(labels));
@@ -363,7 +364,7 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     if (idle->scope == OPTION_OF_META)
         return err_set(e, ERR_USAGE, "--%s: applies only to episodic training (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_PROMPT_TEXT)
-        return err_set(e, ERR_USAGE, "--%s: no module is initialized from it; use prompt(init=text)",
+        return err_set(e, ERR_USAGE, "--%s: applies only to prompts initialized from text; use prompt(init=text)",
                        idle->name);
     if (idle->scope == OPTION_OF_PRODUCT)
         return err_set(e, ERR_USAGE,
@@ -432,7 +433,7 @@ static int check_regime(const struct run_config *c, struct err *e) {
 static int check_masked(const struct run_config *c, struct err *e) {
     if (c->form != FORM_MASKED) return 0;
     if (c->tasks)
-        return err_set(e, ERR_USAGE, "--form masked: takes one file of texts; --tasks is not supported");
+        return err_set(e, ERR_USAGE, "--form masked: --tasks is not supported; use --train FILE");
     if (config_is_meta(c))
         return err_set(e, ERR_USAGE,
                        "--form masked: not available in episodic training; use --episodes smlmt:FILE for "

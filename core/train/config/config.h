@@ -93,7 +93,7 @@ struct run_config {
     enum average average;
     enum best_of best_of;
 
-    char *prompt_text; /* text from which a prompt with init=text is initialized; NULL: none */
+    char *prompt_text; /* initialization text of prompts with init=text; NULL: none */
     struct teachers *teachers; /* single-task runs that are teachers of this one (distil.h); NULL: none */
     double distil_logits, distil_hidden; /* weights of the distillation losses */
     struct regime_given *regime; /* training regime (regime.h); NULL: single or multi, by the tasks */

@@ -108,7 +108,7 @@ static int name_task(struct run_config *c, struct run_config *of, char *name, st
         if (!strcmp(c->of[i].task_name, name))
             return err_set(
                 e, ERR_USAGE,
-                "--tasks: duplicate task name %s; set \"name\" in a list file",
+                "--tasks: duplicate task name %s; set a different \"name\" in a list file",
                 name);
     return 0;
 }

@@ -128,7 +128,7 @@ static const struct option option_options[] = {
     { MEMBER(method), .name = "method", .group = GROUP_METHOD, .kind = OPTION_METHOD,
       .is = OPTION_DECIDES | OPTION_SHOWN, HELP("TEXT", "preset or modules, for example 'lora(r=8)'") },
     { TEXT(prompt_text), .name = "prompt-text", .group = GROUP_METHOD, .is = OPTION_DECIDES | OPTION_RARE,
-      .scope = OPTION_OF_PROMPT_TEXT, HELP("TEXT", "text from which a prompt with init=text is initialized"),
+      .scope = OPTION_OF_PROMPT_TEXT, HELP("TEXT", "initialization text of prompts with init=text"),
       ALIASES("prompt-tuning-init-text") },
     { PARSED(teachers), .name = "teachers", .group = GROUP_TASKS, DECIDES, .scope = OPTION_OF_PRODUCT,
       HELP("RUN[,RUN\u2026]", "mpt: teacher runs (single prompt, single task), one per task, in the order of "
@@ -155,7 +155,7 @@ static const struct option option_options[] = {
     { PARSED(words), .name = "words", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
       HELP("uniform|frequency|clusters(K)", "how the words of an episode are sampled (default uniform)") },
     { REAL(mix, 0, 1), .name = "mix", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
-      HELP("0 \u2264 X \u2264 1", "share of episodes drawn from tasks when both kinds are used") },
+      HELP("0 \u2264 X \u2264 1", "share of episodes sampled from tasks; the others are masked-word episodes") },
     { INTEGER(batch, 1, 65536), .name = "batch", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_ROWS, HELP("N ≥ 1", "batch size: examples per training step"),
       ALIASES("batch-size", "per-device-train-batch-size") },

@@ -42,7 +42,8 @@ static const struct regime_part parts[] = {
         .unset_word = "none",
         .values = "a run id, or none" } },
     { REGIME_META, PART_FIELD, { .name = "order", WORD(order, orders), .values = "first or fd" } },
-    { REGIME_META, PART_FIELD, { .name = "inner", COUNT(inner, 1, 1000), .values = "1 \u2026 1000" } },
+    { REGIME_META, PART_FIELD, { .name = "inner", COUNT(inner, 1, 1000), .values =
+                                 "an integer between 1 and 1000" } },
     { REGIME_META, PART_RATE,
       { .name = "inner-lr", .kind = OPTION_DOUBLE, AT(inner_lr), .low = 0, .high = 1, .above = true,
         .values = "a learning rate above 0 and up to 1, learned, or learned(X), initialized to X" } },
@@ -54,7 +55,8 @@ static const struct regime_part parts[] = {
                                  "an integer of at least 2" } },
     { REGIME_META, PART_FIELD, { .name = "query", COUNT(query, 1, 1e5),
                                  .values = "an integer of at least 1" } },
-    { REGIME_META, PART_FIELD, { .name = "tasks", COUNT(tasks, 1, 1024), .values = "1 \u2026 1024" } },
+    { REGIME_META, PART_FIELD, { .name = "tasks", COUNT(tasks, 1, 1024), .values =
+                                 "an integer between 1 and 1024" } },
     { REGIME_META, PART_FIELD,
       { .name = "outer", .kind = OPTION_KEEP, AT(outer), .word = outers, .joined = "+",
         .values = "shared, start and rates, joined by +" } },
@@ -201,7 +203,11 @@ static int regime_take_part(char *text, struct regime *r, struct err *e) {
     if (known)
         return err_set(e, ERR_USAGE, "--regime %s: unknown key \"%s\"; did you mean %s?",
                        regime_kinds[r->kind], text, known);
-    return err_set(e, ERR_USAGE, "--regime %s: unknown key \"%s\"", regime_kinds[r->kind], text);
+    struct buf valid = BUF_INIT;
+    for (size_t i = 0; i < n; i++) buf_printf(&valid, "%s%s", i ? ", " : "; valid keys: ", names[i]);
+    err_set(e, ERR_USAGE, "--regime %s: unknown key \"%s\"%s", regime_kinds[r->kind], text, buf_text(&valid));
+    buf_release(&valid);
+    return e->code;
 }
 
 /* Parses the KEY=VALUE pairs between the outer parentheses; commas inside parentheses belong to a value. */
@@ -240,16 +246,14 @@ static void settle(struct regime *r) {
 int regime_agrees(const struct regime *r, struct err *e) {
     if (r->kind != REGIME_META) return 0;
     if (r->learned != !!(r->outer & META_RATES))
-        return err_set(e, ERR_USAGE,
-                       "--regime meta: inner-lr=%s contradicts outer=%s: outer must include rates if and "
-                       "only if inner-lr is learned",
-                       r->learned ? "learned" : "X",
-                       r->outer & META_RATES ? "\u2026+rates" : "without rates");
+        return err_set(e, ERR_USAGE, "--regime meta: %s",
+                       r->learned ? "inner-lr is learned, but outer does not include rates; add +rates to outer"
+                                  : "outer includes rates, but inner-lr is fixed; use inner-lr=learned");
     if (!r->outer) return err_set(e, ERR_USAGE, "--regime meta: outer: empty; must include shared, start or "
                                                 "rates");
     if (r->support < regime_batches(r))
         return err_set(e, ERR_USAGE, "--regime meta: support=%d: fewer examples than the %d inner batches "
-                                     "(inner=%d%s)",
+                                     "(inner=%d%s); use a larger support",
                        r->support, regime_batches(r), r->inner,
                        r->labels == META_LABELS_APART ? ", labels=apart" : "");
     if (r->every > r->inner)

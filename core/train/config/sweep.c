@@ -83,7 +83,7 @@ int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
     bool whole = a->log && a->from == floor(a->from) && a->to == floor(a->to) &&
                  fabs(a->to - a->from) >= n - 1;
     if (n < 1 || n > SWEEP_VALUES)
-        return err_set(e, ERR_USAGE, "{x..y:n}: n must be 1 to %d: %d", SWEEP_VALUES, n);
+        return err_set(e, ERR_USAGE, "{x..y:n}: n must be between 1 and %d, not %d", SWEEP_VALUES, n);
     if (a->log && !(a->from > 0 && a->to > 0))
         return err_set(e, ERR_USAGE, "{x..y:n log}: x and y must be above 0");
     for (int i = 0; i < n; i++) {
@@ -282,7 +282,9 @@ int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct
     if (!strcmp(option, "cells") || !strcmp(option, "draw-seed")) {
         bool cells = *option == 'c';
         if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))
-            return err_set(e, ERR_USAGE, "--%s %s: must be an integer of at least %d", option, text, cells);
+            return cells ? err_set(e, ERR_USAGE, "--cells %s: must be an integer between 1 and %d", text,
+                                   SWEEP_CELLS)
+                         : err_set(e, ERR_USAGE, "--draw-seed %s: must be an integer of at least 0", text);
         if (cells)
             s->cells = (int)v;
         else

@@ -187,7 +187,7 @@ static int read_draw(const char *name, const json_t *o, struct sweep_spec *s, st
     json_int_t cells = json_integer_value(json_object_get(o, "cells")), seed = 1;
     if (rule && sweep_set(s, "draw", rule, e)) return err_prefix(e, "%s", name);
     if (cells < 0 || cells > SWEEP_CELLS)
-        return err_set(e, ERR_INPUT, "%s: \"cells\" must be 0 to %d", name, SWEEP_CELLS);
+        return err_set(e, ERR_INPUT, "%s: \"cells\" must be between 0 and %d", name, SWEEP_CELLS);
     s->cells = (int)cells;
     if (json_is_integer(json_object_get(o, "seed"))) seed = json_integer_value(json_object_get(o, "seed"));
     s->draw_seed = (uint64_t)seed;

@@ -88,7 +88,8 @@ static int read_ks(const json_t *o, struct fewshot *f, struct err *e) {
         if (f->ks < FEWSHOT_KS) f->k[f->ks++] = (int)json_integer_value(item);
     }
     if (f->ks < 1 || f->ks > FEWSHOT_KS)
-        return err_set(e, ERR_INPUT, "%s: \"k\" is not a list of positive integers", from);
+        return err_set(e, ERR_INPUT, "%s: \"k\" must be an array of 1 to %d positive integers", from,
+                       FEWSHOT_KS);
     return 0;
 }
 
@@ -138,10 +139,10 @@ static int fewshot_compare(const void *a, const void *b) { return *(const int *)
 
 static int too_few(const struct dataset *d, int class, int has, int k, struct err *e) {
     if (!d->classes)
-        return err_set(e, ERR_INPUT, "%s: %d labeled examples, fewer than the %d of a support set", d->path,
+        return err_set(e, ERR_INPUT, "%s: %d labeled examples, but a support set needs %d; use a smaller --k", d->path,
                        has, k);
     char *shown = text_visible(d->class_name[class], strlen(d->class_name[class]));
-    err_set(e, ERR_INPUT, "%s: class %.60s has %d labeled examples, fewer than the %d of a support set",
+    err_set(e, ERR_INPUT, "%s: class %.60s has %d labeled examples, but a support set needs %d; use a smaller --k",
             d->path, shown, has, k);
     free(shown);
     return e->code;

@@ -135,9 +135,8 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
 
 const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
     if (!x->m->arch.pooler_absent) return NULL;
-    return "a two-layer classifier on a pooler that the run trained can be saved only if the model folder "
-           "has a "
-           "pooler";
+    return "the two-layer classifier uses a pooler trained by the run, and can be saved only if the model "
+           "folder has a pooler";
 }
 
 /* The run's method with an ordinary head: the first map of the features, then one map that contains

@@ -334,8 +334,8 @@ static int check_size(const struct corpus *c, const char *path, struct err *e) {
         if (c->stems[held] < (size_t)c->how.most)
             return err_set(
                 e, ERR_INPUT,
-                "%s: too small (%zu sentences): %zu distinct words%s occur in at least %u sentences, "
-                "and an episode needs %d such words, with %d + %d examples each; use a larger "
+                "%s: too small (%zu sentences): %zu distinct word stems%s occur in at least %u sentences, "
+                "and an episode needs %d of them, with %d + %d examples each; use a larger "
                 "corpus, fewer examples or fewer --ways",
                 path, c->sentences, c->stems[held], held ? " held out for validation" : "",
                 rows_needed(&c->how), c->how.most, c->how.support, c->how.query);

@@ -67,7 +67,7 @@ static int add_texts(const struct pretrain *p, struct buf *all, struct buf *repo
         at += n;
     }
     if (named > REPORT_FIRST)
-        text_line(report, "warning: %d more lines are more than 1%% of the text each", named - REPORT_FIRST);
+        text_line(report, "warning: each of %d more lines is more than 1%% of the text", named - REPORT_FIRST);
     free(start);
     return rc;
 }
@@ -130,7 +130,7 @@ static int default_split(const struct buf *texts, double *split, struct err *e) 
     if (!rows) return err_set(e, ERR_INPUT, "the text contains no words");
     if (rows < 2)
         return err_set(e, ERR_INPUT,
-                       "only one text, and one is held out for validation; use at least two lines, or --dev");
+                       "only one line, and at least one is held out for validation; use at least two lines, or --dev");
     *split = part * (double)rows < 1 ? 1 / (double)rows : part;
     return 0;
 }
@@ -182,7 +182,7 @@ int pretrain_begin(const struct pretrain *p, const char *parent, const char *nam
     if (!rc) {
         char *key = pretrain_key(p, &texts, &dev), *folder = xprintf("%s/%s-%s", parent, name, key);
         bool before = file_is_folder(folder);
-        if (before) text_line(report, "%s: reused, created before from the same texts, architecture and seed",
+        if (before) text_line(report, "%s: reused; it was created from the same text, architecture and seed",
                               folder);
         rc = before ? pretrain_files(folder, &texts, &dev, e)
                     : pretrain_make(p, folder, &texts, &dev, report, e);

@@ -16,7 +16,7 @@ static const char *meta(const struct checkpoint *c, const char *key, struct err 
 }
 
 static int checkpoint_read_wrong(const struct checkpoint *c, const char *key, struct err *e) {
-    return err_set(e, ERR_INPUT, "%s: invalid metadata: \"%s\" is damaged", c->path, key);
+    return err_set(e, ERR_INPUT, "%s: damaged metadata: invalid \"%s\"", c->path, key);
 }
 
 static int read_best(const struct checkpoint *c, const json_t *o, struct best *best, struct err *e) {
@@ -204,7 +204,7 @@ static int read_tensor(const struct checkpoint *c, const char *kind, const char 
     if (!t) rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\" is missing", c->path, full);
     else if (t->rank != (rows == 1 ? 1 : 2) || t->shape[0] != first ||
              (rows != 1 && t->shape[1] != (size_t)cols))
-        rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\": wrong shape; the method has %d × %d",
+        rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\": wrong shape; the method requires %d × %d",
                      c->path, full, rows, cols);
     else rc = st_read(c->file, t, out, e);
     if (!rc) ++*read;
@@ -263,7 +263,7 @@ int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool train
     if (training && adam_v && read_block(c, p, "adam.v", true, adam_v, &read, e)) return e->code;
     if (p->method.budget.on) read += 2 * (size_t)p->tensors; /* read by checkpoint_read_budget */
     if (training && read != st_count(c->file))
-        return err_set(e, ERR_INPUT, "%s: has %zu tensors; resuming needs %zu", c->path,
+        return err_set(e, ERR_INPUT, "%s: cannot be resumed: %zu tensors found, %zu expected", c->path,
                        st_count(c->file), read);
     return 0;
 }

@@ -110,8 +110,8 @@ static int distil_open_one(struct distil *d, int64_t run, const struct plan *p, 
     free(path);
     if (!there)
         return err_set(e, ERR_USAGE,
-                       "--teachers: run %lld: no copy of the teacher in the folder of the run; teachers need "
-                       "petri train",
+                       "--teachers: run %lld: the copy of the teacher is missing in the folder of the run; "
+                       "use petri train, which creates it",
                        (long long)run);
     if (!x) return e->code;
     d->teacher[d->count++] = x;

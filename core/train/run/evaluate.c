@@ -232,7 +232,7 @@ static void tell_average(struct run *r, const struct mean *x) {
     char rows[80];
     if (stage_decides(r)) offer(r, best);
     snprintf(rows, sizeof rows, "%d metrics of %d tasks%s", x->count, r->tasks,
-             x->undefined ? ", undefined ones as 0" : "");
+             x->undefined ? ", undefined as 0" : "");
     struct event e = { .kind = EVENT_EVALUATION, .decides = true, .examples = rows, .best = best,
                        .stage = stage_decides(r) ? 0 : r->stages.now + 1 };
     event_add_metric(&e, "average", v);

@@ -175,8 +175,7 @@ static bool frozen_prove(struct frozen *f, uint32_t row, const real *kept) {
     f->proven = same;
     if (!same && !shelf_empty(f->shelf)) {
         f->unused = true;
-        err_set(&f->trouble, ERR_SYSTEM, "the cache is in use by another version of petri, which created "
-                                         "it");
+        err_set(&f->trouble, ERR_SYSTEM, "the cache is in use by another version of petri");
     }
     pthread_mutex_unlock(&f->lock);
     return same;

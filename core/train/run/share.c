@@ -25,7 +25,7 @@ static char *share_text(const struct run *r, int layers, const char *why) {
         return xprintf("--share-frozen on: no effect: %s", why);
     char *folder = frozen_folder();
     char *path = folder ? text_visible(folder, strlen(folder)) : NULL;
-    char *where = !r->c.cache_limit || !path ? xstrdup("no cache")
+    char *where = !r->c.cache_limit || !path ? xstrdup("not cached on disk")
                                              : xprintf("cached in %s, up to %d MB", path, r->c.cache_limit);
     char *text = xprintf(
         "--share-frozen on: %d of %d layers%s are frozen and computed once per example, without dropout; %s",

@@ -138,8 +138,8 @@ int start_take(struct run *r, const char *folder, struct err *e) {
     bool kept = folder && start_is_kept(folder);
     if (n && !kept)
         return err_set(e, ERR_USAGE,
-                       "init=run(%d): no copy of that run in the folder of this run; init=run needs petri "
-                       "train",
+                       "init=run(%d): the copy of that run is missing in the folder of this run; use petri "
+                       "train, which creates it",
                        run[0]);
     if (!kept) return 0;
     if (!n) return take_all(r, folder, e);
@@ -152,8 +152,6 @@ int start_take(struct run *r, const char *folder, struct err *e) {
         taken += carry_start(r->plan, r->values.params, run[i], from, &lacking);
         predictor_free(from);
     }
-    start_say(r, taken, n,
-              n > 1 ? ", for its modules with init=run(N)"
-                    : ", for its modules with init=run(N)");
+    start_say(r, taken, n, ", for the modules with init=run(N)");
     return 0;
 }

@@ -171,7 +171,7 @@ static bool diverged(struct run *r, double loss, double norm) {
                          kind);
     return run_fails(
         r,
-        "step %lld: the loss is %.4g: the run has diverged (every value is still finite; the op is %s)",
+        "step %lld: the loss is %.4g: the run has diverged (all values are still finite; computed by op %s)",
         step, loss,
         op                                       ? op
         : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"

@@ -127,7 +127,7 @@ bool watch_finish(struct run *r) {
     const char *name[RUN_TASKS];
     int width = r->m->arch.width, retrieved = w->retrieved ? attach_retrieved_width(r->plan, &r->m->arch) : 0;
     if (!watch_all_finite(r, w->vector, (size_t)width, "")) return false;
-    if (w->retrieved && !watch_all_finite(r, w->retrieved, (size_t)retrieved, "retriever's ")) return false;
+    if (w->retrieved && !watch_all_finite(r, w->retrieved, (size_t)retrieved, "retriever ")) return false;
     for (int i = 0; i < w->parts; i++) {
         of[i] = &w->part[i].data;
         name[i] = w->part[i].name;

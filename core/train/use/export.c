@@ -218,7 +218,7 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
         const real *data = values_of(p, merged, i);
         bool pooler = tensor_is_pooler(t);
         if (!data && pooler && p->plan->words) continue; /* it has no trained parameters */
-        if (!data) rc = err_set(e, ERR_FAILED, "%s: missing in the model and in the run", t->name);
+        if (!data) rc = err_set(e, ERR_FAILED, "tensor %s: missing in the model and in the run", t->name);
         else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);
     }
     n += export_add_head(p, list + n);

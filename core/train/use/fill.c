@@ -87,8 +87,8 @@ int predictor_fill(struct predictor *p, const char *text, size_t n, int most, st
     struct encoded x;
     *out = (struct filled){ 0 };
     if (!predictor_fills(p))
-        return err_set(e, ERR_USAGE, "not a masked language model: it was trained to %s",
-                       p->text ? "write" : "label");
+        return err_set(e, ERR_USAGE, "not a masked language model: the run was trained for %s",
+                       p->text ? "text generation" : "classification or regression");
     struct filling f = { .p = p, .text = &x, .mask = masking_token(p->m->tokenizer) };
     if (f.mask < 0) return err_set(e, ERR_INPUT, "%s: the tokenizer has no [MASK] token", p->m->folder);
     int rc = tokenizer_encode(p->m->tokenizer, text, n, NULL, 0, (size_t)p->max_len, &x, e);

@@ -159,7 +159,7 @@ int predictor_name_classes(struct predictor *p, const char *const *name, int n, 
     struct predictor_task *t = &p->of[p->at];
     if (!t->labels || p->text) return err_set(e, ERR_USAGE, "the run has no classification head");
     if (n != t->labels)
-        return err_set(e, ERR_USAGE, "%d class names for a head with %d outputs", n, t->labels);
+        return err_set(e, ERR_USAGE, "found %d class names, but the head has %d outputs", n, t->labels);
     for (int i = 0; i < n; i++)
         for (int k = 0; k <= i; k++)
             if (!*name[i] || (k < i && !strcmp(name[i], name[k])))

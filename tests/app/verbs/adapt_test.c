@@ -138,13 +138,13 @@ static void what_cannot_be_adapted_is_refused(void **state) {
         int status, run;
         const char *more, *part;
     } of[] = {
-        { 5, 1, "--k 50", "has 10 labeled examples, fewer than the 50 of a support set" },
+        { 5, 1, "--k 50", "has 10 labeled examples, but a support set needs 50; use a smaller --k" },
         { 2, 1, "--k 4,4", "ascending order" },
         { 2, 1, "--tune all", "--tune all: must be a list of row, generator, shared and head" },
         { 2, 1, "--prototype vote --start mean", "--prototype: cannot be combined with --start" },
         { 2, 1, "--start four", "--start four: unknown task; the run has two, three, score" },
         { 2, 2, "--prototype vote", "requires a run whose method learns task prototypes" },
-        { 2, 3, "", "no trainable parameters selected; the trainable parts for a new task are shared" },
+        { 2, 3, "", "no trainable parameters selected; use one or more of shared" },
         { 2, 1, "--lr -1", "--lr: must be a number above 0, found \"-1\"" },
     };
     for (size_t i = 0; i < COUNT_OF(of); i++) {
