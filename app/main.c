@@ -38,6 +38,7 @@ static void open_many(void) {
 
 int main(int argc, char **argv) {
     setlocale(LC_CTYPE, ""); /* not LC_NUMERIC: the decimal separator is a point */
+    blas_start(argv);
     struct err e = ERR_INIT;
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word && !strcmp(word, "--version")) {
@@ -49,7 +50,6 @@ int main(int argc, char **argv) {
         return 0;
     }
     signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is a write error, like a full disk */
-    blas_start(argv);
     open_many();
     store_on_wait((struct store_wait){ NULL, say_waiting });
     int at = args_verb_at(argc - 1, argv + 1);
@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
     memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv); /* options before the verb belong to it */
     int rc = args_parse(&a, v, argc - 2, argv + 2, room, &e);
     if (!rc && a.help) args_help_verb(v);
-    else if (!rc) rc = v->run(&a, &e);
+    else if (!rc && !(rc = verb_reserve(&a, &e))) rc = v->run(&a, &e);
     free(room);
     return report(rc, &e);
 }

@@ -10,6 +10,7 @@
 #include "app/insight/probe.h"
 #include "app/verbs/drawing.h"
 #include "core/base/mem.h"
+#include "core/engine/blas.h"
 #include "core/model/generate.h"
 #include "core/text/vocab_train.h"
 #include "core/train/config/config.h"
@@ -752,3 +753,15 @@ static const struct verb *at(size_t i) {
 
 const struct verb *verb_at(size_t i) { return i < LISTED ? at(i) : NULL; }
 const struct verb *verb_alone(void) { return at(LISTED); }
+
+int verb_reserve(const struct args *a, struct err *e) {
+    /* verbs that compute matrix products and have no --workers */
+    static verb_run *const alone[] = { verb_encode, verb_watch, verb_render, verb_export, verb_import,
+                                       verb_merge_adapters, verb_doctor };
+    const struct option_spec *o = a->verb->options;
+    int threads = 0;
+    for (size_t i = 0; i < COUNT_OF(alone); i++) threads |= a->verb->run == alone[i];
+    while (o->name && strcmp(o->name, "workers")) o++;
+    if (o->name) threads = verb_workers(a);
+    return threads ? blas_reserve(threads, e) : 0;
+}

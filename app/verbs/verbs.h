@@ -45,6 +45,8 @@ enum data_header verb_header(const struct args *a);
 struct task_source verb_source(const struct args *a);
 /* Returns --workers, or the number of cores. */
 int verb_workers(const struct args *a);
+/* Reserves the address space of the matrix products of a verb; ERR_USAGE where a limit does not leave it. */
+int verb_reserve(const struct args *a, struct err *e);
 /* Makes a crew of that many, freed with crew_free; NULL for one worker, which is the calling thread. */
 void verb_crew(const struct args *a, struct crew **out);
 /* Makes interrupts and SIGTERM set a flag, which verb_interrupted returns. */

@@ -6,15 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void (*abort_hook)(void);
 
 void mem_on_abort(void (*hook)(void)) { abort_hook = hook; }
 
-void mem_bug(const char *file, int line, const char *format, ...) {
+static void mem_run_abort_hook(void) {
     void (*hook)(void) = abort_hook;
     abort_hook = NULL;
     if (hook) hook();
+}
+
+void mem_bug(const char *file, int line, const char *format, ...) {
+    mem_run_abort_hook();
     fprintf(stderr, "petri: internal error at %s:%d: ", file, line);
     va_list args;
     va_start(args, format);
@@ -49,7 +54,11 @@ size_t mem_guard(void (*work)(void *self), void *self) {
 
 void mem_lack(size_t bytes) {
     struct mem_guard *guard = innermost;
-    if (!guard) BUG("out of memory: %zu bytes", bytes);
+    if (!guard) {
+        mem_run_abort_hook();
+        fprintf(stderr, "petri: out of memory: a block of %zu bytes could not be allocated\n", bytes);
+        _exit(1);
+    }
     guard->lacks = bytes ? bytes : 1;
     innermost = guard->outer;
     longjmp(guard->end, 1);

@@ -1,11 +1,14 @@
 #include "core/engine/blas.h"
 
 #include <cblas.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/room.h"
 
 struct product {
     int m, n, k;
@@ -47,12 +50,24 @@ void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a,
 extern void *blas_memory_alloc(int purpose) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
-void blas_reserve(int threads) {
-    if (!blas_memory_alloc || !blas_memory_free) return;
+int blas_reserve(int threads, struct err *e) {
+    static const double buffer_bytes = 128 << 20, thread_bytes = 8 << 20, other_bytes = 64 << 20;
+    static atomic_int reserved;
+    if (!blas_memory_alloc || !blas_memory_free || threads <= reserved) return 0;
+    double needed = (threads - reserved) * (buffer_bytes + thread_bytes) + other_bytes;
+    double left = room_of_space();
+    if (left < needed)
+        return err_set(e, ERR_USAGE,
+                       "ulimit -v: not enough address space for %d worker%s: %.0f MB left, at least %.0f MB "
+                       "needed; %sraise the limit",
+                       threads, threads > 1 ? "s" : "", left / 1e6, needed / 1e6,
+                       threads > 1 ? "reduce --workers or " : "");
     void **buffer = xcalloc((size_t)threads, sizeof *buffer);
     for (int i = 0; i < threads; i++) buffer[i] = blas_memory_alloc(0);
     for (int i = 0; i < threads; i++) blas_memory_free(buffer[i]);
     free(buffer);
+    reserved = threads;
+    return 0;
 }
 
 struct blas_record *blas_record_start(void) {

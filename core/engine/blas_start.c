@@ -14,6 +14,7 @@
 #endif
 
 #include "core/base/mem.h"
+#include "core/base/room.h"
 #include "core/engine/blas.h"
 
 /* OpenBLAS selects its kernel before main runs, and old versions do not know newer processors: they fall back
@@ -157,11 +158,22 @@ static bool core_passes(const char *core, char **argv) {
 
 static void probe_and_exit(const char *core) {
     char what[96];
-    bool same = !strcasecmp(openblas_get_corename(), core);
+    struct err ignored = ERR_INIT;
+    bool same = !strcasecmp(openblas_get_corename(), core) && !blas_reserve(1, &ignored);
     _exit(same && self_test(what, sizeof what) ? 0 : 1);
 }
 
+/* The threads that the library started before main are not used. */
+static void without_threads(char **argv) {
+    static const char threads_variable[] = "OPENBLAS_NUM_THREADS";
+    const char *threads = getenv(threads_variable);
+    if (isinf(room_of_space()) || (threads && !strcmp(threads, "1"))) return;
+    setenv(threads_variable, "1", 1);
+    execv("/proc/self/exe", argv);
+}
+
 void blas_start(char **argv) {
+    without_threads(argv);
     openblas_set_num_threads(1);
     const char *probe = getenv(probe_variable);
     if (probe) probe_and_exit(probe);

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/engine/blas.h"
 
 int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s,
                         struct buf *said, struct err *e) {
@@ -57,6 +58,7 @@ static int open_screen(const struct args *a, struct err *e) {
         return plain_run(&palette_verbs, a->db, with.read_only, e);
     }
     if (!rc && !with.read_only) keeper_begin();
+    if (!rc) rc = blas_reserve(with.workers, e);
     if (!rc) rc = verb_store(a, with.read_only ? STORE_READ : STORE_WRITE, &with.store, e);
     if (!rc) rc = session_run(&with, e);
     buf_release(&said);

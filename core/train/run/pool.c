@@ -146,13 +146,14 @@ static void pool_work(void *self, int worker) {
 /* ---- public functions ---- */
 
 struct pool *pool_new(int workers) {
+    struct err e = ERR_INIT;
     struct pool *p = xcalloc(1, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
     clock_cond_init(&p->over);
     p->width = workers < 1 ? 1 : workers > CREW_MOST ? CREW_MOST : workers;
     p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
     for (int i = 0; i < p->width; i++) worker_init(&p->worker[i], i);
-    blas_reserve(p->width);
+    if (blas_reserve(p->width, &e)) BUG("%s", e.text);
     p->crew = crew_new(p->width, &(struct crew_source){ p, take_unit, pool_work });
     return p;
 }

@@ -9,7 +9,8 @@
 
 struct pool;
 
-/* Creates a pool with a crew of `workers` workers (crew_new). */
+/* Creates a pool with a crew of `workers` workers (crew_new).  Where the address space is limited, the caller
+ * has reserved their buffers (blas_reserve). */
 struct pool *pool_new(int workers);
 /* Waits for the units in progress and frees the crew. Runs are not freed and do not continue: stop those
  * first whose state matters. */

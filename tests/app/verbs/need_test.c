@@ -1,8 +1,14 @@
 /* Estimated and measured peak memory of runs. */
 #include <jansson.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "core/base/mem.h"
+#include "core/base/room.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
@@ -53,7 +59,85 @@ static void of_several_tasks_too(void **state) {
     for (size_t i = 0; i < COUNT_OF(need) - !test_slow(); i++) peak_of(&need[i]);
 }
 
+/* Writes a file below the folder, with the folders above it. */
+static void kernel_file(const char *folder, const char *path, const char *text) {
+    char *name = xprintf("%s%s", folder, path);
+    for (char *at = name + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
+        *at = '\0';
+        mkdir(name, 0755);
+    }
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    free(name);
+}
+
+/* The smallest of all limits counts; groups of version 2 and 1, also those above. */
+static void room_is_the_smallest_limit(void **state) {
+    (void)state;
+    char *folder = test_folder();
+    assert_true(isinf(room_left(folder).bytes) || !strcmp(room_left(folder).limit, "ulimit -v"));
+    kernel_file(folder, "/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    5000 kB\n");
+    assert_true(room_left(folder).bytes == 5000 * 1024.0);
+    kernel_file(folder, "/proc/self/cgroup", "0::/a/b\n");
+    kernel_file(folder, "/sys/fs/cgroup/a/b/memory.max", "max\n");
+    kernel_file(folder, "/sys/fs/cgroup/a/b/memory.current", "10000\n");
+    assert_true(room_left(folder).bytes == 5000 * 1024.0);
+    kernel_file(folder, "/sys/fs/cgroup/a/memory.max", "4000000\n");
+    kernel_file(folder, "/sys/fs/cgroup/a/memory.current", "1000000\n");
+    assert_true(room_left(folder).bytes == 3000000);
+    kernel_file(folder, "/sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 250000\n");
+    assert_true(room_left(folder).bytes == 3250000);
+    kernel_file(folder, "/proc/self/cgroup", "4:memory:/gone\n0::/\n");
+    kernel_file(folder, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "2000000\n");
+    kernel_file(folder, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "1500000\n");
+    assert_true(room_left(folder).bytes == 500000);
+    assert_string_equal(room_left(folder).limit, "cgroup memory limit");
+    free(folder);
+}
+
+/* The program under ulimit -v, in MB: its exit code, 137 where it does not end.  *said: its output; the caller frees. */
+static int run_limited(int megabytes, const char *words, char **said) {
+    char *folder = test_folder();
+    char *line = xprintf("ulimit -v %d; exec timeout -s KILL 20 \"$PETRI_BIN\" %s >'%s/out' 2>&1", 1000 * megabytes, words, folder);
+    int status = system(line);
+    *said = test_text(folder, "out");
+    free(line);
+    free(folder);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* OpenBLAS retries a buffer that it cannot allocate forever: the program ends before. */
+static void too_little_address_space_is_reported(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        int megabytes, status;
+        const char *part;
+    } limited[] = {
+        { "--version", 200, 0, "petri " },
+        { "doctor", 200, 2, "petri: ulimit -v: not enough address space for 1 worker: " },
+        { "train --model petri-mini --task sections --workers 2", 200, 2, "address space for 2 workers: " },
+        { "train --model petri-mini --task sections --workers 8", 800, 2, "MB needed; reduce --workers or raise the limit" },
+        { "predict 1 --text x --workers 2", 200, 2, "not enough address space" },
+        { "render --screen compose", 200, 2, "not enough address space" },
+        { "encode --model petri-mini --text 'a word' --tokens", 500, 0, "word" },
+    };
+    if (TEST_PATIENCE > 1) test_skip("a sanitizer needs all of the address space");
+    for (size_t i = 0; i < COUNT_OF(limited); i++) {
+        char *said, *words = xprintf("%s --db '%s'", limited[i].words, stage.db);
+        int status = run_limited(limited[i].megabytes, i ? words : limited[i].words, &said);
+        if (status != limited[i].status || !strstr(said, limited[i].part))
+            fail_msg("%s: exit code %d: %s", words, status, said);
+        free(words);
+        free(said);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(estimates_cover_the_peak), cmocka_unit_test(of_several_tasks_too) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(estimates_cover_the_peak), cmocka_unit_test(of_several_tasks_too),
+                                        cmocka_unit_test(room_is_the_smallest_limit),
+                                        cmocka_unit_test(too_little_address_space_is_reported) };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
