@@ -21,6 +21,7 @@ struct taken {
     bool tell;           /* call the listener first */
     struct pool_entry *entry; /* NULL: none */
     struct unit unit;
+    bool stale;          /* release the worker's memory after its unit: it is as large as a run that left */
 };
 
 struct pool {
@@ -58,6 +59,16 @@ static int started_runs(const struct pool *p) {
     return n;
 }
 
+/* Releases what a worker keeps from unit to unit; it must have none in progress. */
+static void release_memory(struct pool *p, int worker) {
+    struct worker *w = &p->worker[worker];
+    arena_drop(w->arena);
+    free(w->grads);
+    w->grads = NULL;
+    w->grads_room = 0;
+    p->taken[worker].stale = false;
+}
+
 static void remove_over(struct pool *p) {
     size_t kept = 0;
     for (size_t i = 0; i < p->entries; i++) {
@@ -67,6 +78,10 @@ static void remove_over(struct pool *p) {
     }
     if (kept < p->entries) {
         p->left = p->tell != NULL;
+        for (int i = 0; i < p->width; i++) {
+            p->taken[i].stale = true;
+            if (!p->taken[i].entry) release_memory(p, i);
+        }
         pthread_cond_broadcast(&p->over);
     }
     p->entries = kept;
@@ -140,6 +155,8 @@ static void pool_work(void *self, int worker) {
     run_work(&h->unit, &p->worker[worker]);
     pthread_mutex_lock(&p->lock);
     h->entry->in_hand--;
+    h->entry = NULL;
+    if (h->stale) release_memory(p, (int)(h - p->taken));
     pthread_mutex_unlock(&p->lock);
 }
 
