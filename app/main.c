@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #include "app/files/paths.h"
 #include "app/verbs/verbs.h"
 #include "core/base/mem.h"
+#include "core/base/room.h"
 #include "core/engine/blas.h"
 #include "store/store.h"
 
@@ -36,9 +39,17 @@ static void open_many(void) {
     setrlimit(RLIMIT_NOFILE, &files); /* unchanged where not permitted */
 }
 
+/* Each thread has a heap of 64 MB of address space otherwise. */
+static void share_heap(void) {
+#ifdef M_ARENA_MAX
+    if (isfinite(room_of_space())) mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int main(int argc, char **argv) {
     setlocale(LC_CTYPE, ""); /* not LC_NUMERIC: the decimal separator is a point */
     blas_start(argv);
+    share_heap();
     struct err e = ERR_INIT;
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word && !strcmp(word, "--version")) {

@@ -279,6 +279,10 @@ const char *compose_refusal(const struct compose_view *v) {
     return compose_mismatch(v) ? compose_mismatch(v) : *f->unfit ? f->unfit : NULL;
 }
 
+bool compose_lacks_memory(const struct compose_view *v) {
+    return v->available > 0 && v->facts.cost.bytes > v->available; /* false for NaN */
+}
+
 void compose_config(const struct compose_view *v, struct run_config *out) {
     config_copy(out, &v->config);
     stages_take_method(out);

@@ -107,6 +107,8 @@ struct compose_view {
     double row_tokens, row_targets; /* mean length of a truncated example; 0: unknown */
     double row_squares, longest_row; /* mean square and maximum of the lengths of sources; 0: unknown */
     double data_bytes;              /* of all examples; 0: unknown */
+    double available;               /* bytes of memory; 0: unknown */
+    bool forced;                    /* the run is started although it needs more */
     int workers;                 /* training workers */
     double gflops;               /* of one worker; 0: unknown */
     const struct compose_own *own; /* methods saved by name */
@@ -179,6 +181,8 @@ const char *compose_mismatch(const struct compose_view *v);
 /* Returns the reason if the run cannot be trained, as far as known, or NULL: it is shown as valid, and Enter
  * starts it. */
 const char *compose_refusal(const struct compose_view *v);
+/* Returns whether the run is estimated to need more memory than is available. */
+bool compose_lacks_memory(const struct compose_view *v);
 /* Writes the config of the run without options that do not apply to the model; config_release. */
 void compose_config(const struct compose_view *v, struct run_config *out);
 /* Writes the listed seeds as "--seeds 1,2,3". */

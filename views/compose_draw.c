@@ -330,7 +330,16 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     if (isfinite(f->cost.seconds)) cost = phrase("   \u2248 %s", show_short_seconds(f->cost.seconds).text);
     if (*cost.text && r.w >= 100) phrase_add(&cost, ", %.2g s/step", f->cost.step_seconds);
     if (isfinite(f->cost.bytes)) phrase_add(&cost, "   %.0f MB", f->cost.bytes / 1e6);
-    if (x + canvas_width(c, cost.text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, cost.text);
+    int left = r.x + r.w - x - canvas_width(c, cost.text);
+    if (left <= 0) return;
+    x += canvas_text(c, x, y, INK_DIM, cost.text);
+    if (!isfinite(f->cost.bytes) || !(v->available > 0) || isinf(v->available)) return;
+    double available = v->available / 1e6;
+    struct phrase of = available < 1e4 ? phrase(" of %.0f MB", available)
+                                       : phrase(" of %.0f GB", available / 1e3);
+    if (r.w >= 100) phrase_add(&of, " available");
+    if (canvas_width(c, of.text) < left)
+        canvas_text(c, x, y, compose_lacks_memory(v) ? INK_WARN : INK_DIM, of.text);
 }
 
 /* Draws data and options; returns the next row. */

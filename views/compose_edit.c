@@ -254,7 +254,19 @@ static void remove_module(struct ui *ui) {
 static void compose_edit_train(struct ui *ui, struct effect *out) {
     const char *why = compose_refusal(&ui->compose);
     if (why) ui_say(ui, SAY_ERROR, "%s%.300s", ui->compose.facts.errors ? "invalid method: " : "", why);
+    else if (compose_lacks_memory(&ui->compose))
+        ui_ask(ui, ASK_MEMORY, 0, "needs about %.0f MB, %.0f MB available. Train anyway?   y yes   Esc no",
+               ui->compose.facts.cost.bytes / 1e6, ui->compose.available / 1e6);
     else out->kind = EFFECT_TRAIN;
+}
+
+void compose_force(struct ui *ui, bool yes, struct effect *out) {
+    if (!yes) {
+        ui_say(ui, SAY_INFO, "not started: reduce batch or max-length, or increase gradient accumulation");
+        return;
+    }
+    ui->compose.forced = true;
+    out->kind = EFFECT_TRAIN;
 }
 
 static void next_note(struct ui *ui, int by) {

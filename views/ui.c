@@ -188,6 +188,10 @@ static void ask_press(struct ui *ui, const struct press *p, struct effect *out) 
         if (code == 'y') compose_add_copy(ui);
         else ui_say(ui, SAY_INFO, "not added");
         return;
+    case ASK_MEMORY:
+        ui->ask.kind = ASK_NONE;
+        compose_force(ui, code == 'y', out);
+        return;
     case ASK_SWEEP_STOP:
         ui->ask.kind = ASK_NONE;
         if (code != 'y') return;

@@ -17,7 +17,7 @@
 enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
 
 /* A question with single-key answers; any other key means no. */
-enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_SWEEP_STOP, ASK_PURGE, ASK_COPY };
+enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_SWEEP_STOP, ASK_PURGE, ASK_COPY, ASK_MEMORY };
 struct ask {
     enum ask_kind kind;
     char text[200];

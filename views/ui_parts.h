@@ -328,6 +328,8 @@ void compose_tell_rows(struct ui *ui, struct effect *out);
 /* Open the list of methods; the list of axes and options, to go to one by typing. */
 void compose_presets(struct ui *ui);
 void compose_find(struct ui *ui);
+/* Answers the question ASK_MEMORY. */
+void compose_force(struct ui *ui, bool yes, struct effect *out);
 /* Adds the module of the question ASK_COPY. */
 void compose_add_copy(struct ui *ui);
 /* Moves the cursor to a place of that list. */

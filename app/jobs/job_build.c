@@ -170,7 +170,7 @@ static struct job_record *next_to_start(struct jobs *j, bool *waiting) {
         if (ready && (!queued || job->turn < queued->turn)) queued = job;
     }
     if (asked) return asked;
-    if (!queued || places < 1 || j->full) return NULL;
+    if (!queued || places < 1 || j->full || !job_room_is_free(queued)) return NULL;
     queued->stage = JOB_BUILDING;
     return queued;
 }

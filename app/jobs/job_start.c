@@ -18,7 +18,6 @@
 #include "core/base/text.h"
 #include "core/method/plan.h"
 #include "core/train/config/complete.h"
-#include "core/train/config/estimate.h"
 #include "core/train/run/distil.h"
 #include "core/train/run/head.h"
 
@@ -64,42 +63,12 @@ static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, 
     return rc;
 }
 
-/* Estimates time and memory of the run for its record.  The speed of the machine is measured only if the
- * run would take a second or more at a typical one. */
-static void estimate_costs(struct jobs *j, const struct run_config *c, const struct plan *p,
-                           const struct model *m, const struct job_tasks *t, int workers,
-                           struct history_row *row) {
-    static const double common_rate = 100;
-    struct estimate_of x = { .c = c, .p = p, .a = &m->arch, .gflops = common_rate,
-                             .workers = workers > 0 ? workers : crew_width(jobs_crew(j)) };
-    struct estimate cost;
-    for (int i = 0; i < t->count; i++) {
-        const struct dataset *d = &t->task[i]->train;
-        if (!d->start) return; /* no examples of its own: episodes */
-        for (size_t k = 0; k < d->examples; k++) {
-            double tokens = (double)(d->start[k + 1] - d->start[k]);
-            x.tokens += tokens;
-            x.squares += tokens * tokens;
-            x.longest = fmax(x.longest, tokens);
-        }
-        x.data += (double)task_bytes(t->task[i]);
-        x.targets += d->max_target ? (double)d->target_start[d->examples] : 0;
-        x.train_rows += d->examples;
-        x.dev_rows += t->task[i]->devs ? t->task[i]->dev[0].examples : 0;
-    }
-    x.tokens /= (double)x.train_rows;
-    x.squares /= (double)x.train_rows;
-    x.targets /= (double)x.train_rows;
-    if (!estimate_run(&x, &cost)) return;
-    row->estimated_bytes = (int64_t)cost.bytes;
-    x.gflops = jobs_rate(j, cost.seconds >= 1);
-    if (estimate_run(&x, &cost) && cost.seconds > 0) row->estimated_seconds = cost.seconds;
-}
-
-static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct job_starts *s,
+static int job_start_create_row(struct job_record *job, const struct job_starts *s,
                                 const struct job_teachers *h, const struct run_config *c,
                                 const struct plan *p, const struct model *m, const struct job_tasks *t,
                                 int64_t *id, struct err *e) {
+    struct jobs *j = job->jobs;
+    const struct job_request *r = job->request;
     const struct run_tasks tasks = job_tasks_of(t);
     struct history_row row = { .split = job_tasks_split(t),
                                .steps = c->steps,
@@ -114,7 +83,7 @@ static int job_start_create_row(struct jobs *j, const struct job_request *r, con
     int rc = s->count ? job_starts_say(s, j->store, &more, e) : 0;
     if (!rc && h->count) rc = job_start_say_teachers(j, h, &more, e);
     if (more.size) row.more = buf_text(&more);
-    if (!rc) estimate_costs(j, c, p, m, t, r->workers, &row);
+    if (!rc) job_room_estimate(job, p, m, t, &row);
     if (!rc) rc = run_row_create(j->store, c, p, &row, id, e);
     buf_release(&more);
     return rc;
@@ -300,11 +269,12 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     struct plan *p = job_start_settle(c, m, &tasks, e);
     if (!p) return e->code;
     int64_t id;
-    int rc = job_starts_open(&starts, job->jobs->store, m, p, e);
+    int rc = job_room_take(job, m, t, e);
+    if (!rc) rc = job_starts_open(&starts, job->jobs->store, m, p, e);
     if (!rc) rc = open_teachers(job, &teachers, c, m, p, t, e);
     if (!rc && job_taken_back(job))
         rc = err_set(e, ERR_INTERRUPTED, "canceled before the run was created");
-    else if (!rc) rc = job_start_create_row(j, job->request, &starts, &teachers, c, p, m, t, &id, e);
+    else if (!rc) rc = job_start_create_row(job, &starts, &teachers, c, p, m, t, &id, e);
     plan_free(p);
     if (!rc && (starts.count || teachers.count)) rc = keep_starts(job, &starts, &teachers, c, id, e);
     for (int i = 0; i < teachers.count; i++) free(teachers.path[i]);
@@ -349,6 +319,7 @@ static int job_start_prepare(struct job_record *job, struct err *e) {
     if (!m) return e->code;
     struct job_tasks tasks;
     int rc = job_tasks_take(j, m, c, &tasks, e);
+    if (!rc && job->resumed) rc = job_room_take(job, m, &tasks, e);
     if (!rc) rc = job->resumed ? store_adopt_run(job->jobs->store, job->id, e) : freeze(job, m, &tasks, e);
     if (!rc) {
         job_describe(job, c);

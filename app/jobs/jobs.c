@@ -142,6 +142,7 @@ static void request_take(struct job_record *job, const struct job_request *r) {
     job->request = xcalloc(1, sizeof *job->request);
     request_copy(job->request, r);
     job->workers = r->workers;
+    job->force = r->force;
     job->stop_at = r->stop_at;
 }
 
@@ -194,15 +195,17 @@ static struct job_record *job_again(struct jobs *j, int64_t id) {
     return job;
 }
 
-int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e) {
+int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, bool force, struct err *e) {
     struct job_record *job = job_again(j, id);
     job->given = model;
     job->workers = workers;
+    job->force = force;
     return prepare_now(job, &id, e);
 }
 
-int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, struct err *e) {
+int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, bool force, struct err *e) {
     struct job_record *job = job_again(j, id);
+    job->force = force;
     job->stop_at = stop_at;
     return prepare_now(job, &id, e);
 }

@@ -60,9 +60,12 @@ struct job_request {
     int64_t sweep;              /* sweep that it belongs to; 0: none */
     bool from_parent;           /* it is initialized from a copy of the parent's parameters */
     int64_t stop_at;            /* it stops after its evaluation at this step (run_stop_at); 0: no limit */
+    bool force;                 /* start it even if its estimated memory is not available */
 };
 
-/* Checks and fixes the config, creates the run and queues it, in the caller's thread.  *id is its id. */
+/* Checks and fixes the config, creates the run and queues it, in the caller's thread.  *id is its id.
+ * ERR_USAGE also where the estimated memory is not available (core/base/room.h); a run that only fits when
+ * others have ended waits in the queue. */
 int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e);
 /* Completes the config like jobs_start, without creating a run: errors are in *e; *trained is the number of
  * trainable parameters (without the head). */
@@ -70,11 +73,11 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
 /* Calls jobs_start on the starter's thread and returns immediately; a failure is reported by jobs_message. */
 void jobs_start_later(struct jobs *j, const struct job_request *r);
 /* Resumes a stopped or interrupted run from its last checkpoint or, without one, from its beginning.
- * `model`: its current path; NULL: found as by backbone_open.  Problems with its files are reported when
+ * `model`: its current path; NULL: found as by backbone_open; `force`: as of a request.  Problems with its files are reported when
  * its turn comes (jobs_failure). */
-int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e);
+int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, bool force, struct err *e);
 /* Resumes up to the evaluation at a step (run_stop_at). */
-int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, struct err *e);
+int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, bool force, struct err *e);
 void jobs_resume_later(struct jobs *j, int64_t id);
 /* A run that its caller describes and builds: its record exists and is owned by the store. */
 struct job_built {

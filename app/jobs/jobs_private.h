@@ -1,4 +1,5 @@
-/* Internals of jobs.c, job_supervise.c, job_start.c, job_build.c, job_tasks.c and job_events.c.
+/* Internals of jobs.c, job_supervise.c, job_start.c, job_room.c,
+ * job_build.c, job_tasks.c and job_events.c.
  *
  * A job passes the stages requested → queued → building → running → ended.  While it waits it is a config
  * and an id; model, data and parameters exist from building on, and are released when it ends. Two threads
@@ -42,6 +43,8 @@ enum job_stage {
     JOB_OVER,     /* only the screen's data is left */
 };
 
+struct history_row; /* app/history/run_row.h */
+
 struct job_record {
     struct job_record *next;
     struct jobs *jobs;
@@ -51,6 +54,12 @@ struct job_record {
     const char *given;           /* path of its model given by the user; owned by the caller; or NULL */
     bool quiet;                  /* the caller reads its failure (jobs_failure) */
     int workers;                 /* limit of the run; 0: all */
+    bool force;                  /* start it even if its estimated memory is not available */
+    struct {
+        double needed; /* estimated bytes beyond model and examples; 0: unknown */
+        double loaded; /* bytes of model and examples when it was estimated */
+        bool waits;    /* it was reported that it waits for memory */
+    } room;                      /* under jobs->lock */
     int64_t stop_at;             /* it stops after its evaluation at this step; 0: no limit */
     enum store_state was;
     char *why;
@@ -129,6 +138,17 @@ void job_tasks_know(struct jobs *j, const struct job_tasks *tasks, const struct 
 struct run_tasks job_tasks_of(const struct job_tasks *tasks);
 /* Returns the split of the primary metric; NULL: there is none. */
 const char *job_tasks_split(const struct job_tasks *tasks);
+
+/* job_room.c */
+/* Estimates time and memory of a new run for its record. */
+void job_room_estimate(struct job_record *job, const struct plan *p, const struct model *m,
+                       const struct job_tasks *t, struct history_row *row);
+/* Reserves the estimated memory of a run whose model and examples are loaded.  ERR_USAGE where more is needed
+ * than is available when no other run of this process trains, unless it is forced. */
+int job_room_take(struct job_record *job, const struct model *m, const struct job_tasks *t, struct err *e);
+/* Returns whether a queued run fits next to those that were built, or reports once that it waits; with the
+ * lock held. */
+bool job_room_is_free(struct job_record *job);
 
 /* job_build.c */
 void *jobs__start(void *jobs);      /* the starter's thread */

@@ -19,8 +19,9 @@
 /* ---- training ---- */
 
 static void train(struct session *s) {
-    struct job_request r = { 0 };
-    const struct compose_view *v = &s->ui.compose;
+    struct compose_view *v = &s->ui.compose;
+    struct job_request r = { .force = v->forced };
+    v->forced = false;
     compose_config(v, &r.config);
     if (*v->run_note) r.note = v->run_note;
     r.name = v->run_name;

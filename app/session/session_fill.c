@@ -7,6 +7,7 @@
 #include "app/session/session_private.h"
 #include "app/why/why.h"
 #include "core/base/mem.h"
+#include "core/base/room.h"
 
 static int state_rank(enum run_state state) {
     return state == RUN_RUNNING || state == RUN_PAUSED ? 0 : state == RUN_QUEUED ? 1 : 2;
@@ -329,6 +330,7 @@ void session__fill_jobs(struct session *s) {
     s->ui.train.job = s->train.shown;
     s->ui.train.jobs = (int)s->train.shown_count;
     s->ui.running = running;
+    s->ui.compose.available = room_left("").bytes;
     s->ui.queued = queued;
     fill_series(s);
     int live = jobs_live(s->jobs);

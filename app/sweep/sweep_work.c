@@ -152,7 +152,8 @@ static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_
     struct job_request r = { .sweep = w->plan->id,
                              .note = w->plan->spec.note,
                              .tag = u->rate >= 0 ? TUNE_TAG : NULL,
-                             .stop_at = stop_at };
+                             .stop_at = stop_at,
+                             .force = w->how.force };
     int rc = u->rate >= 0 ? tune_config(w->plan, u->cell, u->rate, &r.config, e)
                           : sweep_plan_config(w->plan, u->cell, w->plan->spec.seed[u->seed], &r.config, e);
     if (!rc) rc = jobs_start(w->jobs, &r, run, e);
@@ -177,7 +178,7 @@ static int begin_run(struct sweep_work *w, const struct unit_of_work *u, bool *s
     try_now(w, u);
     int64_t stop_at = u->rate >= 0 ? 0 : halving_stop_at(w->plan, u->cell);
     rc = w->how.begin ? w->how.begin(w->how.self, u->cell, u->seed, &run, &why)
-         : run        ? jobs_resume_to(w->jobs, run, stop_at, &why)
+         : run        ? jobs_resume_to(w->jobs, run, stop_at, w->how.force, &why)
                       : ask(w, u, stop_at, &run, &why);
     if (rc == ERR_DATABASE || (rc && w->how.begin)) return *e = why, rc;
     if (rc) return keep_failure(w, u, &why, e);

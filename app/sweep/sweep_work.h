@@ -10,6 +10,7 @@
 struct sweep_work;
 
 struct sweep_worker {
+    bool force;  /* start runs even if their estimated memory is not available */
     int at_once; /* maximum number of active runs; one more than train avoids that the model and data are
                     read again */
     /* Selects the runs (cell, seed by index); NULL: all. */

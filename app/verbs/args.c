@@ -90,6 +90,7 @@ static const struct option_spec SHARED[] = {
       FILLS_WORD, .default_value = -1 },
     { "workers", "N", "number of worker threads (default: one per core)", GROUP_PERFORMANCE, AT(workers),
       FILLS_INTEGER, 1, 64 },
+    { "force", NULL, "start even if the estimated memory is not available", GROUP_PERFORMANCE, AT(force) },
     { "cost", "trained|time|memory", "cost axis of the Pareto front", GROUP_EVALUATION, AT(cost),
       FILLS_WORD },
     { "value", "best|final", "score of a run: best evaluation, selected on the same examples, or final one",

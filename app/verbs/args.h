@@ -95,7 +95,7 @@ struct args {
 
     /* Options of several verbs; where they are missing texts are NULL and numbers the defaults of their
      * rows. */
-    bool help, json, csv, markdown, list, overwrite, header, no_header, official_dev, ansi, svg, ascii,
+    bool help, json, csv, markdown, list, overwrite, force, header, no_header, official_dev, ansi, svg, ascii,
         no_color;
     const char *db, *model, *task, *name, *note, *cell, *run, *from, *method, *classes, *regime, *out, *size;
     const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter,

@@ -72,7 +72,7 @@ static const struct option_spec TRAIN[] = {
     { "seed", NULL, NULL, GROUP_OPTIMIZATION, AT(train.seed), FILLS_CONFIG, .excludes = "seeds" },
     { ARGS_REST, .fills = FILLS_CONFIG },
     { "seeds", "N,N,\u2026", "train one run per seed", GROUP_OPTIMIZATION, AT(train.seeds) },
-    { .name = "workers name note cell" },
+    { .name = "workers force name note cell" },
     { "like", "RUN", "copy all options of this run; options given here override them",
       GROUP_METHOD, AT(train.like), .excludes = "from" },
     { "from", "RUN",
@@ -104,7 +104,7 @@ static const struct option_spec PRETRAIN[] = {
 static const struct option_spec SWEEP[] = {
     { ARGS_REST, .fills = FILLS_CONFIG },
     { "seeds", "N,N,\u2026", "train one run per seed", GROUP_OPTIMIZATION, AT(sweep.seeds), FILLS_CONFIG },
-    { .name = "workers" },
+    { .name = "workers force" },
     { "note", "TEXT", "note stored with the runs", GROUP_OUTPUT, .fills = FILLS_CONFIG },
     { "draw", "grid|random|latin", "how combinations are selected (default grid: all of them)",
       GROUP_SCHEDULE, .fills = FILLS_CONFIG },
@@ -147,7 +147,7 @@ static const struct option_spec COMPARE[] = {
 
 static const struct option_spec RESUME[] = {
     MOVED,
-    { .name = "workers" },
+    { .name = "workers force" },
     { "batch", "N", "must match the value of the run",
       GROUP_OPTIMIZATION, AT(resume.batch), FILLS_INTEGER, 1, OPTION_MOST,
       ALIASES_OF_RUN },
@@ -356,6 +356,7 @@ static const struct option_spec COUNT[] = {
     { "method", "TEXT", .help = "preset or modules, for example 'lora(r=8)'" },
     { "classes", "N[,N…]", .help = "number of outputs of the head, or of each task's head (default 2)" },
     { .name = "tasks regime" },
+    { "batch gradient-accumulation-steps max-length optimizer precision shards", .fills = FILLS_CONFIG },
     END,
 };
 static const struct option_spec REPLICATE[] = {

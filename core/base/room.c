@@ -15,6 +15,9 @@
 
 enum { ROOM_FILE = 1 << 20 };
 
+/* Allocated per used address space: an arena grows by half of its size (core/engine/arena.c). */
+static const double unused_share = 1.5;
+
 static void room_take(struct room *r, double bytes, const char *limit) {
     if (!(bytes < r->bytes)) return;
     *r = (struct room){ fmax(bytes, 0), limit };
@@ -97,6 +100,6 @@ struct room room_left(const char *root) {
     struct room r = { INFINITY, NULL };
     room_take(&r, 1024 * room_number(root, "/proc/meminfo", "MemAvailable:"), "MemAvailable");
     room_of_groups(root, &r);
-    room_take(&r, room_of_space(), "ulimit -v");
+    room_take(&r, room_of_space() / unused_share, "ulimit -v");
     return r;
 }

@@ -3,7 +3,8 @@
 #define CORE_BASE_ROOM_H
 
 /* The smallest of the machine's available memory, what the limits of its control groups leave (v2 and v1) and
- * what its limit of the address space leaves. */
+ * two thirds of what its limit of the address space leaves, as part of the allocated address space stays
+ * unused. */
 struct room {
     double bytes;      /* infinite: nothing is known */
     const char *limit; /* static text: which of them, for messages; NULL where nothing is known */

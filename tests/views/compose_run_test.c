@@ -60,6 +60,31 @@ static void a_runs_values_are_a_start(void **state) {
     ui_release(&ui);
 }
 
+/* A run that does not fit is a question. */
+static void memory_is_asked_for(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_compose(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    v->train_rows = v->dev_rows = 1000;
+    v->row_tokens = 32;
+    compose_changed(v);
+    assert_true(v->facts.cost.bytes > 50e6);
+    v->available = 8e9;
+    assert_true(scene_shows(&ui, " MB of 8000 MB"));
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_TRAIN);
+    assert_false(v->forced);
+    v->available = 50e6;
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
+    assert_true(scene_shows(&ui, "MB, 50 MB available. Train anyway?   y yes   Esc no"));
+    assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_NONE);
+    assert_false(v->forced);
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(scene_press(&ui, 'y').kind, EFFECT_TRAIN);
+    assert_true(v->forced);
+    ui_release(&ui);
+}
+
 static void training_is_asked_for(void **state) {
     (void)state;
     struct ui ui;
@@ -509,7 +534,7 @@ int main(void) {
         cmocka_unit_test(a_completed_list_is_named_by_its_folders),
         cmocka_unit_test(options_are_typed_and_in_the_command),
         cmocka_unit_test(a_runs_values_are_a_start),
-        cmocka_unit_test(training_is_asked_for),
+        cmocka_unit_test(memory_is_asked_for), cmocka_unit_test(training_is_asked_for),
         cmocka_unit_test(texts_need_a_decoder),
         cmocka_unit_test(an_axis_keeps_the_rate),
         cmocka_unit_test(every_option_can_be_walked),

@@ -16,6 +16,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/method/attempt.h"
 #include "core/method/fusion.h"
@@ -23,6 +24,7 @@
 #include "core/model/encode.h"
 #include "core/model/model.h"
 #include "core/train/config/config.h"
+#include "core/train/config/estimate.h"
 #include "core/train/config/regime.h"
 
 void verb_tell_own(const char *model, const char *task) {
@@ -101,7 +103,41 @@ static void print_network(const char *name, char *how) {
     free(how);
 }
 
-static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
+/* The estimated peak memory of training on sequences of the maximum length. */
+struct verb_space_memory {
+    struct run_config c;
+    int workers;
+    double need, available; /* bytes; need NaN: not estimated (episodes) */
+};
+
+static int verb_space_estimate(const struct args *a, const struct plan *p, const struct method *m,
+                               const struct arch *arch, struct verb_space_memory *out, struct err *e) {
+    enum { SOME = 1000 };
+    struct estimate cost;
+    *out = (struct verb_space_memory){ .workers = verb_workers(a), .need = NAN,
+                                       .available = room_left("").bytes };
+    config_init(&out->c);
+    int rc = args_config(a, &out->c, e);
+    out->c.method = *m;
+    const struct estimate_of x = { .c = &out->c, .p = p, .a = arch, .tokens = out->c.max_len,
+                                   .targets = arch->decoder_layers ? out->c.max_target : 0,
+                                   .train_rows = SOME, .dev_rows = SOME, .workers = out->workers,
+                                   .data = 1 /* without the data */ };
+    if (!rc && !p->meta.on && estimate_bytes(&x, &cost)) out->need = cost.bytes;
+    if (rc) config_release(&out->c);
+    return rc;
+}
+
+static void print_memory(const struct verb_space_memory *x) {
+    if (isnan(x->need)) return;
+    printf("memory        %9.0f MB for batch size %d \u00D7 %d tokens and %d worker%s, without the data",
+           x->need / 1e6, (int)x->c.batch, (int)x->c.max_len, x->workers, x->workers == 1 ? "" : "s");
+    if (isfinite(x->available)) printf("; %.0f MB available", x->available / 1e6);
+    puts("");
+}
+
+static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch,
+                         const struct verb_space_memory *memory) {
     char trained[32], kept[32], head[32], model[32];
     text_thousands((int64_t)p->trained_method, trained);
     text_thousands((int64_t)p->stored_method, kept);
@@ -133,6 +169,7 @@ static void print_counts(const struct plan *p, const struct method *m, const str
     printf("%.3f%% trainable: %s of the %s parameters of the model%s\n",
            100.0 * (double)p->trained_method / (double)p->model, trained, model,
            p->classes ? ", without the head" : "");
+    print_memory(memory);
     if (p->tasks > 1) print_per_task(p);
     if (p->meta.on) print_meta(p);
     print_findings(m, arch);
@@ -216,15 +253,23 @@ static int count_one(const struct args *a, const struct method *m, const struct 
         plan_free(p);
         return s ? err_prefix(e, "stage %d", k + 1) : rc;
     }
-    if (a->json) {
+    struct verb_space_memory memory;
+    rc = verb_space_estimate(a, p, m, arch, &memory, e);
+    if (!rc && a->json) {
         char *json = plan_counts_json(p, arch);
-        printf("%s%s", json, s ? "" : "\n");
+        struct buf b = BUF_INIT;
+        json[strlen(json) - 1] = 0; /* its brace */
+        buf_puts(&b, json);
+        json_put(&b, ",memory_need:%g,memory_free:%g}", memory.need, memory.available);
+        printf("%s%s", buf_text(&b), s ? "" : "\n");
+        buf_release(&b);
         free(json);
-    } else {
-        print_counts(p, m, arch);
+    } else if (!rc) {
+        print_counts(p, m, arch, &memory);
     }
+    if (!rc) config_release(&memory.c);
     plan_free(p);
-    return 0;
+    return rc;
 }
 
 /* Counts each stage as it is trained. */

@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/engine/blas.h"
 
 /* Slurm's own default of MaxArraySize; indices are below it. */
 enum { USUAL_ARRAY = 1001 };
@@ -109,13 +110,13 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
                      c.working);
     struct store *s = NULL;
     char *path = rc ? NULL : cluster_database(&c, (int)index);
+    if (!rc && !a->workers) rc = blas_reserve(workers = c.workers, e);
     if (!rc) rc = store_open(&s, path, STORE_WRITE, e);
     if (!rc) rc = sweep_plan_store_as(&c.plan, s, c.uid, e);
     if (!rc) {
         verb_train_signals();
-        if (!a->workers) workers = c.workers;
         struct jobs *j = jobs_new(s, workers, verb_sweep_hook());
-        rc = verb_sweep_work(&c.plan, s, j, workers, 0, is_own, &c.task[index], e);
+        rc = verb_sweep_work(a, &c.plan, s, j, workers, 0, is_own, &c.task[index], e);
         jobs_free(j, false);
         if (!rc) rc = say_end(&c, &c.task[index], s, e);
     }

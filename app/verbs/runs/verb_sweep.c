@@ -113,9 +113,10 @@ static bool is_interrupted(void *self) {
     return verb_interrupted();
 }
 
-int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, int at_once,
-                    bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
-    const struct sweep_worker how = { .at_once = at_once       ? at_once
+int verb_sweep_work(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
+                    int at_once, bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
+    const struct sweep_worker how = { .force = a->force,
+                                      .at_once = at_once       ? at_once
                                                  : workers > 1 ? workers
                                                                : 2,
                                       .mine = mine,
@@ -154,7 +155,7 @@ static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, stru
         fprintf(stderr, "sweep %lld: %d cells, %d runs to train\n",
             (long long)p->id, p->cells.count, lacking);
     if (!rc) rc = verb_sweep_taken(p, s, e);
-    if (!rc) rc = verb_sweep_work(p, s, j, workers, (int)a->sweep.at_once, NULL, NULL, e);
+    if (!rc) rc = verb_sweep_work(a, p, s, j, workers, (int)a->sweep.at_once, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
     return rc ? rc : results(a, s, p->id, e);
 }

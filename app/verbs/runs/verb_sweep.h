@@ -10,8 +10,8 @@ struct jobs_hook verb_sweep_hook(void);
 /* Trains the missing runs until none is left, or an interrupt (ERR_INTERRUPTED); a run that fails does not
  * stop the others.  `at_once`: maximum number of concurrent runs, 0: as many as workers.  `mine`: selects
  * cells and seeds, NULL: all. */
-int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, int at_once,
-                    bool (*mine)(void *self, int cell, int seed), void *self, struct err *e);
+int verb_sweep_work(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
+                    int at_once, bool (*mine)(void *self, int cell, int seed), void *self, struct err *e);
 
 /* Writes the folder of --slurm. */
 int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s, int workers, struct err *e);

@@ -362,7 +362,7 @@ int verb_train_request(const struct args *a, const struct run_config *base, stru
     struct run_config from = { 0 };
     bool like = a->train.like != NULL;
     if (like || a->from) base = NULL;
-    *r = (struct job_request){ .note = a->note, .cell = a->cell };
+    *r = (struct job_request){ .note = a->note, .cell = a->cell, .force = a->force };
     if (base) config_copy(&r->config, base);
     else config_init(&r->config);
     int rc = verb_run_name(a, &r->name, e);
@@ -432,7 +432,7 @@ int verb_resume(const struct args *a, struct err *e) {
                              .tty = isatty(STDERR_FILENO) };
         struct jobs *j = jobs_new(s, verb_workers(a),
                                   (struct jobs_hook){ .self = &w, .event = verb_train_on_event });
-        rc = jobs_resume(j, id, a->model, verb_workers(a), e);
+        rc = jobs_resume(j, id, a->model, verb_workers(a), a->force, e);
         if (rc) jobs_free(j, false);
         else rc = verb_train_finish(j, s, &id, 1, w.json, e);
     }

@@ -116,21 +116,35 @@ static double values_masked(const struct plan *p) {
     return values;
 }
 
+/* Prompt vectors are processed like tokens. */
+static struct estimate_of with_prompts(const struct estimate_of *of) {
+    struct estimate_of all = *of;
+    double rows = method_rows(&of->p->method);
+    if (!(of->tokens > 0)) return all;
+    all.squares = fmax(of->squares, of->tokens * of->tokens) + rows * (2 * of->tokens + rows);
+    all.longest = fmax(of->longest, of->tokens) + rows;
+    all.tokens += rows;
+    return all;
+}
+
+bool estimate_bytes(const struct estimate_of *of, struct estimate *out) {
+    const struct estimate_of all = with_prompts(of);
+    *out = (struct estimate){ NAN, NAN, NAN, NAN };
+    if (config_is_meta(of->c) || !(all.tokens > 0) || !all.train_rows) return false;
+    estimate_memory(&all, out);
+    return true;
+}
+
 bool estimate_run(const struct estimate_of *of, struct estimate *out) {
     const struct run_config *c = of->c;
-    struct estimate_of all = *of, *x = &all;
-    if (of->tokens > 0) { /* prompt vectors are processed like tokens */
-        double rows = method_rows(&of->p->method);
-        all.squares = fmax(of->squares, of->tokens * of->tokens) + rows * (2 * of->tokens + rows);
-        all.longest = fmax(of->longest, of->tokens) + rows;
-        all.tokens += rows;
+    const struct estimate_of all = with_prompts(of), *x = &all;
+    if (!estimate_bytes(of, out) || config_is_staged(c)) {
+        *out = (struct estimate){ NAN, NAN, NAN, NAN };
+        return false;
     }
-    *out = (struct estimate){ NAN, NAN, NAN, NAN };
-    if (config_is_meta(c) || config_is_staged(c) || !(x->tokens > 0) || !x->train_rows) return false;
     double steps = (double)config_steps(c, x->train_rows);
     double dev = (double)(c->eval_rows > 0 && (size_t)c->eval_rows < x->dev_rows ? (size_t)c->eval_rows
                                                                                  : x->dev_rows);
-    estimate_memory(x, out);
     if (!(x->gflops > 0)) return true;
     double rate = 1e9 * x->gflops * rate_share * fmin(x->workers, c->shards);
     out->step_seconds = step_work(x) * c->batch / rate + gate_seconds * values_masked(x->p);

@@ -38,6 +38,10 @@ struct estimate {
 /* Sets bytes and shared; prompts count as tokens of x. */
 void estimate_memory(const struct estimate_of *x, struct estimate *out);
 
+/* Sets bytes and shared of a run, or of a stage where x->p is its plan; returns false for runs over episodes,
+ * which are not estimated. */
+bool estimate_bytes(const struct estimate_of *x, struct estimate *out);
+
 /* Estimates a run; returns false for runs that are not estimated (over episodes, or in stages). */
 bool estimate_run(const struct estimate_of *of, struct estimate *out);
 

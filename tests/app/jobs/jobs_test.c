@@ -161,7 +161,7 @@ static void those_that_wait_hold_nothing(void **state) {
     char *order = stage_out(0, "sql --db '%s' \"SELECT run FROM event WHERE state='running' AND run>1 ORDER BY id\"", stage.db);
     assert_string_equal(order, "\"run\"\n4\n2\n");
     free(order);
-    test_ok(jobs_resume(j, third, NULL, 0, &e), &e);
+    test_ok(jobs_resume(j, third, NULL, 0, false, &e), &e);
     assert_true(jobs_wait(j, third, 30));
     expect_stored(third, STORE_FINISHED, 5);
     jobs_free(j, true);
@@ -331,7 +331,7 @@ static void an_idle_screen_reads_nothing(void **state) {
     s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
     ui_init(&s.ui, GLYPHS_ASCII, COLORS_NONE);
     ui_resize(&s.ui, 80, 24);
-    test_ok(jobs_resume(s.jobs, id, NULL, 0, &e), &e);
+    test_ok(jobs_resume(s.jobs, id, NULL, 0, false, &e), &e);
     int64_t other = begin(s.jobs, 5, 2); /* waits: a job that has no points */
     await_step(s.jobs, id, 60);
     test_ok(jobs_pause(s.jobs, id, &e), &e);

@@ -155,7 +155,7 @@ static void of_what_is_there(void **state) {
     has_keys(line,
              "trained kept head head_trained model modules modules.index modules.text modules.trained "
              "modules.kept modules.tensors modules.where modules.arithmetic networks tasks per_task shared "
-             "own");
+             "own memory_need memory_free");
     free(line);
     line = xprintf("encode --text good --model '%s'", stage.model);
     has_keys(line, "ids types cut cls mean");

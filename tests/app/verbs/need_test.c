@@ -135,9 +135,60 @@ static void too_little_address_space_is_reported(void **state) {
     }
 }
 
+#define LARGE "train --model petri-mini --task sections --steps 2 --batch 512 --shards 1"
+
+/* Estimated memory that is not available: refused, forced, a cell of a sweep, a run that fits when another has ended. */
+static void what_does_not_fit_is_not_started(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        int megabytes, status;
+        const char *part;
+    } limited[] = {
+        { LARGE " --workers 1", 400, 2, " MB in addition to its model and data, " },
+        { LARGE " --workers 1", 400, 2, " MB available (ulimit -v); reduce --batch or --max-length, increase" },
+        { "sweep --model petri-mini --task sections --steps 2 --method lora --batch '{512,8}' --shards 1 --workers 1", 400, 0,
+          "cell 1, seed 1: not enough memory: the run needs about " },
+        { LARGE " --workers 2 --seeds 1,2", 720, 0, "waits until other runs have released memory" },
+    };
+    char *said, *forced = xprintf(LARGE " --workers 1 --force --db '%s'", stage.db);
+    if (TEST_PATIENCE > 1) test_skip("a sanitizer needs all of the address space");
+    for (size_t i = 0; i < COUNT_OF(limited); i++) {
+        char *words = xprintf("%s --db '%s'", limited[i].words, stage.db);
+        int status = run_limited(limited[i].megabytes, words, &said);
+        if (status != limited[i].status || !strstr(said, limited[i].part)) fail_msg("%s: exit code %d: %s", words, status, said);
+        free(words);
+        free(said);
+    }
+    assert_int_equal(run_limited(400, forced, &said), 1);
+    assert_non_null(strstr(said, "step 1: out of memory: "));
+    free(said);
+    free(forced);
+    forced = xprintf("resume last --workers 1 --db '%s'", stage.db);
+    assert_int_equal(run_limited(400, forced, &said), 2);
+    assert_non_null(strstr(said, "petri: not enough memory: the run needs about "));
+    free(said);
+    free(forced);
+}
+
+/* What counts prints is compared with what is available. */
+static void count_shows_the_memory(void **state) {
+    (void)state;
+    char *text = stage_out(0, "count --model petri-mini --method lora --batch 8");
+    json_t *small = stage_json("count --model petri-mini --method lora --batch 8 --json"),
+           *large = stage_json("count --model petri-mini --method lora --batch 64 --json");
+    double need = json_number_value(stage_at(small, "memory_need")), more = json_number_value(stage_at(large, "memory_need"));
+    assert_non_null(strstr(text, " MB for batch size 8 \u00D7 128 tokens and "));
+    assert_true(need > 3e6 && more > 1.5 * need && json_number_value(stage_at(small, "memory_free")) > 0);
+    json_decref(small);
+    json_decref(large);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(estimates_cover_the_peak), cmocka_unit_test(of_several_tasks_too),
                                         cmocka_unit_test(room_is_the_smallest_limit),
+                                        cmocka_unit_test(what_does_not_fit_is_not_started), cmocka_unit_test(count_shows_the_memory),
                                         cmocka_unit_test(too_little_address_space_is_reported) };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
