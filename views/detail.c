@@ -264,7 +264,7 @@ static void ask_scores(struct ui *ui, struct effect *out) {
     if (v->scoring || v->run.state <= RUN_PAUSED || v->few.lines) {
         ui_say(ui, SAY_INFO,
                v->scoring       ? "still evaluating"
-               : v->few.lines ? "a few-shot run has no checkpoint: open one of its draws"
+               : v->few.lines ? "a few-shot run has no checkpoint: open one of its samples"
                               : "the run has no final checkpoint yet");
         return;
     }

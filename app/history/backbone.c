@@ -35,7 +35,7 @@ static struct model *backbone_by_name(const struct run_config *c, const char *na
     if (m) buf_printf(looked, "; %s has different weights", m->folder);
     else if (why.code != ERR_NOT_FOUND) buf_printf(looked, "; %s", why.text);
     else if (name != c->model_folder && !strchr(name, '/'))
-        buf_printf(looked, "; no model was found under its name, %s", name);
+        buf_printf(looked, "; no model named %s was found", name);
     if (m) model_release(m);
     return NULL;
 }

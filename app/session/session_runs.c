@@ -414,7 +414,7 @@ static void take_copy(struct session *s, struct background_work *w) {
     if (w->failed) return;
     buf_puts(&b, w->made);
     if (text_starts(w->made, "petri ")) line_db(s, &b);
-    session__copy(s, w->flag ? "few-shot runs are resumed in a shell" : NULL, buf_text(&b));
+    session__copy(s, w->flag ? "resume few-shot runs in a shell" : NULL, buf_text(&b));
     buf_release(&b);
 }
 

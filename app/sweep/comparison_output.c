@@ -231,7 +231,7 @@ static void about_kind(const struct side_by_side *c, int kind, struct buf *out) 
 static void comparison_output_head(const struct side_by_side *c, const char *cost, struct buf *out) {
     buf_puts(out, "| |");
     for (int i = 0; i < c->axes; i++) buf_printf(out, " %s |", c->axis[i]);
-    buf_printf(out, " state | n | seeds | mean | sd | 95%% CI | trained |%s\n|---|", cost);
+    buf_printf(out, " state | n | seeds | mean | sd | 95%% CI | trainable |%s\n|---|", cost);
     for (int i = 0; i < c->axes; i++) buf_puts(out, "---|");
     buf_printf(out, "---|---|---|---|---|---|---|%s\n", *cost ? "---|" : "");
 }

@@ -81,9 +81,11 @@ static const struct option_spec TRAIN[] = {
 };
 
 static const struct option_spec PRETRAIN[] = {
-    { "text", "FILE" ARGS_AGAIN, "training texts, one per line", GROUP_DATA, AT(pretrain.text), FILLS_TEXTS },
+    { "text", "FILE" ARGS_AGAIN, "text file for training, one text per line", GROUP_DATA, AT(pretrain.text),
+     FILLS_TEXTS },
     { "out", "DIR", .help = "new folder for the model (transformers can open it too)", .required = 1 },
-    { "dev", "FILE", "validation texts, one per line, instead of --split", GROUP_DATA, AT(pretrain.dev) },
+    { "dev", "FILE", "text file for validation, one text per line, instead of --split", GROUP_DATA,
+     AT(pretrain.dev) },
     { "layers", "N", "number of transformer layers", GROUP_METHOD, AT(pretrain.layers), FILLS_INTEGER, 1, 48,
       4 },
     { "width", "N", "hidden size; the inner size of the FFN is four times as large", GROUP_METHOD,
@@ -329,7 +331,7 @@ static const struct option_spec WATCH[] = {
     END,
 };
 static const struct option_spec SHOW[] = {
-    { "why", NULL, "print the diagnostics of the run, each with its figures",
+    { "why", NULL, "print the diagnostics of the run with their numbers",
       GROUP_OUTPUT, AT(flag) },
     END,
 };
@@ -381,7 +383,7 @@ static const struct option_spec EXPLAIN[] = {
     { .name = "model" },
     { "classes", "N[,N…]", .help = "number of outputs of the head, or of each task's head (default 2)" },
     { .name = "tasks regime" },
-    { "beside", "NAME|METHOD", "second method: list the axes in which the two differ",
+    { "beside", "NAME|METHOD", "second method to compare: list the axes in which the methods differ",
       GROUP_METHOD, AT(beside) },
     END,
 };
@@ -717,7 +719,8 @@ static const struct verb VERBS[] = {
       verb_replicate, LINE_ELSEWHERE,
       "it trains the runs of a paper in a separate process" },
     { "learn", "LESSON | FILE | --list",
-      "Learn with interactive lessons on the real engine (docs/lessons.md)", LEARN, 0, 1, .run = verb_learn },
+      "Learn with interactive lessons that train real models (docs/lessons.md)", LEARN, 0, 1,
+      .run = verb_learn },
     { "settings", "[NAME=VALUE…] [--write]",
       "Show or change the settings", SETTINGS, 0, -1, .run = verb_settings, LINE_READS },
     { "help", "[VERB] | WORD\u2026 | --man | --completion SHELL",
