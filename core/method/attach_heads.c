@@ -56,8 +56,7 @@ static node attach_words_of(struct attach *a, const struct forward *f, node rows
                            m->arch.act);
     x = op_layernorm(a->tape, x, NODE_NONE, head_leaf(a, 0, SLOT_WORDS_NORM_W),
                      head_leaf(a, 0, SLOT_WORDS_NORM_B), m->arch.norm_eps);
-    *table = forward_weight(f,
-                            arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1));
+    *table = forward_map(f, arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1));
     *bias = head_leaf(a, 0, SLOT_WORDS_BIAS);
     return x;
 }

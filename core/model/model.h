@@ -154,5 +154,7 @@ node forward_lm_loss(struct forward *f, node decoded, double smoothing);
 /* Returns the value of a model tensor on the tape: the method's replacement, or the frozen one; NODE_NONE for
  * an absent pooler without replacement. */
 node forward_weight(const struct forward *f, int tensor);
+/* Likewise for a matrix that examples are multiplied by: in the precision of the pass. */
+node forward_map(const struct forward *f, int tensor);
 
 #endif

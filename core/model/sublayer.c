@@ -22,6 +22,7 @@ static node weight_of(const struct forward *f, int tensor, bool map) {
 }
 
 node forward_weight(const struct forward *f, int tensor) { return weight_of(f, tensor, false); }
+node forward_map(const struct forward *f, int tensor) { return weight_of(f, tensor, true); }
 
 static node role_at(const struct forward *f, enum tensor_role role, const struct site *s, bool map) {
     const struct model *m = f->model;

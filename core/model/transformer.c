@@ -225,7 +225,7 @@ node forward_pool(struct forward *f, node encoded) {
     struct site s = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
     node first = forward_first(f, encoded);
     if (!f->model->arch.pooler) return first;
-    node w = weight_at(f, ROLE_POOLER_W, &s), b = weight_at(f, ROLE_POOLER_B, &s);
+    node w = map_at(f, ROLE_POOLER_W, &s), b = weight_at(f, ROLE_POOLER_B, &s);
     BUG_IF(w == NODE_NONE || b == NODE_NONE);
     return op_linear_act(f->tape, first, w, b, ACT_TANH);
 }
