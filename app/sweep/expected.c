@@ -14,9 +14,9 @@
 /* The factors of the time of a step, except the method. */
 static char *conditions_of(const struct run_config *c) {
     struct buf b = BUF_INIT;
-    buf_printf(&b, "%s %s %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
-               config_regime_given(c), c->batch, c->accumulate, c->max_len, c->max_target, c->eval_every,
-               c->eval_rows);
+    buf_printf(&b, "%s %s %d %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
+               config_regime_given(c), c->precision, c->batch, c->accumulate, c->max_len, c->max_target,
+               c->eval_every, c->eval_rows);
     for (int i = 0; i < config_task_count(c); i++) {
         const struct run_config *rows = config_data_of(c, i);
         buf_printf(&b, " %s %s", rows->train_sha256 ? rows->train_sha256 : "",
@@ -38,7 +38,7 @@ struct step_rate {
 };
 struct rates_read {
     const struct sweep_plan *plan;
-    char *kernel; /* of this machine */
+    char *kernel[PRECISION_AUTO]; /* of this machine, by precision */
     struct step_rate *of;
     int runs;
 };
@@ -48,11 +48,10 @@ static int expected_row(void *self, int count, const struct store_cell *cells) {
     struct run_config c;
     struct err ignored = ERR_INIT;
     (void)count;
-    if (!cells[3].text || strcmp(cells[3].text, r->kernel)) return 0;
-    if (record_config_text(cells[0].text, &c, &ignored)) return 0;
+    if (!cells[3].text || record_config_text(cells[0].text, &c, &ignored)) return 0;
     char *conditions = conditions_of(&c);
-    bool used = false;
-    for (int i = 0; i < r->plan->cells.count; i++) {
+    bool used = false, here = !strcmp(cells[3].text, r->kernel[c.precision]);
+    for (int i = 0; here && i < r->plan->cells.count; i++) {
         const struct sweep_entry *x = &r->plan->entry[i];
         if (!x->valid || strcmp(x->conditions, conditions)) continue;
         bool own = !strcmp(x->spelled, cells[1].text);
@@ -86,7 +85,7 @@ static double expected_steps(const struct sweep_plan *p, int cell, double share)
 }
 
 int expected_time(const struct sweep_plan *p, struct store *s, struct expected_time *out, struct err *e) {
-    struct rates_read r = { p, run_row_kernel(PRECISION_F32),
+    struct rates_read r = { p, { run_row_kernel(PRECISION_F32), run_row_kernel(PRECISION_BF16) },
                             xcalloc((size_t)p->cells.count + 1, sizeof *r.of), 0 };
     static const char sql[] =
         "SELECT config, method, seconds / step, kernel FROM run WHERE state = 'finished' AND trashed IS NULL "
@@ -104,7 +103,7 @@ int expected_time(const struct sweep_plan *p, struct store *s, struct expected_t
                                i + 1);
     }
     out->runs = r.runs;
-    free(r.of), free(r.kernel);
+    free(r.of), free(r.kernel[PRECISION_F32]), free(r.kernel[PRECISION_BF16]);
     return rc;
 }
 
