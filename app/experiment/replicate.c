@@ -230,6 +230,7 @@ static int run_words(const struct replicate *how, const struct experiment *x, in
         int rc = replicate_add_words(w, full, e);
         free(full);
         if (rc) return rc;
+        if (!c->verb) add_word(w, "--precision", 11), add_word(w, "f32", 3); /* of the stored results */
         add_word(w, "--seed", 6);
         add_word(w, number, (size_t)snprintf(number, sizeof number, "%llu", (unsigned long long)x->seed[s]));
         add_word(w, "--note", 6);

@@ -12,6 +12,7 @@
 struct opened {
     struct model *model;
     struct predictor *predictor;
+    enum precision precision; /* of a model without a predictor */
     struct run_config config; /* of the run, reduced to the task in use; zeroed for a
                                * model's own head */
     bool several;             /* the run has more than one task */

@@ -279,7 +279,7 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     const struct dataset *d = matrix_place_of(p, row, &at);
     struct attention_map map;
     probe_use(p, p->rows.of_task[row]);
-    int rc = attention_of_row(model, p->opened.predictor, d, at, layer, &map, e);
+    int rc = attention_of_row(model, p->opened.predictor, p->opened.precision, d, at, layer, &map, e);
     if (rc) return rc;
     int columns = map.extra + map.tokens, lines = head == ATTENTION_FIRST ? map.heads : map.tokens;
     int own = map.joined && !map.joined_at ? map.joined : 0; /* the text's first token */

@@ -183,7 +183,7 @@ static int put_as_read(struct probe *p, struct probe_task *k, const struct probe
 }
 
 /* Collects the sampled examples with their original texts; the hash also covers the form in which they are
- * read. */
+ * read, and the precision of a model without a run. */
 static void probe_list_rows(struct probe *p) {
     struct dataset *given = xcalloc((size_t)p->tasks + 1, sizeof *given);
     const struct dataset *d[ROWSET_TASKS];
@@ -196,6 +196,7 @@ static void probe_list_rows(struct probe *p) {
         name[i] = p->task[i].t.name;
         if (p->task[i].form) buf_printf(&forms, "%d %s\n", i, p->task[i].form);
     }
+    if (p->opened.precision == PRECISION_BF16 && !p->opened.run) buf_puts(&forms, "bf16\n");
     rowset_of(&p->rows, d, name, p->tasks);
     free(given);
     if (forms.size) {
@@ -344,8 +345,8 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
     bool head = head_is_of(p, task);
     struct embedding x = { p, how, first };
     real *retrieved = to[p->layers + 1] ? to[p->layers + 1] + (size_t)first * (size_t)p->retrieved : NULL;
-    const struct embed_how terms = { how->mean, retrieved, how->crew, how->busy ? probe_tell_rows : NULL,
-                                    &x };
+    const struct embed_how terms = { how->mean, retrieved, p->opened.precision, how->crew,
+                                     how->busy ? probe_tell_rows : NULL, &x };
     if (how->busy && !probe_tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "canceled");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
     double *share =

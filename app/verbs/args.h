@@ -101,7 +101,7 @@ struct args {
     const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter,
         *no_gold;
     const char *split, *unseen, *by;
-    int kind, pool, cost, final, half;
+    int kind, pool, cost, final, half, precision;
     int64_t workers, rows, layer, seed, max_len, tasks;
     double margin;
     union { /* options of one verb */

@@ -37,6 +37,7 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
                      a->verb->name, a->verb->synopsis);
     }
     if (!rc) rc = predictor_needs_head(o->predictor, e);
+    if (!rc) rc = verb_precision(o, a, e);
     if (rc) {
         opened_release(o);
         return rc;
@@ -52,6 +53,18 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
     o->names = predictor_labels(o->predictor);
     o->name = xcalloc((size_t)o->names, sizeof *o->name);
     for (int i = 0; i < o->names; i++) o->name[i] = predictor_label(o->predictor, i);
+    return 0;
+}
+
+int verb_precision(struct opened *o, const struct args *a, struct err *e) {
+    static const char *const names[] = { "f32", "bf16" };
+    if (a->precision < 0) return 0;
+    enum precision asked = precision_resolved((enum precision)a->precision);
+    if (o->run && asked != o->config.precision)
+        return err_set(e, ERR_USAGE, "--precision %s: must match the value of run %lld, %s; omit the option",
+                       names[asked], (long long)o->run, names[o->config.precision]);
+    o->precision = asked;
+    if (o->predictor) predictor_set_precision(o->predictor, asked);
     return 0;
 }
 

@@ -244,7 +244,7 @@ static const struct option_spec EVAL[] = {
     { "wrong", "FILE", "write misclassified examples with their probabilities as TSV (-: standard output)",
       GROUP_OUTPUT, AT(eval.wrong) },
     { "overwrite", .help = "--wrong may overwrite an existing file", .needs = "wrong" },
-    { .name = "workers" },
+    { .name = "precision workers" },
     { "beams", "N", "text-to-text: number of beams (default: the run's)",
       GROUP_GENERATION, AT(eval.beams), FILLS_INTEGER, 1, BEAMS_MOST,
       ALIASES_OF_RUN },
@@ -264,7 +264,7 @@ static const struct option_spec PREDICT[] = {
       GROUP_OUTPUT, AT(predict.top), FILLS_INTEGER, 1, 1000, 5,
       .needs = "fill" },
     { .name = "header no-header delimiter", .needs = "file" },
-    { .name = "max-length workers" },
+    { .name = "max-length precision workers" },
     END,
 };
 static const struct option_spec GENERATE[] = {
@@ -297,7 +297,7 @@ static const struct option_spec GENERATE[] = {
     { "first", "TOKEN", "token that is forced as the first one generated",
       GROUP_GENERATION, AT(generate.first) },
     { "max-length", "N", .help = "maximum length of the input text in tokens" },
-    { .name = "workers" },
+    { .name = "precision workers" },
     END,
 };
 static const struct option_spec ENCODE[] = {
@@ -465,7 +465,7 @@ static const struct option_spec EMBED[] = {
     { .name = "rows" },
     { "layer", "L|retriever",
       .help = "layer, from 0 (embeddings) to the last (default); retriever: output of the run's retriever" },
-    { .name = "pool seed workers" },
+    { .name = "pool seed precision workers" },
     { .name = "csv markdown", .needs = "list" },
     END,
 };
@@ -497,7 +497,7 @@ static const struct option_spec SIMILARITY[] = {
     { "list", .help = "list saved matrices (of RUN) instead of comparing" },
     { "matrix", "N", "print a saved matrix", GROUP_DATA, AT(similarity.matrix), FILLS_INTEGER, 1, OPTION_MOST,
       .reads = true },
-    { .name = "workers" },
+    { .name = "precision workers" },
     { .name = "markdown", .needs = "list" },
     END,
 };
@@ -530,7 +530,7 @@ static const struct option_spec MAP[] = {
     { "seed", "N", .help = "seed of the sampling and of t-SNE" },
     { "pca", NULL, "project to two principal components instead of t-SNE", GROUP_METHOD, AT(map.pca) },
     { "csv", .help = "print CSV, one line per point" },
-    { .name = "workers" },
+    { .name = "precision workers" },
     END,
 };
 static const struct option_spec EXPORT[] = {

@@ -38,8 +38,9 @@ static int attention_check(struct attention_map *a, const struct dataset *d, siz
     return 0;
 }
 
-int attention_of_row(const struct model *m, const struct predictor *p, const struct dataset *d, size_t row,
-                     int layer, struct attention_map *out, struct err *e) {
+int attention_of_row(const struct model *m, const struct predictor *p, enum precision precision,
+                     const struct dataset *d, size_t row, int layer, struct attention_map *out,
+                     struct err *e) {
     BUG_IF(row >= d->examples || !d->max_len || layer < 1 || layer > m->arch.encoder_layers);
     *out = (struct attention_map){ .heads = m->arch.heads };
     struct look look = { layer - 1, out };
@@ -52,7 +53,8 @@ int attention_of_row(const struct model *m, const struct predictor *p, const str
     const uint32_t rows[1] = { (uint32_t)row };
     tape_reset(t, false, 0, 0);
     batch_pack(&b, arena, &m->arch, d, NULL, rows, 1, false);
-    const struct hooks *hooks = a ? attach_begin(a, t, predictor_params(p), predictor_made(p), NULL) : NULL;
+    const struct hooks *hooks = a ? attach_begin(a, t, predictor_params(p), predictor_made(p), NULL)
+                                  : hooks_plain(precision);
     out->joined = hooks ? hooks->joined.count : 0;
     out->joined_at = hooks && hooks->joined.count && hooks->joined.after_first ? 1 : 0;
     forward_init(&f, t, m, &b, hooks);

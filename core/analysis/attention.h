@@ -13,10 +13,11 @@ struct attention_map {
 };
 
 /* Computes the attention of example `row` of d (encoded) in layer 1…encoder_layers, without dropout: of the
- * model alone, or with a predictor's method (NULL: none). Runs on the caller's thread. ERR_FAILED when a
- * probability is NaN or infinite; *out is then empty. Freed with attention_map_release. */
-int attention_of_row(const struct model *m, const struct predictor *p, const struct dataset *d, size_t row,
-                     int layer, struct attention_map *out, struct err *e);
+ * model alone in a precision, or with a predictor's method (NULL: none). Runs on the caller's thread.
+ * ERR_FAILED when a probability is NaN or infinite; *out is then empty. Freed with attention_map_release. */
+int attention_of_row(const struct model *m, const struct predictor *p, enum precision precision,
+                     const struct dataset *d, size_t row, int layer, struct attention_map *out,
+                     struct err *e);
 void attention_map_release(struct attention_map *a);
 
 #endif

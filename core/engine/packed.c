@@ -21,6 +21,10 @@ struct packed {
 
 bool packed_is_native(void) { return dnnl_is_native(); }
 
+enum precision precision_resolved(enum precision p) {
+    return p != PRECISION_AUTO ? p : packed_is_native() ? PRECISION_BF16 : PRECISION_F32;
+}
+
 struct packed *packed_new(int rows, int cols, const real *w, size_t *failed) {
     size_t size = (size_t)rows * (size_t)cols, own = sizeof(struct packed);
     struct packed *p = mem_try(1, own);

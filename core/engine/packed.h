@@ -16,6 +16,8 @@
 
 /* How products with the weights of the model are computed.  PRECISION_AUTO is resolved before a run is stored. */
 enum precision { PRECISION_F32, PRECISION_BF16, PRECISION_AUTO };
+/* Returns the precision that PRECISION_AUTO selects on this machine, and others unchanged. */
+enum precision precision_resolved(enum precision p);
 
 struct packed;
 

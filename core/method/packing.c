@@ -89,7 +89,8 @@ size_t packing_bytes(const struct plan *p) {
 
 bool packing_ready(const struct plan *p, const real *params, const real *generated) {
     struct packing *k = p->packing;
-    if (!k || k->params != params || k->generated != generated) return false;
+    if (!k || p->precision != PRECISION_BF16) return false;
+    if (k->params != params || k->generated != generated) return false;
     pthread_mutex_lock(&k->lock);
     while (k->next < k->count) {
         int i = k->tensor[k->next++];

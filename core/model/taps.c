@@ -23,6 +23,11 @@ const char *const tap_names[TAP_COUNT] = {
     [TAP_EMBED_WORDS] = "embed.words",
 };
 
+const struct hooks *hooks_plain(enum precision precision) {
+    static const struct hooks bf16 = { .precision = PRECISION_BF16 };
+    return precision == PRECISION_BF16 ? &bf16 : NULL;
+}
+
 const char *tap_name(enum tap tap) {
     return (unsigned)tap < TAP_COUNT ? tap_names[tap] : tap_names[TAP_NONE];
 }

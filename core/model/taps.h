@@ -108,6 +108,8 @@ struct hooks {
                  const int **block);
     enum precision precision; /* of products with the model's frozen maps */
 };
+/* Returns the hooks of a model without a method in this precision. */
+const struct hooks *hooks_plain(enum precision precision);
 enum { HOOK_SETS = 8 }; /* capacity of `keys` */
 
 /* Returns the tap f.norm or a.norm of a post-norm block: LN(f.out + f.res) with the norm of the layer (or the

@@ -92,7 +92,7 @@ static void shares_are_the_softmax_of_the_taps(void **state) {
         struct attention_map a;
         struct taken w = { .layer = layer - 1 };
         double p[LONGEST];
-        test_ok(attention_of_row(g.model, NULL, &g.task.dev[0], ROW, layer, &a, &e), &e);
+        test_ok(attention_of_row(g.model, NULL, PRECISION_F32, &g.task.dev[0], ROW, layer, &a, &e), &e);
         take_row(&w);
         assert_int_equal(a.heads, HEADS);
         assert_int_equal(a.tokens, w.tokens);
@@ -136,15 +136,15 @@ static void methods_are_seen(void **state) {
     struct attention_map base, run;
     struct predictor *p = trained_with("linear(r=2; read=a.in, write=a.q, layers=2)");
     for (int layer = 1; layer <= 2; layer++) {
-        test_ok(attention_of_row(g.model, NULL, &g.task.dev[0], ROW, layer, &base, &e), &e);
-        test_ok(attention_of_row(g.model, p, &g.task.dev[0], ROW, layer, &run, &e), &e);
+        test_ok(attention_of_row(g.model, NULL, PRECISION_F32, &g.task.dev[0], ROW, layer, &base, &e), &e);
+        test_ok(attention_of_row(g.model, p, PRECISION_F32, &g.task.dev[0], ROW, layer, &run, &e), &e);
         assert_true((apart(&base, &run) > 1e-6) == (layer == 2));
         attention_map_release(&base);
         attention_map_release(&run);
     }
     predictor_free(p);
     p = trained_with("prefix(l=3)");
-    test_ok(attention_of_row(g.model, p, &g.task.dev[0], ROW, 1, &run, &e), &e);
+    test_ok(attention_of_row(g.model, p, PRECISION_F32, &g.task.dev[0], ROW, 1, &run, &e), &e);
     assert_int_equal(run.extra, 3);
     int columns = run.extra + run.tokens;
     for (int i = 0; i < run.heads * run.tokens; i++) {

@@ -174,6 +174,7 @@ struct run_config ground_config(const struct ground *g, const char *method, int 
     c.steps = steps;
     c.epochs = 0;
     c.dropout = 0;
+    c.precision = PRECISION_F32;
     return c;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/verbs/open.h"
 #include "app/verbs/probe_options.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
@@ -77,6 +78,7 @@ int verb_embed_rows(const struct args *a, struct probe_options *q, struct store 
     if (!rc)
         rc = typed ? probe_options_open_run(&p, a, s, run, retriever, &hint, &said, e)
                    : probe_open_model(&p, verb_model(a), e);
+    if (!rc) rc = verb_precision(&p.opened, a, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     layer = p.layers;

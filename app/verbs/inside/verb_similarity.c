@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app/insight/matrix.h"
+#include "app/verbs/open.h"
 #include "app/verbs/probe_options.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
@@ -207,6 +208,7 @@ static int verb_similarity_open_sides(const struct args *a, struct store *s, enu
         if (at >= 0) rc = store_find(s, a->positional[at], &run, e);
         if (!rc) rc = at >= 0 ? verb_similarity_open_run(&p[i], s, run, a, of, &hint, &said,
                                                          e) : probe_open_model(&p[i], verb_model(a), e);
+        if (!rc) rc = verb_precision(&p[i].opened, a, e);
     }
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);

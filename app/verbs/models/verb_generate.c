@@ -40,6 +40,15 @@ static void close_method(void *hooks) {
     free(h);
 }
 
+/* The pretrained model in a precision. */
+static void *open_plain(void *self) { return self; }
+
+static const struct hooks *begin_plain(void *self, struct tape *t) {
+    const struct opened *o = self;
+    (void)t;
+    return hooks_plain(o->precision);
+}
+
 /* ---- options ---- */
 
 /* Opens --model, or a run (RUN or --run), whose base model --model must then be. */
@@ -121,7 +130,8 @@ static bool verb_generate_stop(void *self) {
 static int generate_texts(struct opened *from, const struct generate_options *o, const struct dataset *d,
                           bool json, struct crew *crew, struct err *e) {
     const struct generate_sources sources = { d->examples, d->start, d->ids };
-    const struct generate_method method = { from, open_method, begin_method, close_method };
+    const struct generate_method method = { from, open_method, begin_method, close_method },
+                                 plain = { from, open_plain, begin_plain, NULL };
     struct printer printer = { from->model, json };
     const struct generate_watch watch = { &printer, print_row, verb_generate_stop };
     struct generation g;
@@ -133,7 +143,7 @@ static int generate_texts(struct opened *from, const struct generate_options *o,
     input_tell_cut(d);
     verb_catch_signals();
     generation_init(&g, from->model, o, &sources);
-    int rc = generate_rows(&g, from->predictor ? &method : NULL, crew, &watch, out, e);
+    int rc = generate_rows(&g, from->predictor ? &method : &plain, crew, &watch, out, e);
     generation_release(&g);
     generated_release(out, d->examples);
     free(out);
@@ -157,6 +167,7 @@ int verb_generate(const struct args *a, struct err *e) {
     struct crew *crew;
     verb_crew(a, &crew);
     int rc = verb_generate_open_writer(&from, a, e);
+    if (!rc) rc = verb_precision(&from, a, e);
     if (!rc && !from.model->tokenizer)
         rc = err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it "
                                    "cannot encode text",

@@ -180,6 +180,7 @@ static int predict_fill(const struct args *a, const char *text, struct err *e) {
         o.predictor = o.model ? predictor_of_words(o.model, e) : NULL;
         rc = o.predictor ? 0 : e->code;
     }
+    if (!rc) rc = verb_precision(&o, a, e);
     if (!rc)
         rc = predictor_fill(o.predictor, text, strlen(text), (int)a->predict.top, crew,
                             &f, e);

@@ -314,7 +314,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     if (rc) return rc;
     if (config_is_meta(c)) xreplace(&c->metric, NULL); /* set below */
     c->max_len = run_max_len(c, m);
-    if (c->precision == PRECISION_AUTO) c->precision = packed_is_native() ? PRECISION_BF16 : PRECISION_F32;
+    c->precision = precision_resolved(c->precision);
     for (int i = 0; i < tasks->count; i++) {
         rows += tasks->task[i]->train.examples;
         if (!complete_complete_task(c, config_data(c, i), m, tasks->task[i], e)) continue;

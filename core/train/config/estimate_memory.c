@@ -160,9 +160,8 @@ static double packed_parameters(const struct estimate_of *x, double *own) {
            inner = (a->gated ? 3 : 2) * d * a->inner;
     double maps = a->encoder_layers * (attention + inner) + a->decoder_layers * (2 * attention + inner) +
                   (a->decoder_layers || x->p->words ? d * a->vocabulary : 0);
-    enum precision precision = x->c->precision;
     *own = 0;
-    if (precision == PRECISION_F32 || (precision == PRECISION_AUTO && !packed_is_native())) return 0;
+    if (precision_resolved(x->c->precision) == PRECISION_F32) return 0;
     struct tensor_info *tensor;
     arch_tensors(a, &tensor);
     for (int i = 0; i < x->p->tensors; i++) {

@@ -124,7 +124,8 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     tape_reset(tape, false, 0, 0);
     batch_pack(&b, arena, &m->arch, s->data, s->frozen, rows, n, false);
     if (attach) attach_for_task(attach, s->task);
-    forward_init(&f, tape, m, &b, attach ? attach_begin(attach, tape, params, generated, NULL) : NULL);
+    forward_init(&f, tape, m, &b,
+                 attach ? attach_begin(attach, tape, params, generated, NULL) : hooks_plain(s->precision));
     struct kept kept = { &f, s, rows };
     if (s->layer) {
         f.layer_done = keep_layer;

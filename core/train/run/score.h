@@ -23,6 +23,7 @@ struct scoring {
      * the model: the first token, or with `mean` the mean over tokens. Not owned. */
     real *const *layer;
     bool mean;
+    enum precision precision; /* of a model without a method */
     real *retrieved;      /* likewise, rows × width of the method's retriever: its vectors */
 };
 

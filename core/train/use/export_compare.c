@@ -81,7 +81,10 @@ int export_compare(struct predictor *p, const char *folder, bool half, const str
     double *a = xmalloc(n * sizeof *a), *b = xmalloc(n * sizeof *b), size = 1;
     struct model *m = model_load(folder, e);
     struct predictor *q = !m ? NULL : p->plan->words ? predictor_of_words(m, e) : predictor_of_model(m, e);
+    enum precision own = p->plan->precision;
+    predictor_set_precision(p, PRECISION_F32); /* that of the comparison */
     int rc = q ? logits_of(p, probe, crew, a, e) : e->code;
+    predictor_set_precision(p, own);
     if (!rc) rc = logits_of(q, probe, crew, b, e);
     for (size_t i = 0; i < n && !rc; i++) {
         *worst = fmax(*worst, fabs(a[i] - b[i]));

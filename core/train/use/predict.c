@@ -286,6 +286,11 @@ int predictor_needs_head(const struct predictor *p, struct err *e) {
         "--from RUN --task T to train one");
 }
 
+void predictor_set_precision(struct predictor *p, enum precision precision) {
+    p->plan->precision = precision;
+    packing_set(p->plan, p->m, p->params, p->generated);
+}
+
 bool predictor_fills(const struct predictor *p) { return p->plan->words; }
 
 void predictor_free(struct predictor *p) {
@@ -531,6 +536,7 @@ static int predict_embed(const struct model *m, const struct predictor *p, const
     s.task = p ? p->at : 0;
     s.layer = layer;
     s.mean = how->mean;
+    s.precision = how->precision;
     s.retrieved = how->retrieved;
     int scored = score_all(m, p, &s, how->crew, how, &logits), rc = 0;
     bool given_up = scored == ERR_INTERRUPTED;

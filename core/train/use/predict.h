@@ -50,6 +50,8 @@ void predictor_set_origin(struct predictor *p, const char *text);
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 /* Opens the model of a folder with its own masked language modeling head; fails if it has none. */
 struct predictor *predictor_of_words(struct model *m, struct err *e);
+/* Sets the precision of products with the frozen weights; that of the run, or float32 for a model. */
+void predictor_set_precision(struct predictor *p, enum precision precision);
 void predictor_free(struct predictor *p);
 /* Returns false for a run of an older version that did not record config and tokenizer of the model
  * (facts.h); the current ones are used, which callers report. */
@@ -129,6 +131,7 @@ int predictor_retrieved(const struct predictor *p);
 struct embed_how {
     bool mean;         /* mean over all tokens; else the first token */
     real *retrieved;   /* rows × predictor_retrieved: output for the retriever's vectors, or NULL */
+    enum precision precision; /* of model_embed */
     struct crew *crew;
     /* Called on the caller's thread with the number of completed examples; returning false cancels
      * (ERR_INTERRUPTED). May be NULL. */

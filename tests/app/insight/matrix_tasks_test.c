@@ -269,7 +269,7 @@ static void the_mass_is_the_mean_of_the_rows_shares(void **state) {
         for (int h = 1; h < m.columns; h++) all += m.value[layer * m.columns + h] / (m.columns - 1);
         for (int i = 0; i < p.rows.n; i++) {
             struct attention_map a;
-            test_ok(attention_of_row(p.opened.model, p.opened.predictor, p.task[0].d, (size_t)i, layer + 1, &a, &e), &e);
+            test_ok(attention_of_row(p.opened.model, p.opened.predictor, PRECISION_F32, p.task[0].d, (size_t)i, layer + 1, &a, &e), &e);
             int columns = a.extra + a.tokens;
             assert_int_equal(a.extra, 3);
             for (int q = 0; q < a.tokens; q++)
