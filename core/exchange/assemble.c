@@ -116,7 +116,7 @@ static int assemble_add_tensor(struct assembly *a, int i, bool tables, const cha
         add_place(a, has_weight_at(a, t, taps[k]) ? FN_FULL : FN_BIAS, taps[k], t);
         return 0;
     }
-    return err_set(e, ERR_INPUT, "%s: has a tensor for the model's %s, which a method cannot train "
+    return err_set(e, ERR_INPUT, "%s: contains the tensor %s of the model, which no method can train "
                                  "separately",
                    path, t->name);
 }
@@ -326,10 +326,10 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
                                                : value_of(a, p, t, &size);
         if (!v && (t->kind == PLAN_OWN || is_map(t)))
-            return err_set(e, ERR_INPUT, "%s: missing parameters for %s", path, t->name);
+            return err_set(e, ERR_INPUT, "%s: the parameters of %s are missing", path, t->name);
         if (v && size != t->count)
-            return err_set(e, ERR_INPUT, "%s: %zu parameters for %s, the model has %" PRId64 " × %" PRId64,
-                           path, size, t->name, t->rows, t->cols);
+            return err_set(e, ERR_INPUT, "%s: %s has %zu parameters, but the model needs %" PRId64 " × %" PRId64,
+                           path, t->name, size, t->rows, t->cols);
         if (v) memcpy(params + t->offset, v, t->count * sizeof *v);
     }
     return check_pieces(a, path, p, e);

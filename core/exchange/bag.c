@@ -58,7 +58,9 @@ int bag_check_used(const struct bag *b, struct err *e) {
     for (size_t i = 0; i < b->count; i++) {
         if (b->tensor[i].used) continue;
         char *shown = text_visible(b->tensor[i].name, strlen(b->tensor[i].name));
-        int rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\": not part of the model", b->path, shown);
+        int rc = err_set(e, ERR_INPUT, "%s: unexpected tensor \"%s\": neither the adapter nor the "
+                                       "model has it",
+                         b->path, shown);
         free(shown);
         return rc;
     }

@@ -62,7 +62,7 @@ static int add_module(struct combining *c, int part, int module, struct err *e) 
         one.module[0] = *m;
         char *text = method_canonical(&one);
         int rc = refuse(c, part, text,
-                        "is not a low-rank update of a single linear map (LoRA); only these can be merged",
+                        "only low-rank updates of a single linear layer (LoRA) can be merged",
                         e);
         free(text);
         return rc;
@@ -79,10 +79,10 @@ static int read_part(struct combining *c, int part, struct err *e) {
     const struct combine_part *from = &c->x->part[part];
     const struct model *own = predictor_model(from->predictor);
     if (strcmp(own->sha256, c->m->sha256) || strcmp(own->facts, c->m->facts))
-        return refuse(c, part, own->name, "has a different base model from the others", e);
+        return refuse(c, part, own->name, "the base model differs from that of the other adapters", e);
     int rc = predictor_make_plain(from->predictor, e);
     const struct method *m = &predictor_plan(from->predictor)->method;
-    if (!rc && !m->count) rc = refuse(c, part, "head", "has no module to merge", e);
+    if (!rc && !m->count) rc = refuse(c, part, "head", "the adapter has no module to merge", e);
     for (int i = 0; i < m->count && !rc; i++) rc = add_module(c, part, i, e);
     return rc;
 }
@@ -244,10 +244,10 @@ static int check_place(const struct combining *c, const struct change *const *at
         char *place = xprintf("%s in layer %d", tap_name(at[i]->write), at[i]->layer + 1);
         const char *why = NULL;
         if (at[i]->part == at[i - 1]->part)
-            why = "has several modules there, whose matrices cannot be averaged separately; use --how concat";
-        else if (at[i]->rank != at[0]->rank)
-            why = "has a different rank there, and matrices of different sizes cannot be averaged; use --how "
+            why = "several modules in one adapter, whose matrices cannot be averaged separately; use --how "
                   "concat";
+        else if (at[i]->rank != at[0]->rank)
+            why = "the ranks differ, and matrices of different sizes cannot be averaged; use --how concat";
         if (why) refuse(c, at[i]->part, place, why, e);
         free(place);
         if (why) return e->code;

@@ -69,17 +69,19 @@ static int take_config(struct hub *h, const json_t *c, struct err *e) {
     const char *name = !of || json_is_null(of) ? "" : json_string_value(of);
     size_t i = 0;
     if (!json_is_object(c))
-        return reading_refuse_key(h->path, "config", c, "not an object: a name, as written by older "
-                                                        "versions of the library, is not supported", e);
+        return reading_refuse_key(h->path, "config", c, "must be an object; names of configs, which older "
+                                                        "versions of adapter-transformers wrote, are not "
+                                                        "supported", e);
     while (i < COUNT_OF(kinds) && (!name || strcmp(kinds[i].architecture, name))) i++;
     if (i == COUNT_OF(kinds))
         return reading_refuse_key(
             h->path, "architecture", of,
-            "not supported: petri reads bottlenecks, lora, prefix_tuning, prompt_tuning and unions of them",
+            "not supported; supported: bottlenecks (null), lora, prefix_tuning, prompt_tuning and unions "
+            "of them",
             e);
     const json_t **to = (const json_t **)(void *)((char *)h + kinds[i].offset);
-    if (*to) return reading_refuse_key(h->path, "configs", of, "two configs of the same architecture in a "
-                                                               "union", e);
+    if (*to) return reading_refuse_key(h->path, "configs", of, "a union with two configs of one "
+                                                               "architecture is not supported", e);
     *to = c;
     return reading_check_keys(h->path, c, kinds[i].usual, read_too, e);
 }
@@ -162,7 +164,8 @@ static int take_order(const struct hub *h, const json_t *c, const struct arch *a
     if (!json_is_string(residual)) return 0;
     if (strcmp(json_string_value(residual), "post_add") || !before || a->pre_norm)
         return reading_refuse_key(h->path, "residual_before_ln", residual,
-                                  "the library uses post_add when it reads after a norm", e);
+                                  "must be true or false, or post_add with original_ln_before on a "
+                                  "post-norm model", e);
     out->residual = RESIDUAL_STREAM;
     return 0;
 }
@@ -185,7 +188,7 @@ static int take_products(const struct hub *h, const json_t *c, struct module *ou
     if (!json_get_int(c, h->path, "phm_rank", &k, e) && e->code) return e->code;
     if (n < 1 || n > 1 << 10 || k < 1 || k > 1 << 10)
         return reading_refuse_key(h->path, "phm_dim", json_object_get(c, "phm_dim"),
-                                  "not a valid size of Kronecker products", e);
+                                  "phm_dim and phm_rank must be between 1 and 1024", e);
     const json_t *factors = json_object_get(c, "factorized_phm_W"),
                  *rule = json_object_get(c, "shared_phm_rule"), *bias = json_object_get(c, "phm_bias");
     out->source = SOURCE_KRONECKER;
@@ -195,8 +198,7 @@ static int take_products(const struct hub *h, const json_t *c, struct module *ou
     out->biases = !json_is_false(bias);
     if (hub_shares_factors(c) && !out->biases)
         return reading_refuse_key(h->path, "phm_bias", bias,
-                                  "with shared_W_phm and without biases, no tensor shows where the adapters "
-                                  "are", e);
+                                  "with shared_W_phm, petri needs the biases to locate the adapters", e);
     return 0;
 }
 
@@ -232,7 +234,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     if (scaling && !json_is_number(scaling) &&
         (!learned || (strcmp(learned, "learned") && !scales_channels(c))))
         return reading_refuse_key(h->path, "scaling", scaling,
-                                  "petri supports a number, a learned scale, or a learned scale per channel",
+                                  "must be a number, \"learned\" or \"channel\"",
                                   e);
     out->write = attention ? TAP_A_OUT : TAP_F_OUT;
     out->read = out->write;
@@ -244,8 +246,8 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     if (take_products(h, c, out, e)) return e->code;
     if (hub_scale_is_folded(c) && out->source == SOURCE_KRONECKER)
         return reading_refuse_key(h->path, "scaling", scaling,
-                                  "petri does not support a learned scale of Kronecker products with a "
-                                  "gate, or a scale per channel inside a norm",
+                                  "petri supports no trainable scale of Kronecker products with a gate, "
+                                  "and none per channel inside a norm",
                                   e);
     out->scale = json_is_number(scaling) ? json_number_value(scaling) : 1;
     out->comp = hub_config_comp(c, out->scale);
@@ -272,7 +274,7 @@ int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double 
     *out = a / rank;
     if (!is_unscaled(h->version) || a == rank) return 0;
     if (!assumed->count)
-        notes_add(assumed, "%s ignored LoRA's scale in training: alpha = r is used", h->version);
+        notes_add(assumed, "%s ignored the scale of LoRA in training, so alpha = r is used", h->version);
     *out = 1;
     return 0;
 }

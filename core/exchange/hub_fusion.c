@@ -52,7 +52,8 @@ static int take_config(struct hub_fused *x, struct err *e) {
     if (!json_is_object(c)) return err_set(e, ERR_INPUT, "%s: \"config\" must be an object", x->path);
     if (!reading_is_nothing(warm))
         return reading_refuse_key(x->path, "temperature", warm,
-                                  "the library lowers the temperature with each call and does not save it",
+                                  "not supported, because AdapterHub lowers the temperature with each "
+                                  "forward pass and does not save it",
                                   e);
     if (reading_check_keys(x->path, c, hub_usual_fusion, nothing_more, e)) return e->code;
     x->whole.in.to.fusion = (struct fusion){
@@ -104,7 +105,7 @@ static int locate_all(struct hub_fused *x, const char *folder, const char *const
     for (const char *at = x->name; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t n = strcspn(at, ",");
         if (x->parts == FUSED_MOST)
-            return err_set(e, ERR_INPUT, "%s: more than %d fused adapters", x->path, FUSED_MOST);
+            return err_set(e, ERR_INPUT, "%s: more than %d fused adapters are not supported", x->path, FUSED_MOST);
         x->folder[x->parts] = locate(folder, given, count, at, n);
         if (!x->folder[x->parts++])
             return err_set(
@@ -137,8 +138,8 @@ static int take_part(struct hub_fused *x, int part, struct err *e) {
             p->module.read == TAP_A_RES)
             return err_set(
                 e, ERR_INPUT,
-                "%s: \"is_parallel\" is true: for fused parallel adapters the library adds the residual "
-                "stream twice, which petri does not support",
+                "%s: \"is_parallel\" is true: AdapterHub adds the residual stream twice when it fuses "
+                "parallel adapters, which petri does not support",
                 r->hub.path);
         p->module.source = SOURCE_FUSION;
         p->module.from_run = part + 1;
@@ -163,7 +164,7 @@ static int take_map(struct hub_fused *x, struct bag_tensor *t, struct err *e) {
     if (!map) return reading_refuse(&r->in, t, "the model has no such layer", e);
     const struct file_part *p = hub_fusion_parts;
     while (p->name && strcmp(p->name, rest)) p++;
-    if (!p->name) return reading_refuse(&r->in, t, "is not part of a fusion", e);
+    if (!p->name) return reading_refuse(&r->in, t, "not a tensor of an AdapterFusion layer", e);
     if (reading_shape(&r->in, t, p->rows ? d : 0, d, e)) return e->code;
     t->used = true;
     assembly_value(&r->in.to,

@@ -59,8 +59,8 @@ static int check_rest(const struct hub_fusion *x, struct err *e) {
     for (int i = 0; i < m->count; i++)
         if (x->parts.of[i] < 0)
             return err_set(e, ERR_USAGE,
-                           "cannot be written for AdapterHub: module %d is not fused, and the library "
-                           "cannot combine such modules with a fusion; use --to petri",
+                           "cannot be written for AdapterHub: module %d is not fused, and AdapterHub "
+                           "cannot combine it with a fusion; use --to petri",
                            i + 1);
     return 0;
 }

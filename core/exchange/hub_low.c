@@ -42,19 +42,20 @@ static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struc
                       *b = hub_low_shared(r, "lora_B");
     size_t rank = a ? a->shape[0] : 0, out = (size_t)t->rows;
     if (!inner || !a || !b || !rank)
-        return reading_refuse(&r->in, outer, "its vera_D is missing, or the shared lora_A and lora_B",
+        return reading_refuse(&r->in, outer, "vera_D, or the shared lora_A or lora_B, is missing or empty",
                               e);
     if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, out, rank, e) ||
         reading_shape(&r->in, inner, rank, rank, e) || reading_shape(&r->in, outer, out, out, e))
         return e->code;
     real *half = reading_room(&r->in, out * rank), *up = reading_room(&r->in, out * rank);
-    if (!half || !up) return err_set(e, ERR_SYSTEM, "out of memory for a change of %s", t->name);
+    if (!half || !up) return err_set(e, ERR_SYSTEM, "out of memory for the update of %s", t->name);
     multiply(b->values, inner->values, out, rank, rank, half);
     multiply(outer->values, half, out, out, rank, up);
     if (!r->told_vera)
         notes_add(
             &r->in.out->assumed,
-            "VeRA's square matrices were multiplied into its projection: trained as an update of rank %zu",
+            "vera_B and vera_D were multiplied with the shared projection: VeRA is trained as a low-rank "
+            "update of rank %zu",
             rank);
     r->told_vera = inner->used = outer->used = true;
     piece_add(p, SLOT_DOWN_W, a->values, a->count);
@@ -70,7 +71,7 @@ static int scale_by_alpha(struct hub_reader *r, struct bag_tensor *b, struct err
     if (!json_get_double(r->hub.lora, r->hub.path, "alpha", &alpha, e) && e->code) return e->code;
     for (size_t i = 0; i < b->count && alpha != 1; i++) b->values[i] *= (real)alpha;
     if (alpha != 1 && !r->told_alpha)
-        notes_add(&r->in.out->assumed, "the scales were multiplied by alpha, %g", alpha);
+        notes_add(&r->in.out->assumed, "the IA3 scales were multiplied by alpha = %g", alpha);
     r->told_alpha = r->told_alpha || alpha != 1;
     return 0;
 }
@@ -81,9 +82,9 @@ int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, co
     enum tap tap = t ? reading_tap(t) : TAP_NONE;
     bool gated = low_is_on(r, "use_gating"), dora = low_is_on(r, "use_dora"), vera = !strcmp(own, "vera_B"),
          scale = is_scale(r);
-    if (!r->hub.lora) return reading_refuse(&r->in, b, "the config has no lora", e);
+    if (!r->hub.lora) return reading_refuse(&r->in, b, "the config describes no LoRA", e);
     if (tap == TAP_NONE)
-        return reading_refuse(&r->in, b, "the model has no such linear layer, or a method cannot change it",
+        return reading_refuse(&r->in, b, "the model has no such linear layer, or no method can adapt it",
                               e);
     if (gated && (scale || dora))
         return reading_refuse_key(r->hub.path, "use_gating", json_true(),
@@ -95,7 +96,8 @@ int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, co
     if (!scale) {
         const struct bag_tensor *shared = vera ? hub_low_shared(r, "lora_A") : NULL;
         size_t rank = vera ? shared ? shared->shape[0] : 1 : b->rank == 2 ? b->shape[1] : 0;
-        if (!rank || rank > 1 << 16) return reading_refuse(&r->in, b, "its rank is 0", e);
+        if (!rank || rank > 1 << 16) return reading_refuse(&r->in, b, "the rank must be between 1 and "
+                                                                      "65,536", e);
         m.read = tap_map_input(tap);
         m.size = (int)rank;
         if (hub_lora_scale(&r->hub, m.size, &r->in.out->assumed, &m.scale, e)) return e->code;

@@ -54,7 +54,7 @@ struct bag_tensor *hub_shared(struct hub_reader *r, const char *which) {
 static int shape3(struct hub_reader *r, const struct bag_tensor *t, size_t a, size_t b, size_t c,
                   struct err *e) {
     if (t && t->rank == 3 && t->shape[0] == a && t->shape[1] == b && t->shape[2] == c) return 0;
-    return reading_refuse(&r->in, t, "is not part of the Kronecker products that the config describes", e);
+    return reading_refuse(&r->in, t, "its shape does not match the Kronecker products in the config", e);
 }
 
 /* Reads the shared set of A_i. */
@@ -63,8 +63,8 @@ static int take_rule(struct hub_reader *r, const struct module *m, struct err *e
     size_t n = (size_t)m->mid;
     if (!rule)
         return err_set(e, ERR_INPUT,
-                       "%s: the rule of its Kronecker products (phm_rule) is missing, as in files of "
-                       "adapter-transformers: it cannot be restored",
+                       "%s: phm_rule is missing, and the Kronecker products cannot be restored without it: "
+                       "adapter-transformers did not save it",
                        r->in.bag.path);
     if (shape3(r, rule, n, n, n, e)) return e->code;
     rule->used = true;
@@ -89,7 +89,8 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
     size_t n = (*s)->count, cols = (size_t)p->module.size;
     if (n != 1 && n != d)
         return reading_refuse(&r->in, *s, "must be one scale, or one per channel", e);
-    if ((*b)->count != d) return reading_refuse(&r->in, *b, "is not a bias of such a linear layer", e);
+    if ((*b)->count != d) return reading_refuse(&r->in, *b, "its length differs from the output width of "
+                                                            "the linear layer", e);
     if (reading_shape(&r->in, *w, d, cols, e)) return e->code;
     real *up = reading_room(&r->in, d * cols), *bias = up ? reading_room(&r->in, d) : NULL;
     if (!bias)
@@ -100,8 +101,8 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
         bias[i] = x * (*b)->values[i];
     }
     if (!r->told_scale)
-        notes_add(&r->in.out->assumed, "the learned scale of a bottleneck with a gate, or with a LayerNorm "
-                                       "after it, was merged into W_u and b_u");
+        notes_add(&r->in.out->assumed, "the trainable scale of a bottleneck with a gate, or with a "
+                                       "LayerNorm after it, was merged into W_u and b_u");
     r->told_scale = (*s)->used = (*w)->used = (*b)->used = true;
     piece_add(p, SLOT_UP_W, up, d * cols);
     piece_add(p, SLOT_UP_B, bias, d);
@@ -114,7 +115,7 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     struct bag_tensor *found[HUB_MOST_PARTS];
     struct module m;
     if (!at) return reading_refuse(&r->in, down, "the model has no such layer", e);
-    if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
+    if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config describes no bottleneck", e);
     if (hub_bottleneck(&r->hub, &r->in.m->arch, at->role == ROLE_O_W, &m, e)) return e->code;
     char *place = xstrndup(down->name, strlen(down->name) - strlen(down_name(r)));
     int rc = hub_find_parts(r, hub_bottleneck_parts, place, &m, down, found, e);
@@ -129,7 +130,8 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
                   : w->rank == 2 ? w->shape[0]
                                  : 0,
            d = (size_t)r->in.m->arch.width;
-    if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "its width is 0", e);
+    if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "the bottleneck width must be between "
+                                                                     "1 and 65,536", e);
     m.size = (int)size;
     struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->sublayer, at->layer);
     if (products && !m.own_rule && !r->in.to.values && take_rule(r, &m, e)) return e->code;
@@ -147,13 +149,14 @@ static int hub_read_labels(struct hub_reader *r, const json_t *c, struct err *e)
     json_object_foreach((json_t *)ids, name, v) {
         json_int_t i = json_is_integer(v) ? json_integer_value(v) : -1;
         if (i < 0 || i >= r->in.classes || r->in.label[i])
-            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name all %d outputs",
+            return err_set(e, ERR_INPUT, "%s: \"label2id\" must assign a different id to each of the %d "
+                                         "classes, starting at 0",
                            r->head.path, r->in.classes);
         r->in.label[i] = xstrdup(name);
     }
     for (int i = 0; i < r->in.classes; i++)
         if (!r->in.label[i])
-            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name output %d",
+            return err_set(e, ERR_INPUT, "%s: \"label2id\" has no label for class %d",
                            r->head.path, i);
     return 0;
 }
@@ -172,7 +175,7 @@ static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const ch
         rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.dense.weight" : "head.dense.bias", e);
     else if (rest && text_starts(rest, last))
         rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.weight" : "head.bias", e);
-    else rc = reading_refuse(&r->in, t, "is not part of a classification head", e);
+    else rc = reading_refuse(&r->in, t, "not a tensor of a classification head", e);
     return rc;
 }
 
@@ -186,17 +189,17 @@ static int check_head(struct hub_reader *r, const char *path, const json_t *c, i
                               .pooler = json_is_true(json_object_get(c, "use_pooler")) };
     json_int_t n = 1;
     if (json_is_string(type) && strcmp(json_string_value(type), "classification"))
-        return reading_refuse_key(path, "head_type", type, "petri reads only classification heads", e);
+        return reading_refuse_key(path, "head_type", type, "only classification heads are supported", e);
     if (!json_get_int(c, path, "layers", &n, e) && e->code) return e->code;
     if (n < 1 || n > 2)
         return reading_refuse_key(path, "layers", json_object_get(c, "layers"),
-                                  "petri reads heads of one or two layers", e);
+                                  "only heads of one or two layers are supported", e);
     if (n == 2 && json_is_string(act) && hub_activation(&r->hub, json_string_value(act), &own.act))
         return reading_refuse_key(path, "activation_function", act, "not an activation that petri supports",
                                                                     e);
     if (own.pooler && !a->pooler)
         return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"),
-                                  "models of this family have no pooler in petri", e);
+                                  "petri does not support a pooler for models of this family", e);
     *layers = n;
     own.layers = (int)n;
     const struct method m = { .classifier = own };
@@ -302,10 +305,11 @@ static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *
     if (left->rank != 3 || !n || n > 1 << 10 || shape3(r, left, n, n, 1, e) || !right ||
         shape3(r, right, n, 1, n, e))
         return reading_refuse(
-            &r->in, left, "is not a factor of a rule of Kronecker products, or the other factor is missing",
+            &r->in, left, "expected a factor of phm_rule of shape n × n × 1, and phm_rule_right of shape n "
+                          "× 1 × n",
                           e);
     real *rule = mem_try(n * n * n, sizeof *rule);
-    if (!rule) return err_set(e, ERR_SYSTEM, "out of memory for a rule of Kronecker products");
+    if (!rule) return err_set(e, ERR_SYSTEM, "out of memory for phm_rule");
     for (size_t i = 0; i < n * n * n; i++)
         rule[i] = left->values[i / n] * right->values[i / (n * n) * n + i % n];
     free(left->values);
@@ -326,14 +330,13 @@ static int take_switches(struct hub_reader *r, struct err *e) {
             return e->code;
     struct notes *to = &r->in.out->assumed;
     if (factors)
-        notes_add(to, "the rule of its Kronecker products, stored as two factors, was multiplied out and is "
-                      "trained as one matrix");
+        notes_add(to, "the two factors of phm_rule were multiplied, and their product is trained");
     if (hub_shares_factors(c))
-        notes_add(to, "factors shared by all linear layers were copied to each and are "
-                      "trained separately");
+        notes_add(to, "factors shared by all linear layers were copied to each layer and are trained "
+                      "separately");
     if (json_is_true(json_object_get(c, "phm_layer")) && json_is_false(json_object_get(c, "learn_phm")))
         notes_add(
-            to, "the rule of its Kronecker products, frozen in the library (learn_phm), is trained");
+            to, "phm_rule is trained, although the config freezes it (learn_phm)");
     return 0;
 }
 
@@ -344,7 +347,7 @@ static void note_inverse(struct hub_reader *r) {
                  *old = json_object_get(r->hub.bottleneck, "invertible_adapter");
     if (json_is_object(old)) inverse = json_object_get(old, "block_type");
     if (json_is_string(inverse))
-        notes_add(&r->in.out->ignored, "%s: %s, no tensors",
+        notes_add(&r->in.out->ignored, "%s: %s has no tensors in the file",
                   json_is_object(old) ? "invertible_adapter" : "inv_adapter", json_string_value(inverse));
 }
 

@@ -21,7 +21,7 @@ static const struct bag_tensor *one_of(struct hub_reader *r, const char *key, co
         if (!text_ends(t->name, mark)) continue;
         if (first &&
             (t->count != first->count || memcmp(t->values, first->values, t->count * sizeof *t->values)))
-            reading_refuse(&r->in, t, "differs from its copies under other layers", e);
+            reading_refuse(&r->in, t, "differs from its copies in other layers", e);
         t->used = true;
         if (!first) first = t;
     }
@@ -65,9 +65,9 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
                             l < 1 << 16 && w[0]->count == mid * d && w[2]->count == mid * n &&
                             w[3]->count == n;
     if (!whole)
-        err_set(e, ERR_INPUT, "%s: prefix (%s): incomplete, or of another model", r->in.bag.path, key);
+        err_set(e, ERR_INPUT, "%s: prefix (%s): tensors are missing or have the shapes of another model", r->in.bag.path, key);
     else if (!flat && (!act || strcmp(act, "tanh")))
-        err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri supports only tanh",
+        err_set(e, ERR_INPUT, "%s: \"non_linearity\" of the prefix is %.40s: only tanh is supported",
                 r->hub.path, act ? act : "missing");
     if (e->code) return NULL;
     real *made = reading_room(&r->in, l * n);
@@ -94,7 +94,7 @@ static int take_gate(struct hub_reader *r, struct placed *p, const struct hub_at
     const struct bag_tensor *w = bag_find_end(&r->in.bag, end);
     free(name);
     free(end);
-    if (!w) return err_set(e, ERR_INPUT, "%s: layer %d: the gate of its prefix is missing",
+    if (!w) return err_set(e, ERR_INPUT, "%s: layer %d: the gate of the prefix is missing",
                                          r->in.bag.path, layer + 1);
     char *place = xstrndup(w->name, strlen(w->name) - strlen("weight"));
     int rc = hub_find_parts(r, hub_gate_parts, place, &p->module, w, found, e);
@@ -148,15 +148,15 @@ int hub_take_prefix(struct hub_reader *r, struct err *e) {
     if (a->buckets)
         return reading_refuse_key(
             r->hub.path, "architecture", json_object_get(r->hub.prefix, "architecture"),
-            "on T5 the library shifts the relative positions by the prefix length, which petri does not "
+            "on T5 AdapterHub shifts the relative positions by the prefix length, which petri does not "
             "support", e);
     if (a->decoder_layers && json_array_size(out))
         return reading_refuse_key(r->hub.path, "leave_out", out,
-                                  "on a model with a decoder petri reads only prefixes of all layers", e);
+                                  "on encoder–decoder models only prefixes in all layers are supported", e);
     int rc = 0;
     for (const struct hub_attention *at = hub_attentions(a); at->key && !rc; at++)
         rc = take_prefix_at(r, at, &found, e);
-    return rc || found ? rc : err_set(e, ERR_INPUT, "%s: no tensors of a prefix", r->in.bag.path);
+    return rc || found ? rc : err_set(e, ERR_INPUT, "%s: no prefix tensors found", r->in.bag.path);
 }
 
 /* ---- prompt, inserted after the embeddings ---- */
@@ -169,10 +169,11 @@ int hub_take_prompt(struct hub_reader *r, struct err *e) {
     free(end);
     if (json_is_string(combine) && !after && strcmp(json_string_value(combine), "prefix"))
         return reading_refuse_key(r->hub.path, "combine", combine,
-                                  "petri supports prompts before the text or after its first token", e);
+                                  "must be prefix (before the text) or prefix_after_bos (after the first "
+                                  "token)", e);
     if (!t) return err_set(e, ERR_INPUT, "%s: missing prompt_embedding", r->in.bag.path);
     if (t->rank != 2 || !t->shape[0] || t->shape[0] > 1 << 16 || t->shape[1] != (size_t)r->in.m->arch.width)
-        return reading_refuse(&r->in, t, "its shape must be rows × model width", e);
+        return reading_refuse(&r->in, t, "the shape must be virtual tokens × model width", e);
     struct module m = module_default(FN_PROMPT);
     m.size = (int)t->shape[0];
     m.write = TAP_EMBED;

@@ -30,8 +30,8 @@ static int check_start(const struct peft *p, struct err *e) {
     for (size_t i = 0; i < COUNT_OF(harmless); i++)
         if (!strcmp(json_string_value(v), harmless[i])) return 0;
     return reading_refuse_key(p->path, "init_lora_weights", v,
-                              "this initialization changes the weights of the base model, and the folder "
-                              "does not contain them", e);
+                              "this initialization changes the weights of the base model, and the changed "
+                              "weights are not in the folder", e);
 }
 
 static int find_type(struct peft *p, struct err *e) {
@@ -43,7 +43,7 @@ static int find_type(struct peft *p, struct err *e) {
         }
     struct buf known = BUF_INIT;
     for (int i = 0; i < PEFT_TYPES; i++) buf_printf(&known, "%s%s", i ? ", " : "", type_names[i]);
-    int rc = err_set(e, ERR_INPUT, "%s: \"peft_type\" is %.60s; petri reads %s", p->path,
+    int rc = err_set(e, ERR_INPUT, "%s: \"peft_type\" is %.60s: supported: %s", p->path,
                      name ? name : "missing", buf_text(&known));
     buf_release(&known);
     return rc;
@@ -64,19 +64,21 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
     static const struct {
         const char *name, *of_encoder, *of_decoder; /* the reason, or NULL: supported */
     } task[] = {
-        { "SEQ_CLS", NULL, "a classification adapter, but the base model generates text" },
-        { "SEQ_2_SEQ_LM", "a text generation adapter, but the base model does not generate text", NULL },
+        { "SEQ_CLS", NULL, "the adapter is for classification, but the base model generates text" },
+        { "SEQ_2_SEQ_LM", "the adapter is for text generation, but the base model does not generate text", NULL },
         { "FEATURE_EXTRACTION", NULL, NULL },
-        { "TOKEN_CLS", "its head labels tokens, not texts", "its head labels tokens, not texts" },
+        { "TOKEN_CLS", "token classification is not supported", "token classification is not supported" },
         { "QUESTION_ANS", "extractive question answering is not supported",
           "extractive question answering is not supported" },
-        { "CAUSAL_LM", "for a language model without an encoder", "for a language model without an encoder" },
+        { "CAUSAL_LM", "decoder-only language models are not supported", "decoder-only language models are not "
+                                                                  "supported" },
     };
     const json_t *v = json_object_get(p->config, "task_type"),
                  *class = json_object_get(json_object_get(p->config, "auto_mapping"), "base_model_class");
     const char *name = json_string_value(v), *why = "not a task type of PEFT";
     if (json_is_string(class) && arch_class_is_other(json_string_value(class)))
-        return reading_refuse_key(p->path, "base_model_class", class, "its head does not classify texts", e);
+        return reading_refuse_key(p->path, "base_model_class", class, "only sequence classification heads "
+                                                                      "are supported", e);
     if (!v || json_is_null(v)) return 0;
     for (size_t i = 0; name && i < COUNT_OF(task); i++)
         if (!strcmp(name, task[i].name)) why = arch_generates(a) ? task[i].of_decoder : task[i].of_encoder;
@@ -118,7 +120,7 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
     int rc = pattern_value(p, "alpha_pattern", module, &own, e);
     if (rc) return rc;
     if (own && !json_is_number(own))
-        return reading_refuse_key(p->path, "alpha_pattern", own, "not a number", e);
+        return reading_refuse_key(p->path, "alpha_pattern", own, "must be a number", e);
     double alpha = own ? json_number_value(own) : p->values.alpha;
     if (p->type == PEFT_ADALORA && alpha <= 0) alpha = rank;
     *out = alpha / peft_over(p->type, rank, p->values.root);
@@ -219,7 +221,7 @@ static int left_out(const struct peft *p, const char *module, const char **by, s
 }
 
 static int refuse_left_out(const struct peft *p, const char *key, const char *module, struct err *e) {
-    char *why = xprintf("excludes %s, which has tensors: PEFT does not load them", module);
+    char *why = xprintf("excludes %s, but the file has tensors for it, which PEFT does not load", module);
     int rc = reading_refuse_key(p->path, key, json_object_get(p->config, key), why, e);
     free(why);
     return rc;
@@ -244,12 +246,13 @@ int peft_compare(const struct peft *p, const char *const *module, const int *ran
         if (rc) return rc;
         if (!of) of = json_object_get(p->config, "r");
         if (p->type == PEFT_LORA && json_is_integer(of) && json_integer_value(of) != rank[i])
-            notes_add(said, "%s: the config has rank %lld, the tensors %d; the latter is used", module[i],
+            notes_add(said, "%s: the rank is %lld in the config and %d in the tensors; that of the tensors "
+                            "is used", module[i],
                       (long long)json_integer_value(of), rank[i]);
     }
     if (json_is_array(list))
         json_array_foreach(list, at,
                            v) if (json_is_string(v) && !has_target(json_string_value(v), module, modules))
-            notes_add(said, "target_modules names %s, which has no tensors", json_string_value(v));
+            notes_add(said, "target_modules contains %s, which has no tensors", json_string_value(v));
     return 0;
 }

@@ -148,7 +148,7 @@ int peft_read_values(struct peft *p, struct err *e) {
         if (json_get_int(p->config, p->path, k->name, &whole, e)) {
             if (whole < 0 || whole > SIZE_LIMIT)
                 return reading_refuse_key(p->path, k->name, json_object_get(p->config, k->name),
-                                          "petri supports values from 0 to 1000000", e);
+                                          "must be between 0 and 1000000", e);
             *(int *)at = (int)whole;
         }
         if (e->code) return e->code;

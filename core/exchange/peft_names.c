@@ -113,7 +113,7 @@ int peft_plain_names(struct bag *b, struct notes *said, struct err *e) {
             free(plain);
         }
     }
-    notes_add(said, "the adapter name \"%s\" was removed from tensor names", name);
+    notes_add(said, "the adapter name \"%s\" was removed from the tensor names", name);
     free(name);
     return 0;
 }

@@ -30,7 +30,7 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     int rows = t->rank == 2 && t->shape[0] && t->shape[0] < 1 << 20 ? (int)t->shape[0] : 0,
         d = in->m->arch.width;
     if (!rows || t->shape[1] != (size_t)d)
-        return reading_refuse(in, t, "its shape must be rows × model width", e);
+        return reading_refuse(in, t, "the shape must be virtual tokens × model width", e);
     bool decoder = in->m->arch.decoder_layers > 0;
     int said = p->values.rows ? p->values.rows : decoder && rows % 2 == 0 ? rows / 2 : rows;
     bool twice = decoder && rows == 2 * said;
@@ -38,7 +38,7 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     m->rows = twice ? ROWS_PEFT : ROWS_ACTING;
     if (said != m->size)
         notes_add(&in->out->assumed,
-                  "the config has %d virtual tokens, the tensor %d rows; the latter is used", said, rows);
+                  "the config has %d virtual tokens and the tensor %d; that of the tensor is used", said, rows);
     return 0;
 }
 
@@ -47,21 +47,21 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
     struct bag_tensor *u = bag_find(&in->bag, "prefix_task_cols"),
                       *v = bag_find(&in->bag, "prefix_task_rows");
     if (!u || !v)
-        return err_set(e, ERR_INPUT, "%s: missing prefix_task_cols and prefix_task_rows", in->bag.path);
+        return err_set(e, ERR_INPUT, "%s: prefix_task_cols or prefix_task_rows is missing", in->bag.path);
     size_t l = rows->shape[0], d = rows->shape[1];
     if (in->m->arch.decoder_layers)
         return reading_refuse(
             in, u,
-            "on a model with a decoder the library also adds such prompts to the decoder, which petri does "
-            "not support",
+            "on encoder–decoder models PEFT also adds such prompts to the decoder, which petri does not "
+            "support",
             e);
     if (u->rank == 3 && u->shape[0] != 1)
-        return reading_refuse(in, u, "has several tasks; petri reads one", e);
+        return reading_refuse(in, u, "several tasks are not supported", e);
     if (u->rank != 3 || u->shape[1] != l || !u->shape[2] || u->shape[2] > 1 << 16)
-        return reading_refuse(in, u, "its shape must be 1 × rows × rank", e);
+        return reading_refuse(in, u, "the shape must be 1 × virtual tokens × rank", e);
     size_t rank = u->shape[2];
     if (v->rank != 3 || v->shape[0] != 1 || v->shape[1] != rank || v->shape[2] != d)
-        return reading_refuse(in, v, "its shape must be 1 × rank × model width", e);
+        return reading_refuse(in, v, "the shape must be 1 × rank × model width", e);
     u->used = v->used = true;
     for (size_t i = 0; i < l; i++)
         for (size_t j = 0; j < d; j++) {
@@ -72,8 +72,8 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
         }
     notes_add(
         &in->out->assumed,
-        "the prompt was computed once from the shared prompt and the task's product; its virtual tokens are "
-        "trained directly");
+        "the prompt was computed from the shared prompt and the low-rank product of the task; its virtual "
+        "tokens are trained directly");
     return 0;
 }
 
@@ -88,6 +88,10 @@ static void prefix_reorder(const real *from, size_t l, size_t parts, size_t d, b
         }
 }
 
+static const char decoder_prefix[] =
+    "on encoder–decoder models, decoder layer i of PEFT reads the prefix of layer 2i, which petri does not "
+    "support";
+
 static int take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows,
                        struct err *e) {
     const struct arch *a = &in->m->arch;
@@ -95,11 +99,10 @@ static int take_prefix(struct adapter_reading *in, const struct peft *p, struct 
            l = rows->rank == 2 ? rows->shape[0] : 0;
     if (a->decoder_layers || !a->positions)
         return reading_refuse(in, rows,
-                              "on encoder–decoder models the library assigns the parts of a prefix to every "
-                              "second decoder layer and shifts positions, which petri does not support",
+                              decoder_prefix,
                               e);
     if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
-        return reading_refuse(in, rows, "its shape must be rows × (2 · layers · attention width)", e);
+        return reading_refuse(in, rows, "the shape must be virtual tokens × (2 · layers · attention width)", e);
     real *made = reading_room(in, rows->count);
     if (!made) return err_set(e, ERR_SYSTEM, "out of memory for a prefix");
     prefix_reorder(rows->values, l, parts, d, true, made);
@@ -156,11 +159,11 @@ int peft_prompt_of(const struct method *m) {
 static const char *prefix_why_not(const struct method *method, const struct arch *a) {
     const struct module *m = &method->module[0];
     if (a->decoder_layers)
-        return "the library's decoder layers read every second layer's part of a prefix, which petri does "
-               "not support";
+        return decoder_prefix;
     if (m->comp != COMP_GATED)
-        return "PEFT's prefix is in the joint softmax of the attention, without input-dependent gates";
-    if (m->first != 1 || (m->last && m->last != a->encoder_layers)) return "PEFT's prefix is in all layers";
+        return "PEFT supports only prefixes with comp=gated";
+    if (m->first != 1 || (m->last && m->last != a->encoder_layers)) return "PEFT supports only prefixes in "
+                                                                           "all layers";
     return m->shift ? NULL
                     : "PEFT's prefix shifts the positions of the text (shift=yes); --to hub supports "
                       "shift=no";
@@ -173,7 +176,7 @@ const char *peft_prompt_why_not(const struct method *method, const struct arch *
         return prefix ? "PEFT cannot combine a prefix with other modules"
                       : "PEFT cannot combine a prompt with other modules";
     if (m->source != SOURCE_FREE)
-        return prefix ? "its keys and values are not separate per layer" : "its virtual tokens are generated";
+        return "PEFT supports only prefixes and prompts with source=free";
     if (prefix) return prefix_why_not(method, a);
     if (m->write != TAP_EMBED_WORDS)
         return "PEFT inserts virtual tokens before the norm of the embedding (write=embed.words); --to hub "

@@ -47,7 +47,8 @@ static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor
         double sum = 0;
         for (size_t j = 0; j < cols; j++) sum += (double)w[i * cols + j] * (double)w[i * cols + j];
         if (!(sum > 0))
-            return reading_refuse(&r->in, length, "a row of the DoRA weight is zero", e);
+            return reading_refuse(&r->in, length, "a row of the adapted weight is zero, so its DoRA norm "
+                                                  "is undefined", e);
         for (size_t j = 0; j < cols; j++)
             w[i * cols + j] = (real)((double)w[i * cols + j] * (double)length->values[i] / sqrt(sum));
     }
@@ -61,7 +62,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
                        const struct bag_tensor *b, double s, struct bag_tensor *length, struct err *e) {
     int i = (int)(t - r->in.m->tensor), rank = (int)a->shape[0];
     if (r->in.m->arch.pooler_absent || r->folded)
-        return reading_refuse(&r->in, a, "the model folder has no pooler to change", e);
+        return reading_refuse(&r->in, a, r->folded ? "the adapter changes the pooler twice" : "the model folder has no pooler to adapt", e);
     size_t n = (size_t)t->rows * (size_t)t->cols;
     real *w = r->folded = reading_room(&r->in, n);
     if (!w) return err_set(e, ERR_SYSTEM, "out of memory for the pooler");
@@ -147,14 +148,15 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
         first->used = true;
         if (other) other->used = true;
         notes_add(&r->in.out->ignored,
-                  "%s: ignored, as in the library: no layer reads this embedding", first->name);
+                  "%s: ignored, as in PEFT: no layer reads this embedding", first->name);
         return 0;
     }
     if (!t) return reading_refuse(&r->in, first, "the model has no such layer", e);
     if (lookup && v->dora)
         return reading_refuse(&r->in, first, "petri does not support DoRA of an embedding", e);
     if (f->fn == FN_LINEAR && beside(r, module, "lora_magnitude_vector"))
-        return reading_refuse(&r->in, first, "it has a lora_magnitude_vector, but use_dora is not true",
+        return reading_refuse(&r->in, first, "the layer has a lora_magnitude_vector, but use_dora is not "
+                                             "true",
                               e);
     const size_t rows = (size_t)t->rows, cols = (size_t)t->cols, rank = first->shape[0];
     const size_t size[PART_SIZES] = { [SIZE_ONE] = 1,
@@ -165,8 +167,10 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
          drawn = module_takes(&m, TAKES_SEED); /* with random factors of any rank */
     bool pruned = f->fn == FN_SVD && !rank && first->rank == 2;
     if (ranked && !pruned &&
-        (!rank || rank > (drawn ? 1 << 20 : rows + cols) || (lookup && r->looked_up[stack])))
-        return reading_refuse(&r->in, first, "invalid rank for a linear layer or embedding of this size", e);
+        (!rank || rank > (drawn ? 1 << 20 : rows + cols)))
+        return reading_refuse(&r->in, first, "the rank is 0 or too large for a layer of this size", e);
+    if (lookup && r->looked_up[stack])
+        return reading_refuse(&r->in, first, "the adapter changes the word embeddings twice", e);
     if (find_parts(r, f, module, size, part, e)) return e->code;
     if (pruned) return 0;
     if (ranked) m.size = (int)rank;
@@ -270,7 +274,7 @@ static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *na
     for (size_t i = 0; i < t->count; i++)
         if (t->values[i] != own[i]) return false;
     t->used = true;
-    notes_add(&r->in.out->ignored, "%s: equal to the model's tensor", t->name);
+    notes_add(&r->in.out->ignored, "%s: identical to the tensor of the model", t->name);
     return true;
 }
 
@@ -278,12 +282,12 @@ static int take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
         { ".lora_B.bias", "petri does not support LoRA biases (lora_bias)" },
         { ".trainable_tokens_delta",
-          "petri does not support trained tokens (trainable_token_indices)" },
+          "petri does not support trainable tokens (trainable_token_indices)" },
     };
     const char *name = t->name;
     if (t->used || (r->peft.type == PEFT_VERA && text_starts(name, "base_model.vera_"))) return 0;
     if (!text_starts(name, "base_model.model."))
-        return reading_refuse(&r->in, t, "its name does not start with base_model.model.", e);
+        return reading_refuse(&r->in, t, "the name does not start with base_model.model.", e);
     name += strlen("base_model.model.");
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         if (text_ends(name, refused[i][0])) return reading_refuse(&r->in, t, refused[i][1], e);
@@ -321,7 +325,7 @@ static int take_classes(struct reader *r, const char *folder, struct err *e) {
            *names = json_object_get(all, "id2label");
     int rc = file_exists(path) && !all ? e->code : 0, n = r->in.classes;
     if (all && json_object_size(names) != (size_t)n)
-        rc = err_set(e, ERR_INPUT, "%s: \"id2label\" names %zu classes, but the head has %d", path,
+        rc = err_set(e, ERR_INPUT, "%s: \"id2label\" has %zu classes, but the head has %d", path,
                      json_object_size(names), n);
     if (all && !rc) r->in.label = xcalloc((size_t)n + 1, sizeof *r->in.label);
     for (int i = 0; all && !rc && i < n; i++) {
@@ -329,7 +333,7 @@ static int take_classes(struct reader *r, const char *folder, struct err *e) {
         snprintf(id, sizeof id, "%d", i);
         const char *name = json_string_value(json_object_get(names, id));
         if (name && *name) r->in.label[i] = xstrdup(name);
-        else rc = err_set(e, ERR_INPUT, "%s: \"id2label\" does not name class %d", path, i);
+        else rc = err_set(e, ERR_INPUT, "%s: \"id2label\" has no name for class %d", path, i);
     }
     if (all && !rc) notes_add(&r->in.out->read, "%s", PEFT_NAMES_FILE);
     r->in.single = all != NULL;
@@ -360,7 +364,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     if (!rc && !prompt && !r->modules)
-        rc = err_set(e, ERR_INPUT, "%s: no adapter tensors", r->in.bag.path);
+        rc = err_set(e, ERR_INPUT, "%s: no adapter tensors found", r->in.bag.path);
     if (!rc && !prompt) rc = peft_compare(&r->peft, r->module, r->rank, r->modules, &r->in.out->assumed, e);
     if (!rc && r->in.classes > 1) rc = take_classes(r, folder, e);
     if (!rc)

@@ -64,7 +64,7 @@ int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, s
     if (t->rank == 2 && t->shape[0] == rows && t->shape[1] == cols) return 0;
     if (!rows && t->rank == 1 && t->shape[0] == cols) return 0;
     if (!rows)
-        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": must be a vector of %zu, as in the model",
+        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": must be a vector of size %zu, as in the model",
                        r->bag.path, t->name, cols);
     return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": must be %zu × %zu, as in the model",
                    r->bag.path, t->name, rows, cols);
@@ -119,7 +119,7 @@ int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as
                                                                  "generates text", e);
     if (!strcmp(as, "head.weight")) {
         if (t->rank != 2 || t->shape[1] != (size_t)r->m->arch.width || !t->shape[0] || t->shape[0] > 1 << 20)
-            return reading_refuse(r, t, "its shape must be classes × model width", e);
+            return reading_refuse(r, t, "the shape must be classes × model width", e);
         r->classes = (int)t->shape[0];
     }
     assembly_head(&r->to, as, t->values, t->count);
@@ -134,7 +134,7 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
     bool pooler = tensor_is_pooler(at);
     if (t->count != (size_t)at->rows * (size_t)at->cols || t->rank != (at->vector ? 1 : 2) ||
         (!at->vector && t->shape[0] != (size_t)at->rows))
-        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": its shape differs from the model's, %d × %d",
+        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": the shape must be %d × %d, as in the model",
                        r->bag.path, t->name, at->rows, at->cols);
     t->used = true;
     if (pooler && r->m->arch.pooler_absent)
@@ -250,7 +250,8 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
     if (writes) return assembly_method(&r->to, r->bag.path, &c->method, e);
     if (!r->classes && (!r->m->head_w || r->vectors || head_other(&r->m->arch, r->m->head_rows))) {
         notes_add(&r->out->assumed,
-                  "no head: `petri train --from` adds one; embed, map and similarity need none");
+                  "the adapter has no head: `petri train --from` adds one; embed, map and similarity need "
+                  "none");
         return assembly_method(&r->to, r->bag.path, &c->method, e);
     }
     if (!r->classes) {
@@ -277,7 +278,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
                   named
                       ? "the classes are those of the model's config"
                       : "classes without names: LABEL_0, LABEL_1, …; name them with --classes");
-    else notes_add(&r->out->assumed, "one output: regression score");
+    else notes_add(&r->out->assumed, "the only output is taken as a regression score");
     r->out->named = r->classes > 1 ? r->out->assumed.count : 0;
     return assembly_method(&r->to, r->bag.path, &c->method, e);
 }

@@ -49,8 +49,8 @@ int writing_order(struct adapter_writing *w, const char *library, struct err *e)
         if (!strcmp(w->tensor[i - 1].name, w->tensor[i].name))
             return err_set(
                 e, ERR_USAGE,
-                "cannot be written for %s: two modules at one position, where the library supports "
-                "one: %s",
+                "cannot be written for %s, which supports one module per layer: two modules have the "
+                "tensor %s",
                 library, w->tensor[i].name);
     return 0;
 }

@@ -77,7 +77,7 @@ int merge_low(struct merge *x, const struct merge_at *at, const struct merge_cha
     int i = merge_tensor(x, at, tap_weight_role(m->write)), rank = m->size;
     const struct tensor_info *t = &x->m->tensor[i];
     real *w = merge_copy(x, i, e), *up = w ? mem_try((size_t)t->rows * (size_t)rank, sizeof *up) : NULL;
-    if (!up) return w ? err_set(e, ERR_SYSTEM, "out of memory for a change of %s", t->name) : ERR_SYSTEM;
+    if (!up) return w ? err_set(e, ERR_SYSTEM, "out of memory for the update of %s", t->name) : ERR_SYSTEM;
     real *to = up;
     const real *from = change->up;
     for (int r = 0; r < t->rows; r++)

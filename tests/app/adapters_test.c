@@ -127,7 +127,7 @@ static void an_old_adapter_is_read(void **state) {
     if (!(d < 1e-5)) fail_msg("%g from the library's", d);
     json_t *aside = stage_at(run, "imported.ignored");
     assert_int_equal(json_array_size(aside), 1);
-    assert_string_equal(json_string_value(json_array_get(aside, 0)), "invertible_adapter: nice, no tensors");
+    assert_string_equal(json_string_value(json_array_get(aside, 0)), "invertible_adapter: nice has no tensors in the file");
     json_decref(run);
 }
 
@@ -276,7 +276,7 @@ static void hub_folders_go_out_and_come_back(void **state) {
     assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
     json_decref(run);
     run = stage_train(&stage, 0, "--steps 2 --method ia3");
-    stage_refused(2, "the library scales q, k, v", "export %d --to hub '%s-no' --db '%s'",
+    stage_refused(2, "AdapterHub scales only q, k, v", "export %d --to hub '%s-no' --db '%s'",
                   (int)json_integer_value(stage_at(run, "id")), out, stage.db);
     json_decref(run);
     json_decref(again);
@@ -328,14 +328,16 @@ static void what_a_library_has_no_place_for_is_refused(void **state) {
     static const struct {
         const char *method, *to, *part;
     } cases[] = {
-        { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules at one position" },
-        { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules at one position" },
-        { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules at one position" },
-        { "lora(at=o,r=2)", "hub", "the library supports q, k, v and the linear layers of the FFN, not W_o" },
+        { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "supports one module per layer: two modules have" },
+        { "scale(write=f.act) + scale(write=f.out)", "peft", "supports one module per layer: two modules have" },
+        { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "supports one module per layer: two modules have" },
+        { "lora(at=o,r=2)", "hub", "AdapterHub supports LoRA on q, k, v and the linear layers of the FFN, "
+                                   "not on W_o" },
         { "prefix(l=2)", "peft", "PEFT's prefix shifts the positions of the text" },
-        { "dora(r=2)", "hub", "the library's norm includes the bias" },
-        { "dora(r=2,length=output)", "peft", "its norm includes the bias" },
-        { "prompt(l=2; pool=row0)", "hub", "the library inserts virtual tokens after the norm of the embedding" },
+        { "dora(r=2)", "hub", "AdapterHub's DoRA norm includes the bias" },
+        { "dora(r=2,length=output)", "peft", "its DoRA norm includes the bias" },
+        { "prompt(l=2; pool=row0)", "hub", "AdapterHub inserts virtual tokens after the norm of the "
+                                           "embedding" },
         { "bottleneck(r=2; write=a.out, layers=1) + bottleneck(r=2; write=f.out, layers=2)", "hub",
           "layer 1 has bottlenecks of width 2 after attention and 0 after the FFN" },
     };
@@ -403,19 +405,19 @@ static void what_is_not_computed_is_refused(void **state) {
         { "hub-lora", "\"version\": \"adapters.1.3.0\"", "\"version\": 1", "\"version\" must be" },
         { "hub-lora", "\"alpha\": 6", "\"alpha\": \"6\"", "\"alpha\" must be a number" },
         { "lora", "\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(\": 3}", "is not a valid regular expression" },
-        { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "not part of the model" },
-        { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "not part of the model" },
+        { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "neither the adapter nor the model has it" },
+        { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "neither the adapter nor the model has it" },
         { "hub-compacter", "\"shared_W_phm\": false", "\"shared_W_phm\": true",
           "the other tensors of its module are missing" },
         { "hub-products-shared", "\"phm_bias\": true", "\"phm_bias\": false", "\"phm_bias\" is false" },
         { "hub-channel", "\"scaling\": \"channel\"", "\"scaling\": \"row\"", "\"scaling\" is \"row\"" },
-        { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "contradicts use_gating of the config" },
-        { "hub-gate", "\"use_gating\": true", "\"use_gating\": false", "contradicts use_gating of the config" },
+        { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "contradicts \"use_gating\" in the config" },
+        { "hub-gate", "\"use_gating\": true", "\"use_gating\": false", "contradicts \"use_gating\" in the config" },
         { "hub-ia3", "\"use_gating\": false", "\"use_gating\": true", "petri does not support gating of IA3 scales" },
         { "hub-houlsby", "\"residual_before_ln\": true", "\"residual_before_ln\": \"post_add\"", "\"residual_before_ln\" is" },
         { "hub-pfeiffer", "\"non_linearity\": \"relu\"", "\"non_linearity\": \"selu\"", "\"non_linearity\" is \"selu\"" },
         { "hub-lora", "\"architecture\": \"lora\"", "\"architecture\": \"reft\"", "\"architecture\" is \"reft\"" },
-        { "hub-lora", "\"use_dora\": false", "\"use_dora\": true", "contradicts use_dora of the config" },
+        { "hub-lora", "\"use_dora\": false", "\"use_dora\": true", "contradicts \"use_dora\" in the config" },
         { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\"", "\"bias\" is \"none\"" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -435,7 +437,7 @@ static void the_tensors_say_places_and_ranks(void **state) {
     char *folder = adapter_copy(stage.folder, "lora", "\"r\": 2", "\"r\": 4");
     json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/other.db'", folder, base, stage.folder);
     char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
-    assert_non_null(strstr(said, "the config has rank 4, the tensors 2; the latter is used"));
+    assert_non_null(strstr(said, "the rank is 4 in the config and 2 in the tensors; that of the tensors is used"));
     assert_string_equal(stage_text(run, "method"), "lora(r=2,s=2.5,dropout=0.1)");
     free(said);
     free(folder);

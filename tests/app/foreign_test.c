@@ -50,7 +50,7 @@ static void adapters_for_other_tasks_are_refused(void **state) {
     static const struct {
         const char *from, *to, *part;
     } cases[] = {
-        { "\"SEQ_CLS\"", "\"TOKEN_CLS\"", "\"task_type\" is \"TOKEN_CLS\": its head labels tokens" },
+        { "\"SEQ_CLS\"", "\"TOKEN_CLS\"", "\"task_type\" is \"TOKEN_CLS\": token classification is not supported" },
         { "\"SEQ_CLS\"", "\"QUESTION_ANS\"", "\"task_type\" is \"QUESTION_ANS\": extractive question answering is not supported" },
         { "\"SEQ_CLS\"", "\"CAUSAL_LM\"", "\"task_type\" is \"CAUSAL_LM\"" },
         { "\"SEQ_CLS\"", "\"SEQ_2_SEQ_LM\"", "\"task_type\" is \"SEQ_2_SEQ_LM\"" },
@@ -65,7 +65,7 @@ static void adapters_for_other_tasks_are_refused(void **state) {
         free(folder);
     }
     char *t5 = test_path("tests/reference/families/t5-odd"), *folder = same();
-    stage_refused(5, "\"task_type\" is \"SEQ_CLS\": a classification adapter", "import '%s' --model '%s' --db '%s'", folder, t5, stage.db);
+    stage_refused(5, "\"task_type\" is \"SEQ_CLS\": the adapter is for classification", "import '%s' --model '%s' --db '%s'", folder, t5, stage.db);
     free(t5);
     free(folder);
 }
@@ -255,7 +255,7 @@ static void classes_are_named_at_import_and_later(void **state) {
     json_decref(stage_train(&stage, 0, "--steps 1"));
     stage_refused(2, "only classes of imported runs can be renamed", "name last --classes a,b --db '%s'", stage.db);
     test_put(out, "petri.json", "{\"id2label\": {\"0\": \"a\", \"1\": \"b\"}}");
-    stage_refused(5, "\"id2label\" names 2 classes, but the head has 3", "import '%s' --model '%s' --db '%s/names.db'", out, model,
+    stage_refused(5, "\"id2label\" has 2 classes, but the head has 3", "import '%s' --model '%s' --db '%s/names.db'", out, model,
                   stage.folder);
     free(model);
     free(folder);

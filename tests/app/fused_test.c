@@ -134,7 +134,7 @@ static void what_cannot_be_fused_is_refused(void **state) {
         { 2, "fusion(runs=1|4)", "must have the same read=" },
         { 2, "fusion", "needs adapters of other runs" },
         { 2, "adapter-pfeiffer(source=fusion) + adapter-pfeiffer(source=fusion) + fusion", "other runs" },
-        { 2, "lora(source=fusion) + fusion", "source=fusion applies to adapters" },
+        { 2, "lora(source=fusion) + fusion", "source=fusion supports only adapters" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         stage_refused(cases[i].status, cases[i].part, "train --model '%s' --train '%s' --text text --label label --steps 1 --method '%s' "

@@ -247,9 +247,9 @@ static void what_cannot_be_joined_is_refused(void **state) {
     json_decref(stage_train(&other, 0, "--steps 1 --method 'lora(r=2) + linear(r=2; write=a.q)'"));
     stage_refused(2, "run 2: has a different head from run 1; select one with --head RUN", "merge-adapters 1 2 --db '%s'",
                   rank);
-    stage_refused(2, "run 2: a.q in layer 1: has a different rank there", "merge-adapters 1 2 --how linear --head 1 --db '%s'", rank);
-    stage_refused(2, "is not a low-rank update of a single linear map", "merge-adapters 1 3 --head 1 --db '%s'", rank);
-    stage_refused(2, "run 4: a.q in layer 1: has several modules there", "merge-adapters 1 4 --how linear --head 1 --db '%s'", rank);
+    stage_refused(2, "run 2: a.q in layer 1: the ranks differ", "merge-adapters 1 2 --how linear --head 1 --db '%s'", rank);
+    stage_refused(2, "only low-rank updates of a single linear layer (LoRA)", "merge-adapters 1 3 --head 1 --db '%s'", rank);
+    stage_refused(2, "run 4: a.q in layer 1: several modules in one adapter", "merge-adapters 1 4 --how linear --head 1 --db '%s'", rank);
     stage_refused(2, "--head: run 3 is not one of the merged runs", "merge-adapters 1 2 --head 3 --db '%s'", rank);
     json_decref(stage_json("merge-adapters 1 2 4 --head 2 --json --db '%s'", rank));
     v = stage_json("runs --json --db '%s'", db);

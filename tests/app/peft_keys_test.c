@@ -52,7 +52,7 @@ static const struct {
       "BertForTokenClassification", true },
     { "base_model_name_or_path", "lora", "\"bert-tiny\"", "\"org/other\"", "\"model\":\"org/other\"", false },
     { "target_modules", "lora", "\"query\",\n    \"value\"", "\"query\"",
-      "excludes bert.encoder.layer.0.attention.self.value, which has tensors", true },
+      "excludes bert.encoder.layer.0.attention.self.value, but the file has tensors for it", true },
     { "exclude_modules", "lora", "\"exclude_modules\": null", "\"exclude_modules\": [\"layer.1.attention.self.value\"]",
       "excludes bert.encoder.layer.1.attention.self.value,", true },
     { "exclude_modules", "lora", "\"exclude_modules\": null", "\"exclude_modules\": \".*layer.2.*query\"",
