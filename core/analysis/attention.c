@@ -33,7 +33,7 @@ static int attention_check(struct attention_map *a, const struct dataset *d, siz
     size_t n = (size_t)a->heads * (size_t)a->tokens * (size_t)(a->extra + a->tokens);
     for (size_t i = 0; i < n; i++)
         if (!isfinite(a->p[i]))
-            return err_set(e, ERR_FAILED, "%s: example %llu: attention is NaN or infinite",
+            return err_set(e, ERR_FAILED, "%s: example %llu: the attention weights are NaN or infinite",
                            d->path ? d->path : "text", (unsigned long long)d->example[row].id + 1);
     return 0;
 }

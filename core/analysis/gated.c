@@ -179,8 +179,9 @@ int gated_form_of(const struct model *m, const struct predictor *p, const struct
     row_passes_run(&passes, NULL); /* sequentially: the passes share their results */
     bool seen = rows.pass[0].seen;
     free(rows.pass);
-    int rc = !seen ? err_set(e, ERR_USAGE, "layer %d: the attention has no prefix in its softmax", layer)
-             : !isfinite(out->gap) ? err_set(e, ERR_FAILED, "layer %d: attention is NaN or infinite", layer)
+    int rc = !seen ? err_set(e, ERR_USAGE, "layer %d: the softmax of the attention has no prefix", layer)
+             : !isfinite(out->gap) ? err_set(e, ERR_FAILED, "layer %d: the attention weights are NaN or "
+                                                            "infinite", layer)
                                    : 0;
     if (rc) gated_form_release(out);
     return rc;

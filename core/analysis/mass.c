@@ -47,7 +47,7 @@ static int sum_up_mass(const struct mass_rows *a, struct attention_mass *out, st
     size_t each = (size_t)out->places * (size_t)out->heads;
     for (size_t i = 0; i < a->d->examples * each; i++)
         if (!isfinite(a->share[i]))
-            return err_set(e, ERR_FAILED, "%s: example %llu: attention is NaN or infinite",
+            return err_set(e, ERR_FAILED, "%s: example %llu: the attention weights are NaN or infinite",
                            a->d->path ? a->d->path : "text",
                            (unsigned long long)a->d->example[i / each].id + 1);
     for (size_t k = 0; k < each; k++) {

@@ -157,7 +157,8 @@ int pca_two(const real *x, int n, int d, real *out, struct err *e) {
     BUG_IF(n < 1 || d < 1);
     for (size_t i = 0; i < (size_t)n * (size_t)d; i++)
         if (!isfinite(x[i]))
-            return err_set(e, ERR_INPUT, "example %zu: a value is NaN or infinite", i / (size_t)d + 1);
+            return err_set(e, ERR_INPUT, "example %zu: the vector contains NaN or infinite values",
+                           i / (size_t)d + 1);
     /* Σ: XᵀX or XXᵀ, whichever is smaller; both have the same nonzero eigenvalues */
     int m = d <= n ? d : n, g = m < GUARD ? m : GUARD;
     int power = 0;

@@ -46,7 +46,7 @@ static int labeled_init(struct labeled *l, const real *x, int n, int d, const in
         BUG_IF(label[i] >= classes);
         if (label[i] < 0) continue;
         if (to_unit(x + (size_t)i * (size_t)d, d, l->unit + (size_t)l->n * (size_t)d))
-            rc = err_set(e, ERR_INPUT, "example %d: zero vector: its cosine similarity is undefined",
+            rc = err_set(e, ERR_INPUT, "example %d: the vector is zero: its cosine similarity is undefined",
                          i + 1);
         l->label[l->n++] = label[i];
         if (l->count[label[i]]++ == 0) l->present++;

@@ -72,7 +72,7 @@ int tap_added(const struct model *m, const struct predictor *p, const struct dat
     free(rows.pass);
     for (int l = 0; !rc && l < rows.layers; l++)
         if (!isfinite(out->layer[l].added))
-            rc = err_set(e, ERR_FAILED, "layer %d: what the method adds is NaN or infinite", l + 1);
+            rc = err_set(e, ERR_FAILED, "layer %d: the change Δh of the method is NaN or infinite", l + 1);
     if (rc) tap_added_release(out);
     return rc;
 }

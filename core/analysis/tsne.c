@@ -57,7 +57,7 @@ static int check_input(const real *x, int n, int d, struct err *e) {
                                isnan(x[i * w + j]) ? "NaN" : "infinite");
         if (!differ) differ = memcmp(x, x + i * w, w * sizeof *x) != 0;
     }
-    if (!differ) return err_set(e, ERR_INPUT, "all %d points are equal: no map can be computed", n);
+    if (!differ) return err_set(e, ERR_INPUT, "all %d points are identical: no map can be computed", n);
     return 0;
 }
 

@@ -126,14 +126,14 @@ static bool self_test(char *what, size_t size) {
                 int m = sizes[x], n = sizes[y], k = sizes[(x * 2 + y + (size_t)trans) % COUNT_OF(sizes)];
                 real beta = (x + y) % 2 ? 0 : 1;
                 if (!product_is_right(trans & 1, trans & 2, m, n, k, beta)) {
-                    snprintf(what, size, "wrong product %d×%d×%d%s%s, beta %d", m, n, k,
+                    snprintf(what, size, "wrong matrix product %d×%d×%d%s%s, beta %d", m, n, k,
                              trans & 1 ? ", A transposed" : "", trans & 2 ? ", B transposed" : "",
                              (int)beta);
                     return false;
                 }
                 count++;
             }
-    snprintf(what, size, "%d products of odd shapes match plain loops", count);
+    snprintf(what, size, "%d matrix products match a reference implementation", count);
     return true;
 }
 

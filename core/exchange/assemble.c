@@ -328,7 +328,8 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
         if (!v && (t->kind == PLAN_OWN || is_map(t)))
             return err_set(e, ERR_INPUT, "%s: the parameters of %s are missing", path, t->name);
         if (v && size != t->count)
-            return err_set(e, ERR_INPUT, "%s: %s has %zu parameters, but the model needs %" PRId64 " × %" PRId64,
+            return err_set(e, ERR_INPUT, "%s: %s has %zu parameters, but the model needs %" PRId64
+                                         " × %" PRId64,
                            path, t->name, size, t->rows, t->cols);
         if (v) memcpy(params + t->offset, v, t->count * sizeof *v);
     }

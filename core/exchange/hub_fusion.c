@@ -105,7 +105,8 @@ static int locate_all(struct hub_fused *x, const char *folder, const char *const
     for (const char *at = x->name; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t n = strcspn(at, ",");
         if (x->parts == FUSED_MOST)
-            return err_set(e, ERR_INPUT, "%s: more than %d fused adapters are not supported", x->path, FUSED_MOST);
+            return err_set(e, ERR_INPUT, "%s: more than %d fused adapters are not supported", x->path,
+                           FUSED_MOST);
         x->folder[x->parts] = locate(folder, given, count, at, n);
         if (!x->folder[x->parts++])
             return err_set(

@@ -62,7 +62,9 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
                        const struct bag_tensor *b, double s, struct bag_tensor *length, struct err *e) {
     int i = (int)(t - r->in.m->tensor), rank = (int)a->shape[0];
     if (r->in.m->arch.pooler_absent || r->folded)
-        return reading_refuse(&r->in, a, r->folded ? "the adapter changes the pooler twice" : "the model folder has no pooler to adapt", e);
+        return reading_refuse(&r->in, a, r->folded ? "the adapter changes the pooler twice"
+                                                   : "the model folder has no pooler to adapt",
+                              e);
     size_t n = (size_t)t->rows * (size_t)t->cols;
     real *w = r->folded = reading_room(&r->in, n);
     if (!w) return err_set(e, ERR_SYSTEM, "out of memory for the pooler");

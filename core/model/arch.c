@@ -125,7 +125,7 @@ static int get_id(struct arch_reading *r, const char *key, int fallback) {
         json_integer_value(v) < VOCABULARY_MAX)
         return (int)json_integer_value(v);
     r->failed = true;
-    return err_set(r->e, ERR_INPUT, "%s: \"%s\": not a token id", r->file, key), fallback;
+    return err_set(r->e, ERR_INPUT, "%s: \"%s\": must be a token id", r->file, key), fallback;
 }
 
 static void arch_refuse(struct arch_reading *r, const char *key, const char *found, const char *right) {
@@ -206,7 +206,7 @@ static void arch_read_bert(struct arch_reading *r, struct arch *a) {
 static void same_on_both(struct arch_reading *r, const char *key, int a, int b) {
     if (r->failed || a == b) return;
     char *found = xprintf("%d, which differs from %d of the encoder", b, a);
-    arch_refuse(r, key, found, "encoder and decoder must be equal");
+    arch_refuse(r, key, found, "encoder and decoder must have the same value");
     free(found);
 }
 
@@ -427,8 +427,9 @@ static void arch_read_labels(struct arch_reading *r, struct arch *a) {
         const char *name = json_string_value(value);
         if (!text_to_int(key, &id) || id < 0 || id >= (int64_t)n || a->label[id] || !name ||
             !*name) {
-            char *found = xprintf("wrong at the key \"%s\"", key);
-            arch_refuse(r, "id2label", found, "keys must be 0, 1, … without gaps, and values names");
+            char *found = xprintf("invalid at the key \"%s\"", key);
+            arch_refuse(r, "id2label", found, "keys must be 0, 1, … without gaps, and values must be "
+                                              "nonempty strings");
             free(found);
             return;
         }
@@ -473,7 +474,8 @@ static int arch_read_config(const char *file, json_t *config, struct err *first,
     snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
     snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
     if (!r.failed && out->positions && arch_max_length(out) < 3)
-        arch_refuse(&r, "max_position_embeddings", "too small", "no input fits");
+        arch_refuse(&r, "max_position_embeddings", "too small", "the maximum sequence length must be at "
+                                                                "least 3 tokens");
     json_decref(config);
     if (!r.failed) return 0;
     arch_release(out);

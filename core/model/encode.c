@@ -9,12 +9,13 @@
 static int check_ids(const struct model *m, const struct encoded *x, struct err *e) {
     if (x->greatest >= m->arch.vocabulary)
         return err_set(e, ERR_INPUT,
-                       "%s: the text contains the token \"%s\" (id %d), but the embedding has %d rows",
+                       "%s: the text contains the token \"%s\" (id %d), but the model has embeddings for "
+                       "only %d tokens",
                        m->name, tokenizer_token(m->tokenizer, x->greatest), (int)x->greatest,
                        m->arch.vocabulary);
     for (size_t i = 0; m->arch.types && i < x->n; i++)
         if (x->types[i] >= m->arch.types)
-            return err_set(e, ERR_INPUT, "%s: a pair needs %d token types, but the model has %d",
+            return err_set(e, ERR_INPUT, "%s: a text pair needs %d token types, but the model has %d",
                            m->name, (int)x->types[i] + 1, m->arch.types);
     return 0;
 }
@@ -56,11 +57,12 @@ int model_encode_text(const struct model *m, const char *a, const char *b, size_
                       struct encoded *out, real **cls, real **mean, struct err *e) {
     size_t longest = (size_t)arch_max_length(&m->arch);
     if (!m->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer; texts cannot be encoded",
+        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer, so text cannot be encoded; add the "
+                                     "tokenizer files of the model",
                        m->folder);
     if (!max_len) max_len = longest;
     if (max_len > longest)
-        return err_set(e, ERR_USAGE, "%s: maximum length %zu is more than the model's %zu",
+        return err_set(e, ERR_USAGE, "%s: the maximum sequence length %zu exceeds that of the model, %zu",
                        m->name, max_len, longest);
     int rc = tokenizer_encode(m->tokenizer, a, strlen(a), b, b ? strlen(b) : 0, max_len, out, e);
     if (rc) return rc;

@@ -164,7 +164,7 @@ static int tie_head(struct entries *x, struct arch *a, struct buf *report, struc
     int rc = entries_compare(shared, head, &equal, e);
     if (rc) return rc;
     if (a->tied && !equal && report)
-        buf_printf(report, "%s differs from %s, so they are not tied, in spite of config.json\n",
+        buf_printf(report, "%s differs from %s, so they are not tied, contrary to config.json\n",
                    HEAD, SHARED);
     a->tied = equal;
     head->used = equal;

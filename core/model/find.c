@@ -176,7 +176,7 @@ char *model_find(const char *where, struct err *e) {
     if (file_is_folder(where)) return check_config(where, e) ? NULL : xstrdup(where);
     if (file_exists(where)) {
         err_set(e, ERR_INPUT,
-                "%s: a file; a model is a folder with config.json and model.safetensors", where);
+                "%s: is a file, but a model is a folder with config.json and model.safetensors", where);
         return NULL;
     }
     struct buf looked = BUF_INIT;

@@ -47,7 +47,8 @@ static void add_end(struct options_reading *r, struct generate_options *o, const
         err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\": must be a token id from 0 to %d", r->file,
                 r->arch->vocabulary - 1);
     else if (o->ends == END_TOKENS)
-        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\": more than %d tokens", r->file, END_TOKENS);
+        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\": at most %d token ids are supported", r->file,
+                END_TOKENS);
     else
         o->end[o->ends++] = (int32_t)v;
 }

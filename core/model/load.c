@@ -31,7 +31,7 @@ static struct entry *find_entry(struct loading *l, const char *name) {
 static char *shape_text(const struct st_tensor *t) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < t->rank; i++) buf_printf(&b, "%s%zu", i ? "×" : "", t->shape[i]);
-    if (!t->rank) buf_puts(&b, "a single value");
+    if (!t->rank) buf_puts(&b, "a scalar");
     return buf_take(&b);
 }
 
@@ -134,7 +134,7 @@ static int load_read_head(struct loading *l) {
     rc = check_shape(l, w, (int)rows, m->arch.width, false);
     if (!rc && m->arch.labels && (size_t)m->arch.labels != rows)
         rc = err_set(l->e, ERR_INPUT,
-                     "%s: %s.weight has %zu rows, but \"id2label\" of config.json has %d", m->folder,
+                     "%s: %s.weight has %zu outputs, but \"id2label\" in config.json has %d labels", m->folder,
                      name, rows, m->arch.labels);
     if (!rc) rc = read_pair(l, w, b, (int)rows, &m->head_w, &m->head_b);
     if (!rc && two) rc = read_pair(l, dense_w, dense_b, m->arch.width, &m->dense_w, &m->dense_b);
@@ -288,18 +288,18 @@ void model_hash(const struct model *m, char out[65]) {
 
 /* ---- the report ---- */
 
-static const char stray[] = "not a part of this model";
+static const char stray[] = "not part of this architecture";
 
 static const char *why_unused(const struct arch *a, const char *name) {
-    if (text_ends(name, "position_ids")) return "positions are computed, not read";
+    if (text_ends(name, "position_ids")) return "position ids are computed";
     if (text_starts(name, "cls.") || text_starts(name, "lm_head.")) return "pretraining head";
-    if (text_starts(name, "pooler.")) return "the head has its own output layer";
+    if (text_starts(name, "pooler.")) return "not used by the classification head";
     if (text_ends(name, "EncDecAttention.relative_attention_bias.weight"))
-        return "ignored by transformers as well";
-    if (text_starts(name, "classification_head.")) return "text is generated, not classified";
-    if (text_starts(name, "qa_outputs.")) return "head for question answering";
+        return "also ignored by transformers";
+    if (text_starts(name, "classification_head.")) return "classification head, not used for text generation";
+    if (text_starts(name, "qa_outputs.")) return "question answering head";
     if (text_starts(name, "classifier.") && arch_class_is_other(a->architecture))
-        return "head for another kind of task";
+        return "head for another task type";
     return stray;
 }
 
@@ -339,7 +339,7 @@ static int read_tokenizer(struct model *m, struct err *e) {
         return why.code;
     }
     if (!m->tokenizer) {
-        buf_puts(&m->report, "tokenizer: none in the folder; texts cannot be encoded\n");
+        buf_puts(&m->report, "tokenizer: missing from the folder; text cannot be encoded\n");
         return 0;
     }
     int tokens = tokenizer_size(m->tokenizer), rows = m->arch.vocabulary;

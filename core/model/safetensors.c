@@ -87,7 +87,7 @@ static int fetch(const struct st_file *f, size_t at, void *out, size_t n, struct
         if (got < 0 && errno == EINTR) continue;
         if (got < 0)
             return err_set(e, ERR_SYSTEM, "%s: cannot be read: %s", f->name, strerror(errno));
-        if (!got) return err_set(e, ERR_INPUT, "%s: became shorter while it was read", f->name);
+        if (!got) return err_set(e, ERR_INPUT, "%s: was truncated while it was being read", f->name);
         to += got;
         at += (size_t)got;
         n -= (size_t)got;
@@ -232,7 +232,7 @@ static int safetensors_read_range(const struct st_file *f, const json_t *entry, 
     t->begin = (size_t)json_integer_value(begin);
     t->end = (size_t)json_integer_value(end);
     if (t->end < t->begin)
-        return err_set(e, ERR_INPUT, "%s: tensor \"%s\": its end %zu is before its start %zu",
+        return err_set(e, ERR_INPUT, "%s: tensor \"%s\": data_offsets: the end %zu is before the start %zu",
                        f->name, t->name, t->end, t->begin);
     size_t bits;
     if (!mem_mul(t->count, types[t->type].bits, &bits))

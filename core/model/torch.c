@@ -121,7 +121,8 @@ static int list_object(struct torch_file *t) {
         const struct pickle_value *key = all->item[i], *v = all->item[i + 1];
         if (key->kind != PICKLE_TEXT || !key->number || key->number > NAME_MOST ||
             memchr(key->bytes, 0, (size_t)key->number))
-            return err_set(t->e, ERR_INPUT, "%s: a key of its dictionary is not a string", t->f->name);
+            return err_set(t->e, ERR_INPUT, "%s: the dictionary of tensors has a key that is not a string",
+                           t->f->name);
         char *shown = text_visible((const char *)key->bytes, (size_t)key->number);
         int rc = v->kind == PICKLE_TENSOR
                      ? torch_add_tensor(t, key, v)
@@ -138,7 +139,7 @@ static int read_zip(struct torch_file *t) {
     int rc = torch_zip_open(t->f, &t->zip, t->e);
     if (rc) return rc;
     const struct torch_entry *at = t->zip.pickle;
-    if (at->size > PICKLE_BYTES) return err_set(t->e, ERR_INPUT, "%s: its data.pkl is too large", t->f->name);
+    if (at->size > PICKLE_BYTES) return err_set(t->e, ERR_INPUT, "%s: data.pkl is too large", t->f->name);
     t->bytes = xmalloc(at->size + 1);
     rc = t->f->fetch(t->f->self, at->begin, t->bytes, at->size, t->e);
     size_t used;
@@ -182,14 +183,14 @@ static int add_storages(struct torch_file *t, const struct pickle_value *keys, s
         if (rc) return rc;
         if (count != v->count || !mem_mul((size_t)count, st_type_size(v->type), &bytes) ||
             bytes > t->f->size - at)
-            return err_set(t->e, ERR_INPUT, "%s: a storage differs in size from its pickle",
+            return err_set(t->e, ERR_INPUT, "%s: the size of a storage differs from that in the pickle",
                            t->f->name);
         GROW(t->storage, t->room, t->storages + 1);
         t->storage[t->storages++] = (struct storage){ key->bytes, (size_t)key->number, at, bytes };
         at += bytes;
     }
     return at == t->f->size ? 0
-                            : err_set(t->e, ERR_INPUT, "%s: extra bytes after its last storage", t->f->name);
+                            : err_set(t->e, ERR_INPUT, "%s: extra bytes after the last storage", t->f->name);
 }
 
 /* Returns whether the byte order of the writing machine was the same. */
@@ -197,7 +198,8 @@ static int check_machine(struct torch_file *t, const struct pickle_value *v) {
     for (size_t i = 0; v->kind == PICKLE_DICT && i < v->items; i += 2)
         if (pickle_text_is(v->item[i], "little_endian") && v->item[i + 1]->kind == PICKLE_BOOL &&
             !v->item[i + 1]->number)
-            return err_set(t->e, ERR_INPUT, "%s: unsupported byte order", t->f->name);
+            return err_set(t->e, ERR_INPUT, "%s: unsupported byte order; must be little-endian",
+                           t->f->name);
     return 0;
 }
 
@@ -212,7 +214,7 @@ static int read_old(struct torch_file *t) {
         at += used;
         if (!p) return t->e->code;
         if (i == VERSION && (pickle_result(p)->kind != PICKLE_INT || pickle_result(p)->number != 1001))
-            rc = err_set(t->e, ERR_INPUT, "%s: unsupported version; must be 1001", t->f->name);
+            rc = err_set(t->e, ERR_INPUT, "%s: unsupported version of torch.save; must be 1001", t->f->name);
         if (i == MACHINE) rc = check_machine(t, pickle_result(p));
         if (!rc && i == KEYS) rc = add_storages(t, pickle_result(p), at);
         if (i == OBJECT) t->object = p;

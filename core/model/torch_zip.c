@@ -177,7 +177,7 @@ static int check_order(const struct torch_bytes *f, const struct torch_zip *z, s
     char word[7] = "";
     if (!x) return 0;
     int rc = x->size < sizeof word ? f->fetch(f->self, x->begin, word, x->size, e) : 0;
-    if (!rc && strcmp(word, "little")) rc = bad(f, "unsupported byte order", e);
+    if (!rc && strcmp(word, "little")) rc = bad(f, "unsupported byte order; must be little-endian", e);
     return rc;
 }
 

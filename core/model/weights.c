@@ -48,7 +48,7 @@ static char *weights_follow(const char *folder, const char *name, struct err *e)
     if (!target) {
         err_set(e, ERR_NOT_FOUND, "%s: broken symbolic link", path);
     } else if (!root || !text_starts(target, root) || target[strlen(root)] != '/') {
-        err_set(e, ERR_INPUT, "%s: symbolic link out of the model folder, to %s",
+        err_set(e, ERR_INPUT, "%s: symbolic link to a file outside the model folder: %s",
                 path, target);
         free(target);
         target = NULL;
@@ -103,7 +103,7 @@ static int check_shard_name(const char *index, const char *tensor, const json_t 
                             struct err *e) {
     const char *shard = json_string_value(value);
     if (!shard)
-        return err_set(e, ERR_INPUT, "%s: the file of \"%s\" must be a string", index, tensor);
+        return err_set(e, ERR_INPUT, "%s: the file name of \"%s\" must be a string", index, tensor);
     const char *end = text_ends(index, PICKLED_INDEX) ? ".bin" : ".safetensors";
     if (file_name_is_safe(shard) && text_ends(shard, end)) return 0;
     return err_set(e, ERR_INPUT,
@@ -132,7 +132,7 @@ static int check_shards(const struct weights *w, const char *index, const json_t
             const char *tensor = st_at(w->file[i].st, k)->name;
             const char *shard = json_string_value(json_object_get(map, tensor));
             if (!shard)
-                return err_set(e, ERR_INPUT, "%s: \"%s\" of %s is missing", index, tensor,
+                return err_set(e, ERR_INPUT, "%s: \"%s\" in %s is missing from the index", index, tensor,
                                w->file[i].name);
             if (strcmp(shard, w->file[i].name))
                 return err_set(e, ERR_INPUT, "%s: \"%s\" is in %s, but in %s according to the index", index,
@@ -168,7 +168,7 @@ static int open_shards(struct weights *w, int folder_fd, const char *folder, con
     int rc = root ? 0 : e->code;
     const json_t *map = json_object_get(root, "weight_map");
     if (!rc && !json_object_size(map))
-        rc = err_set(e, ERR_INPUT, "%s: \"weight_map\" must be an object with tensors", index);
+        rc = err_set(e, ERR_INPUT, "%s: \"weight_map\" must be a nonempty object", index);
     const char *tensor;
     const json_t *value;
     if (!rc) json_object_foreach((json_t *)map, tensor, value) {
@@ -177,7 +177,7 @@ static int open_shards(struct weights *w, int folder_fd, const char *folder, con
         const char *shard = json_string_value(value);
         if (shard_by_name(w, shard)) continue;
         if (w->files == SHARDS_MAX)
-            rc = err_set(e, ERR_INPUT, "%s: more than 1,024 files", index);
+            rc = err_set(e, ERR_INPUT, "%s: more than 1,024 shards", index);
         else rc = weights_add_file(w, folder_fd, folder, shard, e);
         if (rc == ERR_NOT_FOUND)
             rc = err_set(e, ERR_INPUT, "%s: the shard %s, which should contain \"%s\", is missing",

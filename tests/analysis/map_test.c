@@ -111,7 +111,7 @@ static void test_refusals(void **state) {
     refused(folder, "1,2\n3,4\n5,6\n7,inf\n", "", 5, "row 4");
     refused(folder, "1,2\n3,4\n5,6\n7\n", "", 5, "line 4 (row 4): 1 columns");
     refused(folder, "x,y\n1,2\n3,nan\n5,6\n7,8\n", "", 5, "row 2), column \"y\": \"nan\"");
-    refused(folder, "1,2\n1,2\n1,2\n1,2\n", "", 5, "all 4 points are equal");
+    refused(folder, "1,2\n1,2\n1,2\n1,2\n", "", 5, "all 4 points are identical");
     refused(folder, "1,2\n3,4\n5,6\n", "", 5, "at least 4 points");
     refused(folder, "", "", 5, "no numeric rows");
     refused(folder, FIVE, "--labels label --perplexity 0.2", 2, "perplexity");

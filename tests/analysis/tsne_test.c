@@ -219,7 +219,7 @@ static void test_refusals(void **state) {
     x[9] = INFINITY;
     refused(x, 20, 2, ERR_INPUT, "example 5, value 2 is infinite");
     for (int i = 0; i < 40; i++) x[i] = (real)(i % 2);
-    refused(x, 20, 2, ERR_INPUT, "all 20 points are equal");
+    refused(x, 20, 2, ERR_INPUT, "all 20 points are identical");
     struct tsne_options o;
     struct err e = ERR_INIT;
     tsne_options_init(&o);

@@ -29,7 +29,7 @@ static const struct broken cases[] = {
     {"range beyond the file", ONE("F32", "[1000,1000]", "[0,4000000]"), -1, 4,
      "3,999,996 bytes are missing"},
     {"end before begin", ONE("F32", "[1]", "[8,4]"), -1, 4,
-     "\"t\": its end 4 is before its start 8"},
+     "\"t\": data_offsets: the end 4 is before the start 8"},
     {"three offsets", ONE("F32", "[1]", "[0,4,8]"), -1, 4, "\"t\" needs"},
     {"one offset", ONE("F32", "[1]", "[0]"), -1, 4, "\"t\" needs"},
     {"offsets are no list", ONE("F32", "[1]", "4"), -1, 4, "\"t\" needs"},

@@ -79,7 +79,7 @@ static void test_longest(void **state) {
     struct encoded x;
     real *cls, *mean;
     test_refused(model_encode_text(m, "the", NULL, 17, &x, &cls, &mean, &e), ERR_USAGE, &e,
-                 "more than the model's 16");
+                 "exceeds that of the model, 16");
     buf_release(&text);
     model_release(m);
     free(folder);
@@ -107,7 +107,7 @@ static void test_words_without_rows(void **state) {
     free(mean);
     encoded_release(&x);
     test_refused(model_encode_text(m, "the xone", NULL, 0, &x, &cls, &mean, &e), ERR_INPUT, &e,
-                 "\"xone\" (id 32), but the embedding has 32 rows");
+                 "\"xone\" (id 32), but the model has embeddings for only 32 tokens");
     model_release(m);
     buf_release(&words);
     free(path);

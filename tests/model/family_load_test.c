@@ -221,8 +221,8 @@ static void test_roberta_head(void **state) {
     assert_int_equal(m->head_rows, 3);
     assert_non_null(m->dense_w);
     said(m, "unused: lm_head.dense.weight (pretraining head)");
-    said(m, "position_ids (positions are computed, not read)");
-    said(m, "unused: roberta.pooler.dense.bias (the head has its own output layer)");
+    said(m, "position_ids (position ids are computed)");
+    said(m, "unused: roberta.pooler.dense.bias (not used by the classification head)");
     model_release(m);
     edit_drop(&x, "classifier.dense.bias");
     edit_save(&x, folder);
@@ -319,13 +319,13 @@ static void test_broken_configs(void **state) {
         {"bart-odd", "\"forced_bos_token_id\": 0", "\"forced_bos_token_id\": 900",
          "\"forced_bos_token_id\": 900; the vocabulary has 60 tokens"},
         {"bart-tiny", "\"eos_token_id\": 2,", "\"eos_token_id\": \"x\",",
-         "\"eos_token_id\": not a token id"},
+         "\"eos_token_id\": must be a token id"},
         {"bart-tiny", "\"eos_token_id\": 2,", "\"eos_token_id\": [],",
-         "\"eos_token_id\": not a token id"},
+         "\"eos_token_id\": must be a token id"},
         {"t5-tiny", "\"eos_token_id\": 1", "\"eos_token_id\": 1.5",
-         "\"eos_token_id\": not a token id"},
+         "\"eos_token_id\": must be a token id"},
         {"mbart-tiny", "\"decoder_start_token_id\": 57", "\"decoder_start_token_id\": -2",
-         "\"decoder_start_token_id\": not a token id"},
+         "\"decoder_start_token_id\": must be a token id"},
         {"roberta-tiny", "\"is_decoder\": false", "\"is_decoder\": true", "\"is_decoder\": true"},
         {"roberta-tiny", "\"pad_token_id\": 1", "\"pad_token_id\": 24",
          "\"max_position_embeddings\": too small"},

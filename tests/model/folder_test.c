@@ -112,7 +112,7 @@ static void test_shards(void **state) {
     assert_int_equal(rename(second, aside), 0);
     load_refused(folder, ERR_INPUT, "the shard " SHARD_2);
     assert_int_equal(symlink("/etc/passwd", second), 0);
-    load_refused(folder, ERR_INPUT, "symbolic link out of the model folder, to /etc/passwd");
+    load_refused(folder, ERR_INPUT, "symbolic link to a file outside the model folder: /etc/passwd");
     unlink(second);
     assert_int_equal(symlink("nowhere", second), 0);
     load_refused(folder, ERR_INPUT, "is missing");
@@ -150,7 +150,7 @@ static void test_broken_indices(void **state) {
         {"a/../" SHARD_1, "", "must be a file name"},
         {SHARD_1, ",\"extra.weight\":\"" SHARD_1 "\"",
          "\"extra.weight\" is missing from " SHARD_1},
-        {SHARD_1, ",\"extra.weight\":7", "the file of \"extra.weight\" must be a string"},
+        {SHARD_1, ",\"extra.weight\":7", "the file name of \"extra.weight\" must be a string"},
         {SHARD_1, ",\"extra.weight\":\"absent.safetensors\"", "the shard absent.safetensors"},
         {SHARD_2, "", "is missing from"},
     };
@@ -164,9 +164,9 @@ static void test_broken_indices(void **state) {
              "{\"weight_map\":{\"pooler.dense.bias\":\"" SHARD_2 "\"}}");
     load_refused(folder, ERR_INPUT, " is missing");
     test_put(folder, "model.safetensors.index.json", "{\"weight_map\":[]}");
-    load_refused(folder, ERR_INPUT, "\"weight_map\" must be an object");
+    load_refused(folder, ERR_INPUT, "\"weight_map\" must be a nonempty object");
     test_put(folder, "model.safetensors.index.json", "[]");
-    load_refused(folder, ERR_INPUT, "\"weight_map\" must be an object");
+    load_refused(folder, ERR_INPUT, "\"weight_map\" must be a nonempty object");
     test_put(folder, "model.safetensors.index.json", "{\"weight_map\":");
     load_refused(folder, ERR_INPUT, "not valid JSON");
     free(folder);
@@ -212,14 +212,14 @@ static void test_cache(void **state) {
     assert_int_equal(rename(blob, outside), 0);
     unlink(link);
     assert_int_equal(symlink("../../../outside.safetensors", link), 0);
-    load_refused("some-org/Tiny.bert", ERR_INPUT, "symbolic link out of the model folder");
+    load_refused("some-org/Tiny.bert", ERR_INPUT, "symbolic link to a file outside the model folder");
     unlink(link);
     char *beside = file_join(root, "models--some-org--Tiny.bert-2");
     test_ok(file_make_folder(beside, &e), &e);
     char *hidden = file_join(beside, "model.safetensors");
     assert_int_equal(rename(outside, hidden), 0);
     assert_int_equal(symlink(hidden, link), 0);
-    load_refused("some-org/Tiny.bert", ERR_INPUT, "symbolic link out of the model folder");
+    load_refused("some-org/Tiny.bert", ERR_INPUT, "symbolic link to a file outside the model folder");
     test_put(refs, "main", "../../whole");
     char *whole = tiny_bert(root, "whole", NULL);
     load_refused("some-org/Tiny.bert", ERR_NOT_FOUND, "model folder not found");
@@ -247,7 +247,7 @@ static void test_not_there(void **state) {
     char *folder = test_folder();
     load_refused(folder, ERR_NOT_FOUND, "config.json: cannot be opened");
     char *file = test_file(folder, "model.safetensors", "x", 1);
-    load_refused(file, ERR_INPUT, "a file; a model is a folder");
+    load_refused(file, ERR_INPUT, "is a file, but a model is a folder");
     free(file);
     free(folder);
 }

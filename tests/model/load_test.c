@@ -44,10 +44,10 @@ static void test_old_names(void **state) {
     struct model *m = load_ok(folder);
     assert_string_equal(m->sha256, same);
     assert_said(m, "tensors: 39 used, 4 unused, 0 missing");
-    assert_said(m, "unused: bert.embeddings.position_ids (positions are computed, not read)");
+    assert_said(m, "unused: bert.embeddings.position_ids (position ids are computed)");
     assert_said(m, "unused: cls.predictions.bias (pretraining head)");
     assert_said(m, "unused: cls.seq_relationship.weight (pretraining head)");
-    assert_said(m, "unused: bert.gamma_probe.weight (not a part of this model)");
+    assert_said(m, "unused: bert.gamma_probe.weight (not part of this architecture)");
     model_release(m);
     edit_release(&t);
     free(folder);
@@ -121,7 +121,7 @@ static void test_head(void **state) {
     test_put(folder, "config.json", config);
     free(plain);
     load_refused(folder, ERR_INPUT,
-                 "classifier.weight has 3 rows, but \"id2label\" of config.json has 2");
+                 "classifier.weight has 3 outputs, but \"id2label\" in config.json has 2 labels");
     free(config);
     edit_release(&t);
     free(folder);

@@ -245,7 +245,7 @@ static void what_is_left_aside_is_said(void **state) {
     edit_add(&x, "encoder.layer.0.attention.self.query.lora_A.weight", ST_F32, 2, 2, 8);
     edit_save(&x, model);
     edit_release(&x);
-    says("unused: encoder.layer.0.attention.self.query.lora_A.weight (not a part of this model)", line);
+    says("unused: encoder.layer.0.attention.self.query.lora_A.weight (not part of this architecture)", line);
     free(line);
     free(model);
 }
