@@ -276,7 +276,7 @@ static void pair_effects(struct axis_effects *out, const struct effects_model *m
 
 int axis_effects_fit(const struct effects_model *m, struct axis_effects *out, struct err *e) {
     *out = (struct axis_effects){ .factors = m->factors };
-    if (m->rows < 2) return err_set(e, ERR_INPUT, "too few runs for effects: %zu; at least 2 are needed",
+    if (m->rows < 2) return err_set(e, ERR_INPUT, "main effects need at least 2 runs: found %zu",
                                                   m->rows);
     struct designed d;
     build(&d, m, -1, -1);

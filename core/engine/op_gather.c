@@ -23,7 +23,7 @@ node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int ta
         for (int i = 0; i < n; i++) {
             int id = table[k].first + table[k].ids[i];
             if (id < 0 || id >= tape_rows_of(t, in[k]))
-                BUG("row %d of an embedding matrix of %d rows", id, tape_rows_of(t, in[k]));
+                BUG("row %d is out of range: the embedding matrix has %d rows", id, tape_rows_of(t, in[k]));
             s.ids[k][i] = id;
         }
     }

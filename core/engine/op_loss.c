@@ -25,7 +25,7 @@ node op_cross_entropy(struct tape *t, node logits, const int32_t *labels, const 
     int n = tape_rows_of(t, logits), classes = tape_cols_of(t, logits);
     for (int i = 0; i < n; i++)
         if (labels[i] < 0 || labels[i] >= classes)
-            BUG("label %d of %d classes", (int)labels[i], classes);
+            BUG("label %d is out of range: there are %d classes", (int)labels[i], classes);
     struct cross_entropy s = { keep_copy(t, labels, (size_t)n, sizeof *labels),
                                keep_copy(t, weights, (size_t)n, sizeof *weights), NULL };
     return record_run(t, OP_cross_entropy, 1, 1, 1, &logits, &s, sizeof s);

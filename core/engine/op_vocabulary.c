@@ -31,7 +31,8 @@ node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *l
     BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != 1 || tape_cols_of(t, b) != v));
     BUG_IF(!(smoothing >= 0 && smoothing < 1));
     for (int i = 0; i < n; i++)
-        if (labels[i] < -1 || labels[i] >= v) BUG("label %d of %d tokens", (int)labels[i], v);
+        if (labels[i] < -1 || labels[i] >= v)
+            BUG("label %d is out of range: the vocabulary has %d tokens", (int)labels[i], v);
     struct arena *a = record_arena(t);
     struct vocabulary s = { .smoothing = smoothing, .each = each };
     s.label = arena_keep(a, (size_t)n * sizeof *s.label);

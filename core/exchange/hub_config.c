@@ -246,8 +246,8 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     if (take_products(h, c, out, e)) return e->code;
     if (hub_scale_is_folded(c) && out->source == SOURCE_KRONECKER)
         return reading_refuse_key(h->path, "scaling", scaling,
-                                  "petri supports no trainable scale of Kronecker products with a gate, "
-                                  "and none per channel inside a norm",
+                                  "a trainable scale of Kronecker products is not supported with a gate, "
+                                  "or per channel inside a norm",
                                   e);
     out->scale = json_is_number(scaling) ? json_number_value(scaling) : 1;
     out->comp = hub_config_comp(c, out->scale);

@@ -88,7 +88,7 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
     BUG_IF(!*w || !*b || !*s);
     size_t n = (*s)->count, cols = (size_t)p->module.size;
     if (n != 1 && n != d)
-        return reading_refuse(&r->in, *s, "must be one scale, or one per channel", e);
+        return reading_refuse(&r->in, *s, "must contain one scale, or one per channel", e);
     if ((*b)->count != d) return reading_refuse(&r->in, *b, "its length differs from the output width of "
                                                             "the linear layer", e);
     if (reading_shape(&r->in, *w, d, cols, e)) return e->code;

@@ -277,7 +277,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
         notes_add(&r->out->assumed,
                   named
                       ? "the classes are those of the model's config"
-                      : "classes without names: LABEL_0, LABEL_1, …; name them with --classes");
+                      : "the classes have no names: LABEL_0, LABEL_1, … are used; name them with --classes");
     else notes_add(&r->out->assumed, "the only output is taken as a regression score");
     r->out->named = r->classes > 1 ? r->out->assumed.count : 0;
     return assembly_method(&r->to, r->bag.path, &c->method, e);

@@ -10,7 +10,7 @@ static const struct key keys[] = {
       .description =
           "Number of linear layers between the first token and the outputs: one, or two with an activation "
           "between." },
-    { "act", AT(act), KEY_WORDS(method_act_names), .description = "Activation between two layers." },
+    { "act", AT(act), KEY_WORDS(method_act_names), .description = "Activation between the two layers." },
     { "pooler", AT(pooler), .kind = KEY_FLAG,
       .description = "Whether the input is the model's pooler output instead of the first token." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_NOT_DEFAULT,

@@ -145,8 +145,8 @@ char *method_difference(const struct method *a, const struct method *b) {
             buf_printf(&out, side ? "without %d of its modules" : "with %d additional modules",
                        d.unpaired[side]);
         else
-            buf_printf(&out, side ? "without the %s at %s" : "with an additional %s at %s", fn_name(x->fn),
-                       x->write == TAP_NONE ? target_name(x->target) : tap_name(x->write));
+            buf_printf(&out, side ? "without the %s module at %s" : "with an additional %s module at %s",
+                       fn_name(x->fn), x->write == TAP_NONE ? target_name(x->target) : tap_name(x->write));
     }
     if (d.networks) buf_printf(&out, "%sdifferent networks", out.size ? ", " : "");
     if (!out.size) buf_puts(&out, "equal on all axes");

@@ -179,7 +179,7 @@ static const struct equality equalities[] = {
     { "E21", "a prefix generated from the prompt of a task = a free prefix with the generated values", e21 },
     { "E22", "modules generated for a task = free modules with the generated values", e22 },
     { "E23", "a bottleneck of Kronecker products = a free bottleneck with the resulting matrices", e23 },
-    { "E24", "a fusion of equal adapters with V = I = one of these adapters", e24 },
+    { "E24", "a fusion of identical adapters with V = I = any one of them", e24 },
 };
 
 const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }

@@ -141,7 +141,8 @@ static void advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write),
            ffn = 2.0 * c->a->width * c->a->inner;
     if (tap_is_ffn(m->write) && m->size * (in + out) > ffn)
-        WARN(c, "V18", "bottleneck %d has more parameters than the FFN that it adapts (%.0f)", m->size, ffn);
+        WARN(c, "V18", "a bottleneck of width %d has more parameters than the FFN that it adapts (%.0f): "
+                       "use a smaller r", m->size, ffn);
 }
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {

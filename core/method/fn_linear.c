@@ -30,7 +30,8 @@ static void advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, r), out = tap_width(c->a, w), values = m->size * (in + out);
     if (module_is_map(m) && values >= in * out)
         WARN(c, "V17",
-             "rank %d has %.0f parameters, the full %.0f×%.0f matrix has %.0f: full(write=%s) is smaller",
+             "rank %d has %.0f parameters, but the full %.0f×%.0f matrix has only %.0f: use a lower rank "
+             "or full(write=%s)",
              m->size, values, out, in, in * out, tap_name(w));
     if ((r == TAP_F_IN && w == TAP_F_OUT) || (r == TAP_A_IN && (w == TAP_A_OUT || w == TAP_A_CTX)))
         INFO(c, "V3",
@@ -38,8 +39,8 @@ static void advise(struct check *c, const struct module *m) {
              "weights");
     if (r == w && (w == TAP_A_OUT || w == TAP_F_OUT))
         WARN(c, "V4",
-             "equivalent to a LoRA on %s whose change is restricted to W W_d W_u: linear(r=%d; write=%s) "
-             "is more expressive",
+             "equivalent to a LoRA on %s whose change is restricted to W W_d W_u: use linear(r=%d; "
+             "write=%s), which is more expressive",
              w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
 }
 

@@ -37,7 +37,8 @@ static void advise(struct check *c, const struct module *m) {
     if (values >= d * v)
         WARN(
             c, "V17",
-            "rank %d has %.0f parameters, the word embeddings have %.0f: full(target=embeddings) is smaller",
+            "rank %d has %.0f parameters, but the word embeddings have only %.0f: use a lower rank or "
+            "full(target=embeddings)",
             m->size, values, d * v);
 }
 

@@ -287,8 +287,8 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
                  : "source=hyper and source=prompt-global need a generator: append '+ "
                    "hyper(task=64,layer=64,place=64)', for example";
     if (!some && h->on)
-        return g ? "the second generator is unused: give a module source=hyper2"
-                 : "the generator is unused: give a module source=hyper";
+        return g ? "the second generator is unused: set source=hyper2 in a module"
+                 : "the generator is unused: set source=hyper in a module";
     if (!h->on) return NULL;
     if (!h->task && !h->prototype && h->instance == EXAMPLE_NONE)
         return "a generator needs a condition: set task=, prototype= or instance=";
@@ -553,6 +553,6 @@ void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_ke
     case SLOT_HYPER_NORM_W: init_fill(out, t->count, 1); return;
     case SLOT_HYPER_HEAD_B: init_fill(out, t->count, t->start); return;
     case SLOT_HYPER_NORM_B: init_fill(out, t->count, 0); return;
-    default: BUG("role %d of a generator", t->role);
+    default: BUG("unknown generator slot %d", t->role);
     }
 }

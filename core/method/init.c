@@ -53,7 +53,7 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
     case INIT_TRUNCATED: init_truncated(key, out, t->count, 0.02); return;
     case INIT_NORMAL: init_normal(key, out, t->count, 1); return;
     case INIT_HYPERFORMER: init_normal(key, out, t->count, 0.01); return;
-    default: BUG("init %s of a matrix", init_name(m->init));
+    default: BUG("unknown initialization %s of a matrix", init_name(m->init));
     }
 }
 
@@ -79,7 +79,7 @@ static void not_of_function(struct rng_key key, const struct module *m, const st
     case SLOT_MLP_W1:
     case SLOT_MLP_W2:
     case SLOT_MLP_W3: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
-    default: BUG("slot %d of a module", t->role);
+    default: BUG("unknown module slot %d", t->role);
     }
 }
 

@@ -166,7 +166,7 @@ static const struct plan_tensor *masked_of(const struct plan *p, const struct pl
 static const struct plan_tensor *masked_whole(const struct plan *p, enum slot slot) {
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].kind == PLAN_OWN && p->tensor[i].role == (int)slot) return &p->tensor[i];
-    BUG("no mask over all tensors");
+    BUG("the plan has no mask");
 }
 
 /* Returns the first row of generated tensor i; the rows of all masked tensors are numbered consecutively. */

@@ -28,7 +28,7 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         if (!reason && hyper_is_per_example(&p->method, i))
             reason = "weights are generated per example: they cannot be merged";
         if (!reason && one_each(p, m))
-            reason = "weights depend on the task: they are merged for one task at a time";
+            reason = "weights depend on the task: merge one task at a time with --task";
         if (!reason) continue;
         *why = reason;
         return false;

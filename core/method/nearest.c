@@ -215,7 +215,8 @@ char *method_nearest_except(const struct method *given, const struct preset *but
     for (int j = 0; j < m.count; j++)
         if (!taken[j]) {
             if (b.size) buf_puts(&b, ", ");
-            buf_printf(&b, "with an additional %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
+            buf_printf(&b, "with an additional %s module at %s", fn_name(m.module[j].fn),
+                       where(&m.module[j]));
         }
     other_networks(&b, &m, &p);
     if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "a frozen head", "");

@@ -70,7 +70,8 @@ static int add_argument(struct method_item *item, const char *from, const char *
         strcpy(last->value + n + 1, text);
         return 0;
     }
-    if (item->count == ARGS) return err_set(e, ERR_USAGE, "%s: too many settings", item->name);
+    if (item->count == ARGS)
+        return err_set(e, ERR_USAGE, "%s: too many settings: at most %d", item->name, ARGS);
     struct arg *a = &item->arg[item->count];
     *a = (struct arg){ .key = "" };
     bool fits = equals ? copy_part(a->key, sizeof a->key, text, equals) &&

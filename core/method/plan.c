@@ -93,7 +93,7 @@ static int64_t dim_of(enum dim d, const struct module *m, const struct arch *a) 
     case DIM_WRITE: return tap_width(a, m->write);
     case DIM_VOCABULARY: return a->vocabulary;
     }
-    BUG("dimension %d of a slot", d);
+    BUG("unknown slot dimension %d", d);
 }
 
 bool function_slot_shape(const struct function_slot *s, const struct module *m, const struct arch *a,

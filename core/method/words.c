@@ -37,7 +37,7 @@ static const real *words_of_model(const struct model *m, int role) {
     case SLOT_WORDS_NORM_W: return h->norm_w;
     case SLOT_WORDS_NORM_B: return h->norm_b;
     case SLOT_WORDS_BIAS: return h->bias;
-    default: BUG("slot %d: not a slot of a generated head", role);
+    default: BUG("unknown slot %d of a generated head", role);
     }
 }
 

@@ -182,7 +182,7 @@ static int arch_tensors_size_of(const struct arch *a, enum size s) {
     case BUCKETS: return a->buckets;
     case HEADS: return a->heads;
     }
-    BUG("size %d", (int)s);
+    BUG("unknown size %d", (int)s);
 }
 
 static bool is_there(const struct arch *a, enum when when, int layer) {
@@ -195,7 +195,7 @@ static bool is_there(const struct arch *a, enum when when, int layer) {
     case IF_UNTIED: return !a->tied;
     case FIRST_LAYER: return layer == 0;
     }
-    BUG("condition %d", (int)when);
+    BUG("unknown condition %d", (int)when);
 }
 
 static bool is_bias(enum tensor_role role) {

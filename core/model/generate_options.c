@@ -176,7 +176,8 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
     int longest = arch_max_length(&m->arch);
     if (!arch_generates(&m->arch)) return no_decoder(m, e);
     if (o->beams < 1 || o->beams > BEAMS_MOST || 2 * o->beams > m->arch.vocabulary)
-        return err_set(e, ERR_USAGE, "beams must be between 1 and %d, and at most half the vocabulary",
+        return err_set(e, ERR_USAGE, "the number of beams must be between 1 and %d, and at most half of "
+                                     "the vocabulary size",
                        BEAMS_MOST);
     if (o->max_new < 1 || o->max_new > longest)
         return err_set(e, ERR_USAGE, "%s can generate 1 to %d tokens, not %d", m->name, longest, o->max_new);
@@ -187,7 +188,6 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
         return err_set(e, ERR_USAGE, "the length penalty is NaN or infinite");
     if (o->start < 0 || o->start >= m->arch.vocabulary)
         return err_set(e, ERR_USAGE,
-                       "%s: decoder_start_token_id is missing; add the decoder start token to "
-                       "generation_config.json", m->folder);
+                       "%s: decoder_start_token_id is missing; add it to generation_config.json", m->folder);
     return 0;
 }

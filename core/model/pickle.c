@@ -276,7 +276,7 @@ static void on_reduce(struct pickle *p) {
         return;
     case NAME_SIZE:
         if (is_kind(args, 0, PICKLE_TUPLE)) pickle_push(p, args->item[0]);
-        else pickle_fail(p, "invalid pickle: a size without integers");
+        else pickle_fail(p, "invalid pickle: a tensor size is not an integer");
         return;
     default: BUG("name %lld", (long long)f->number);
     }
@@ -339,7 +339,7 @@ static void on_long(struct pickle *p) {
 static void on_build(struct pickle *p) {
     if (!pickle_pop(p)) return;
     if (!p->depth || p->stack[p->depth - 1]->kind != PICKLE_DICT)
-        pickle_fail(p, "invalid pickle: it sets the state of an object other than a tensor's");
+        pickle_fail(p, "invalid pickle: it sets the state of an object that is not a tensor");
 }
 
 static void refuse_opcode(struct pickle *p, unsigned char op) {

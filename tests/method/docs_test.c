@@ -241,7 +241,7 @@ static void distances_are_as_listed(void **state) {
     free(same);
     test_ok(method_parse("prefix", &b, &e), &e);
     same = method_difference(&a, &b);
-    assert_string_equal(same, "with an additional bottleneck at f.out");
+    assert_string_equal(same, "with an additional bottleneck module at f.out");
     free(same);
 }
 

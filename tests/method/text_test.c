@@ -492,7 +492,7 @@ static void the_nearest_says_what_differs(void **state) {
             "mam, but sequential at f.out");
     nearest("lora(layers=4-6)", "lora, but a.q in layers 4 to 6, a.v in layers 4 to 6");
     nearest("lora(at=q,layers=1)", "lora, but a.q in layer 1, without its module at a.v");
-    nearest("mam + scale(write=a.k)", "mam, but with an additional scale at a.k");
+    nearest("mam + scale(write=a.k)", "mam, but with an additional scale module at a.k");
     nearest("parallel-adapter-ffn(act=gelu)", "parallel-adapter-ffn, but gelu at f.out");
     nearest("lora + head(frozen)", "lora, but a frozen head");
     nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only in self-attention");

@@ -124,7 +124,7 @@ static void broken_settings_of_generation_are_refused(void **state) {
     char *model = writer_model(home, "beamless", FAMILY_T5, NULL);
     char *row = xprintf("--source source --target target --steps 1 --batch 4 --train %s --dev %s", pairs, pairs);
     char *words = xprintf("train --model %s %s --beams 17", model, row);
-    refused(words, "half the vocabulary");
+    refused(words, "half of the vocabulary");
     free(words);
     struct command c;
     command_run(&c, NULL, "train --model %s %s --db %s/beams.db", model, row, home);
