@@ -23,6 +23,7 @@ void hub_close(struct hub *h);
 
 /* By the library's name of it; -1: there is none. */
 int hub_activation(const struct hub *h, const char *name, enum act *out);
+extern const char hub_no_activation[]; /* the reason for refusing a name */
 const char *hub_activation_name(enum act act); /* NULL: there is none */
 /* A config of that architecture ("": of bottlenecks) as it usually is, with what is its own, which is taken
  * over; the caller owns it. */

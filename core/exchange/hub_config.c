@@ -138,6 +138,8 @@ static const struct {
              { "gelu_python_tanh", ACT_GELU_TANH },
              { "gelu_fast", ACT_GELU_TANH } };
 
+const char hub_no_activation[] = "not supported; supported: relu, gelu, gelu_new, silu, tanh and sigmoid";
+
 /* Without a version, "gelu" was a different function. */
 int hub_activation(const struct hub *h, const char *name, enum act *out) {
     for (size_t i = 0; name && i < COUNT_OF(acts); i++) {
@@ -230,7 +232,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     *out = module_default(FN_BOTTLENECK);
     if (hub_activation(h, json_string_value(json_object_get(c, "non_linearity")), &out->act))
         return reading_refuse_key(h->path, "non_linearity", json_object_get(c, "non_linearity"),
-                                  "not an activation that petri supports", e);
+                                  hub_no_activation, e);
     if (scaling && !json_is_number(scaling) &&
         (!learned || (strcmp(learned, "learned") && !scales_channels(c))))
         return reading_refuse_key(h->path, "scaling", scaling,

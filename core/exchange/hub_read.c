@@ -195,7 +195,7 @@ static int check_head(struct hub_reader *r, const char *path, const json_t *c, i
         return reading_refuse_key(path, "layers", json_object_get(c, "layers"),
                                   "only heads of one or two layers are supported", e);
     if (n == 2 && json_is_string(act) && hub_activation(&r->hub, json_string_value(act), &own.act))
-        return reading_refuse_key(path, "activation_function", act, "not an activation that petri supports",
+        return reading_refuse_key(path, "activation_function", act, hub_no_activation,
                                                                     e);
     if (own.pooler && !a->pooler)
         return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"),

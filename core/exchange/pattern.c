@@ -23,7 +23,8 @@ int pattern_matches(const char *pattern, enum pattern_way way, const char *name,
     pcre2_set_depth_limit(limits, DEPTH_MOST);
     int hit = pcre2_match(code, (PCRE2_SPTR)name, PCRE2_ZERO_TERMINATED, 0, 0, found, limits);
     if (hit < 0 && hit != PCRE2_ERROR_NOMATCH)
-        rc = err_set(e, ERR_INPUT, "the regular expression \"%.100s\" cannot be matched with %.100s", pattern,
+        rc = err_set(e, ERR_INPUT, "the regular expression \"%.100s\" is too complex to match against "
+                                   "%.100s", pattern,
                      name);
     pcre2_match_data_free(found);
     pcre2_match_context_free(limits);

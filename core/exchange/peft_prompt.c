@@ -38,7 +38,8 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     m->rows = twice ? ROWS_PEFT : ROWS_ACTING;
     if (said != m->size)
         notes_add(&in->out->assumed,
-                  "the config has %d virtual tokens and the tensor %d; that of the tensor is used", said, rows);
+                  "the number of virtual tokens is %d in the config and %d in the tensor; that of the "
+                  "tensor is used", said, rows);
     return 0;
 }
 

@@ -115,8 +115,8 @@ const char *writing_head(const char *as, bool two) {
 }
 
 int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as, struct err *e) {
-    if (arch_generates(&r->m->arch)) return reading_refuse(r, t, "a classification head, but the model "
-                                                                 "generates text", e);
+    if (arch_generates(&r->m->arch)) return reading_refuse(r, t, "belongs to a classification head, but "
+                                                                 "the model generates text", e);
     if (!strcmp(as, "head.weight")) {
         if (t->rank != 2 || t->shape[1] != (size_t)r->m->arch.width || !t->shape[0] || t->shape[0] > 1 << 20)
             return reading_refuse(r, t, "the shape must be classes × model width", e);
@@ -278,7 +278,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
                   named
                       ? "the classes are those of the model's config"
                       : "the classes have no names: LABEL_0, LABEL_1, … are used; name them with --classes");
-    else notes_add(&r->out->assumed, "the only output is taken as a regression score");
+    else notes_add(&r->out->assumed, "the head has one output, which is used as a regression score");
     r->out->named = r->classes > 1 ? r->out->assumed.count : 0;
     return assembly_method(&r->to, r->bag.path, &c->method, e);
 }

@@ -256,8 +256,8 @@ static const char *const comps[COMP_COUNT] = {
     [COMP_GATES] = "One gate for the keys, one for the values."
 };
 static const char *const heads[HEADS_COUNT] = { "One function over the whole width.",
-                                                "Each head reads its own slice of the tap, through the "
-                                                "frozen W_q.",
+                                                "Each head reads its own slice of the activation, through "
+                                                "the frozen W_q.",
                                                 "A separate down-projection per head." };
 static const char *const sources[SOURCE_COUNT] = {
     "Separate trainable weights per layer.",
@@ -283,11 +283,13 @@ static const char *const norms[NORM_COUNT] = {
     "A LayerNorm on the sum, h ← LN(h + s Δh)."
 };
 static const char *const residuals[RESIDUAL_COUNT] = {
-    "Δh is added to the written tap.", "Δh is added to the written tap and the residual stream.",
-    "Δh is added to the read tap."
+    "Δh is added to the activation that the module changes.", "Δh is added to the activation that the module changes and to the "
+                                       "residual stream.",
+    "Δh is added to the activation that the module reads."
 };
 static const char *const ends[END_COUNT] = { "The model's residual and norm follow.",
-                                             "Nothing follows: the written tap ends the sublayer." };
+                                             "Neither follows: the changed activation is the output of the "
+                                             "sublayer." };
 static const char *const shifts[] = {
     "The positions of the text are unchanged.",
     "The text starts at position l, as in PEFT; the first l positions are unused."
@@ -437,8 +439,8 @@ static const struct key table[] = {
       .print = key_layers_text, .label = "layers", .description = "Layers of each stack, counted from 1.",
       .acts = is_in_layers },
     { "stack", "stack", TAKES_PLACE, KEY_WORDS(stack_names), AT(stack), .text = KEY_NOT_DEFAULT,
-      .label = "stack", .description = "Stack of the model.", .each = stacks, .acts = has_stacks,
-      .neutral = STACK_ALL },
+      .label = "stack", .description = "Stack to which the module is added.", .each = stacks,
+      .acts = has_stacks, .neutral = STACK_ALL },
     { "place", "place", TAKES_ROWS, KEY_WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN,
       .label = "place", .description = "Where the prompt joins the sequence.", .each = places,
       .differs = " at " },

@@ -147,7 +147,7 @@ static void load_one(int i) {
     char *method = json_dumps(json_object_get(o, "method"), JSON_COMPACT);
     if (!method || method_from_json(method, strlen(method), &p->method, &e))
         BUG("preset %s: %s", file, e.text);
-    if (strcmp(p->name, file)) BUG("preset %s: its name is %s", file, p->name);
+    if (strcmp(p->name, file)) BUG("preset %s: the name in the file is %s", file, p->name);
     free(method);
     json_decref(o);
 }

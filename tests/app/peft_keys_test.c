@@ -76,7 +76,12 @@ static const struct {
     { "init_lora_weights", "lora", "\"init_lora_weights\": true", "\"init_lora_weights\": \"olora\"", "\"olora\"", true },
     { "lora_dropout", "lora", "\"lora_dropout\": 0.1", "\"lora_dropout\": 0.25", "dropout=0.25", false },
     { "vera_dropout", "vera", "\"vera_dropout\": 0.0", "\"vera_dropout\": 0.25", "dropout=0.25", false },
-    { "num_virtual_tokens", "prompt", "\"num_virtual_tokens\": 3", "\"num_virtual_tokens\": 4", "the config has 4 virtual tokens", false },
+    { "num_virtual_tokens", "prompt", "\"num_virtual_tokens\": 3", "\"num_virtual_tokens\": 4", "the "
+                                                                                                "number of "
+                                                                                                "virtual "
+                                                                                                "tokens is "
+                                                                                                "4 in the "
+                                                                                                "config", false },
     { "prefix_projection", "prefix", "\"prefix_projection\": false", "\"prefix_projection\": true", "the reparameterization MLP of a prefix",
       false },
 };
