@@ -101,7 +101,7 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     const real *l = merge_values(x, at, SLOT_CHANNEL);
     struct fold fold;
-    if (!fold_of(m, &fold)) BUG("merge of a scale at %s", tap_name(m->write));
+    if (!fold_of(m, &fold)) BUG("a scale at %s cannot be merged", tap_name(m->write));
     const enum tensor_role roles[] = { tap_weight_role(fold.map), tap_bias_role(fold.map) };
     for (int k = 0; k < (fold.columns ? 1 : 2); k++) {
         int i = merge_tensor(x, at, roles[k]);

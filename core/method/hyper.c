@@ -267,8 +267,9 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     if (h->instance == EXAMPLE_NONE && h->tap && !instance_comes_first(m, g, a))
         return "with tap=N, generated modules must be in layers above N: restrict them with layers=";
     if (reads_rows(h) && h->passes == 1 && !instance_comes_first(m, g, a))
-        return "the instance is computed at a later layer than a generated module: restrict modules to "
-               "layers above tap=N (layers=) or to the decoder, or use pass=2, which runs the encoder twice";
+        return "the condition on the example (instance=) is computed after a generated module: restrict "
+               "modules to layers above tap=N (layers=) or to the decoder, or use pass=2, which runs the "
+               "encoder twice";
     return NULL;
 }
 

@@ -182,7 +182,7 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
     if (o->max_new < 1 || o->max_new > longest)
         return err_set(e, ERR_USAGE, "%s can generate 1 to %d tokens, not %d", m->name, longest, o->max_new);
     if (o->min_new < 0 || o->min_new > o->max_new)
-        return err_set(e, ERR_USAGE, "the minimum of %d new tokens is more than the maximum of %d",
+        return err_set(e, ERR_USAGE, "the minimum of %d new tokens exceeds the maximum of %d",
                        o->min_new, o->max_new);
     if (!isfinite(o->length_penalty))
         return err_set(e, ERR_USAGE, "the length penalty is NaN or infinite");

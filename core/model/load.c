@@ -79,7 +79,7 @@ static int check_tensors(struct loading *l, size_t *values) {
     if (missing == 1)
         return err_set(l->e, ERR_INPUT, "%s: the tensor \"%s\" is missing", m->folder, first);
     if (missing)
-        return err_set(l->e, ERR_INPUT, "%s: %d tensors are missing, the first one \"%s\"",
+        return err_set(l->e, ERR_INPUT, "%s: %d tensors are missing; the first is \"%s\"",
                        m->folder, missing, first);
     return 0;
 }

@@ -155,7 +155,7 @@ static void test_config(void **state) {
         {"_size\":32", "_size\":40",
          "\"embeddings.word_embeddings.weight\" is 32×8, but config.json requires 40×8"},
         {"_layers\":2", "_layers\":3",
-         "16 tensors are missing, the first one \"encoder.layer.2.attention.self.query.weight\""},
+         "16 tensors are missing; the first is \"encoder.layer.2.attention.self.query.weight\""},
         {"_embeddings\":16", "_embeddings\":17",
          "\"embeddings.position_embeddings.weight\" is 16×8"},
         {"\"bert\"", "\"t5\"", "\"d_model\" is missing"},
