@@ -65,7 +65,7 @@ static void lines_text(const struct import_report *r, struct buf *out) {
     if (r->continued)
         buf_printf(out, "%zu line%s within quoted fields\n", r->continued, plural(r->continued));
     if (r->spread)
-        buf_printf(out, "%zu additional example%s from lines with several\n", r->spread,
+        buf_printf(out, "%zu additional example%s from lines with several examples\n", r->spread,
                    plural(r->spread));
     if (r->skipped) buf_printf(out, "%zu line%s skipped:\n", r->skipped, plural(r->skipped));
     for (int i = 0; i < r->first_count; i++)
@@ -115,7 +115,7 @@ static void targets_text(const struct import_report *r, size_t rows, struct buf 
                r->target_tokens ? 100.0 * (double)r->target_unknown / (double)r->target_tokens : 0,
                r->target_longest);
     if (r->cut_targets)
-        buf_printf(out, "warning: %zu target%s truncated to %zu tokens: %zu tokens\n", r->cut_targets,
+        buf_printf(out, "warning: %zu target%s truncated to %zu tokens, removing %zu tokens\n", r->cut_targets,
                    plural(r->cut_targets), r->max_target, r->cut_tokens_target);
     if (r->unwritten) unwritten_text(r, rows, out);
 }
@@ -127,9 +127,9 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     buf_printf(out, "%zu example%s truncated to %zu tokens", r->cut_examples, plural(r->cut_examples),
                r->max_len);
     if (pair)
-        buf_printf(out, ": %zu tokens of the first text in %zu examples, %zu of the second in %zu",
+        buf_printf(out, ", removing %zu tokens of the first text in %zu examples and %zu of the second in %zu",
                    r->cut_tokens_a, r->cut_examples_a, r->cut_tokens_b, r->cut_examples_b);
-    else if (r->cut_examples) buf_printf(out, ": %zu tokens", r->cut_tokens_a);
+    else if (r->cut_examples) buf_printf(out, ", removing %zu tokens", r->cut_tokens_a);
     buf_puts(out, "\n");
     if (r->vanished)
         buf_printf(out, "warning: in %zu example%s truncation removed a whole text\n", r->vanished,

@@ -39,8 +39,8 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
         dataset_keep_chosen(d, drawn, true);
     }
     free(drawn);
-    text_line(&d->report.notes, "--limit: a random sample (seed %llu) of %zu of the %zu examples",
-              (unsigned long long)s->limit_seed, d->examples, all);
+    text_line(&d->report.notes, "--limit: sampled %zu of the %zu examples at random (seed %llu)", d->examples, all,
+              (unsigned long long)s->limit_seed);
     return 0;
 }
 

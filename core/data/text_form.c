@@ -80,12 +80,12 @@ static void text_form_say(struct task *t, const struct field_names *names, const
     if (names->task) buf_puts(&b, names->task);
     for (int i = 0; i < DATASET_FIELDS && (!i || (t->pair && names->field[i])); i++)
         text_form_add_field(&b, names->field[i], "…", strlen("…"));
-    text_line(&t->report, "as text: \"%s\", %s the task name prepended", buf_text(&b),
+    text_line(&t->report, "input text: \"%s\", %s the task name prepended", buf_text(&b),
               names->task ? "with" : "without");
     for (int i = 0; i < t->classes; i++)
-        text_line(&t->report, "  the target \"%d\" is %s", i, t->class_name[i]);
+        text_line(&t->report, "  target text \"%d\": class %s", i, t->class_name[i]);
     if (t->kind == DATA_REGRESSION)
-        text_line(&t->report, "  the target is the score, rounded to %s and formatted with one decimal",
+        text_line(&t->report, "  target text: the score, rounded to %s and formatted with one decimal",
                   f->fifths ? "the nearest fifth" : "a tenth");
     buf_release(&b);
 }

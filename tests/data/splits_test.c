@@ -76,7 +76,7 @@ static void a_limit_draws_train_rows(void **state) {
         assert_true(same_rows(&t.train, &again.train));
         if (want[i].rows > 1 && want[i].rows < 41) assert_false(same_rows(&t.train, &other.train));
         for (size_t k = 1; k < t.train.examples; k++) assert_true(t.train.example[k].id > t.train.example[k - 1].id);
-        says(&t, "--limit: a random sample (seed 3) of ");
+        says(&t, "of the 41 examples at random (seed 3)");
         task_release(&t);
         task_release(&again);
         task_release(&other);
@@ -200,7 +200,7 @@ static void an_older_report_tells_a_split_by_its_classes(void **state) {
                 "a random sample (seed 0) of 40 of the 200 examples\n1 example without a label\n7 examples truncated to 12 tokens\n"
                 "warning: 2 examples also in train examples, 3 more differ only in case or whitespace (lines 1, 2)\n"
                 "4 duplicate examples, 5 more differ only in case or whitespace\n"
-                "warning: in 6 examples truncation removed a whole text\nwarning: 8 targets truncated to 9 tokens: 10 tokens\n"
+                "warning: in 6 examples truncation removed a whole text\nwarning: 8 targets truncated to 9 tokens, removing 10 tokens\n"
                 "90 tokens, 2.50% unknown\n", &f);
     assert_true(f.examples == 40 && f.split_examples == 200 && f.unlabeled == 1 && f.cut_examples == 7 && f.max_len == 12);
     assert_true(f.across_same == 2 && f.across_near == 3 && f.same == 4 && f.near == 5 && f.vanished == 6);

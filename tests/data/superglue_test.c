@@ -193,7 +193,7 @@ static void broken_rows(void **state) {
     skipped(&t.train, 5, 6, "\"answers\" is missing");
     skipped(&t.train, 6, 6, "unlabeled");
     assert_int_equal(t.train.report.spread, 5);
-    says(&t, "5 additional examples from lines with several");
+    says(&t, "5 additional examples from lines with several examples");
     adds_up(&t.train);
     task_release(&t);
 

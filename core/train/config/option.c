@@ -111,7 +111,7 @@ static const struct option option_options[] = {
       HELP("NAME", "primary metric, used to select the best checkpoint (default: the task's)"),
       ALIASES("metric-for-best-model") },
     { TEXT(tasks_given), .name = "tasks", .group = GROUP_TASKS, .is = OPTION_ROWS, .scope = OPTION_OF_TASKS,
-      HELP("A,B,C|FILE", "multi-task: names, folders, or a list file (docs/tasks.md)") },
+      HELP("A,B,C|FILE", "multi-task: task names, folders, or a list file (docs/tasks.md)") },
     { TEXT(task_name), .is = OPTION_ROWS },
     { REAL(task_weight, 0, 1e9), .is = OPTION_ROWS, .has_unset = true },
     { TEXT(weights), .name = "weights", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,

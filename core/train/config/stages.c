@@ -235,7 +235,7 @@ static int complete_rates(struct run_config *c, struct stages *s, struct err *e)
 static int complete_lengths(struct run_config *c, struct stages *s, size_t rows, struct err *e) {
     bool all = all_lengths(s);
     if (all && c->epochs > 0)
-        return err_set(e, ERR_USAGE, "--epochs %g: every stage has its own length; set it in the stages only",
+        return err_set(e, ERR_USAGE, "--epochs %g: every stage sets its own steps or epochs; omit --epochs",
                        c->epochs);
     int64_t own = config_steps(c, rows);
     for (int k = 0; k < s->count; k++) {

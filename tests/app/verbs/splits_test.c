@@ -178,7 +178,7 @@ static void a_test_split_is_kept(void **state) {
     assert_string_equal(keys, "\"key\"\n\"dev.accuracy\"\n\"test.accuracy\"\n");
     assert_string_equal(steps, "\"count(*)\"\n1\n");
     char *shown = stage_out(0, "show 1 --db '%s'", db);
-    assert_non_null(strstr(shown, "--limit: a random sample (seed 2) of 9 of the 12 examples"));
+    assert_non_null(strstr(shown, "--limit: sampled 9 of the 12 examples at random (seed 2)"));
     assert_non_null(strstr(shown, "4 of the 9 examples, sampled by --split-validation (seed 7); the others are the test set"));
     assert_non_null(strstr(shown, "the test set has 5 examples and is evaluated once, at the end of a run"));
     assert_non_null(strstr(shown, "test 5 (best checkpoint, step "));

@@ -229,7 +229,7 @@ static void eval_uses_the_name_of_the_runs_task(void **state) {
     for (size_t i = 0; i < COUNT_OF(asks); i++) {
         command_run(&c, NULL, "%s --db %s/name.db", asks[i], home);
         command_expect(&c, 0);
-        assert_non_null(strstr(buf_text(&c.err), "as text: \"toy text: …\""));
+        assert_non_null(strstr(buf_text(&c.err), "input text: \"toy text: …\""));
         command_release(&c);
     }
 }
@@ -251,12 +251,12 @@ static void a_bare_model_reads_the_form_of_training(void **state) {
     for (int i = 0; i < 2; i++) {
         command_run(&c, NULL, "embed --model %s --task %s --db %s/bare.db", i ? bert : t5, task, home);
         command_expect(&c, 0);
-        assert_int_equal(!strstr(buf_text(&c.err), "read as text: \"task text: …\""), i);
+        assert_int_equal(!strstr(buf_text(&c.err), "input text: \"task text: …\""), i);
         command_release(&c);
     }
     command_run(&c, NULL, "eval --model %s --task %s --db %s/bare.db --json --wrong %s/wrong.tsv", t5, task, home, home);
     command_expect(&c, 0);
-    assert_non_null(strstr(buf_text(&c.err), "as text: \"task text: …\""));
+    assert_non_null(strstr(buf_text(&c.err), "input text: \"task text: …\""));
     json_t *j = command_json(&c, 1);
     assert_true(number(j, "rows", NULL) == 20 && number(j, "gold", NULL) == 20);
     assert_true(number(j, "metrics", "accuracy") >= 0 && number(j, "metrics", "token_accuracy") >= 0);
