@@ -57,8 +57,8 @@
 /* Examples of tasks. */
 #define TASK_ROWS                                                                                            \
     { "task", "NAME|FOLDER,\u2026",                                                                          \
-      .help = "tasks of the examples, prepared as for training; for a multi-task run: some of its tasks "    \
-              "(default: all tasks of the run, or " DEFAULT_TASK ", else " OWN_TASK ")" },                   \
+      .help = "tasks whose examples are used, prepared as for training; a multi-task run accepts only its "  \
+              "own tasks (default: all tasks of the run, or " DEFAULT_TASK ", else " OWN_TASK ")" },         \
     {                                                                                                        \
         .name = COLUMNS " official-dev split unseen"                                                         \
     }
@@ -425,8 +425,8 @@ static const struct option_spec RENDER[] = {
       FILLS_INTEGER, 1, OPTION_MOST, .needs = "screen=heatmap" },
     { .name = "model" },
     { "task", "NAME|FOLDER",
-      .help = "task on the Compose screen; map, heatmap: task of the examples (for a multi-task run: one of "
-              "its tasks, or all)" },
+      .help = "task on the Compose screen; map, heatmap: task whose examples are shown (for a multi-task run: "
+              "one of its tasks, or all)" },
     { "unseen", "NAME|FOLDER,…",
       .help = "map, heatmap: add examples of tasks on which a multi-task run was not trained",
       .needs = "run" },
@@ -471,8 +471,8 @@ static const struct option_spec EMBED[] = {
 };
 static const struct option_spec SIMILARITY[] = {
     { "of", "classes|rows|layers|tensors|attention|prototypes|tasks|weights|mass",
-      "what to compare; for one run also prototypes: examples with task prototypes; tasks: task embeddings "
-      "of the generator; weights: task-specific weights by layer; mass: attention on the prefix by layer",
+      "what to compare; of one run only: prototypes (examples with task prototypes), tasks (task embeddings "
+      "of the generator), weights (task-specific weights by layer), mass (attention on the prefix by layer)",
       GROUP_METHOD, AT(similarity.of), FILLS_WORD },
     { "row", "N", "attention: row number of the example in its file", GROUP_DATA, AT(similarity.row),
       FILLS_INTEGER, 1, OPTION_MOST, .needs = "of=attention" },

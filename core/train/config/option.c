@@ -98,7 +98,7 @@ static const struct option option_options[] = {
       .is = OPTION_ROWS | OPTION_DECIDES, .word = switches,
       .help = "treat the first line of a table as an example; the columns are #1, #2, \u2026" },
     { TEXT(delimiter), .name = "delimiter", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("CHAR|tab", "column delimiter (default: by the file name)") },
+      HELP("CHAR|tab", "column delimiter (default: inferred from the file name)") },
     { TEXT(no_gold), .name = "unlabeled", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
       HELP("LABEL", "label that marks unlabeled examples, excluded from training and evaluation"),
       ALIASES("no-gold") },
