@@ -44,11 +44,19 @@ void optim_sgd(const struct sgd *o, double lr, size_t groups, const struct optim
 
 double optim_norm(size_t n, const real *grad) { return sqrt(kernel_dot(n, grad, grad)); }
 
-double optim_clip(size_t n, real *grad, double most) {
-    double norm = optim_norm(n, grad), factor = most / (norm + 1e-6);
+double optim_clip_factor(double norm, double most) {
+    double factor = most / (norm + 1e-6);
     /* A NaN norm fails the comparison and stays visible. */
-    if (most > 0 && factor < 1) kernel_scale(n, (real)factor, grad, grad);
-    return norm;
+    return most > 0 && factor < 1 ? factor : 1;
+}
+
+struct optim_group optim_slice(const struct optim_group *group, size_t first, size_t end) {
+    struct optim_group part = *group;
+    size_t last = part.offset + part.count;
+    if (part.offset < first) part.offset = first;
+    if (last > end) last = end;
+    part.count = last > part.offset ? last - part.offset : 0;
+    return part;
 }
 
 double lr_schedule_factor(enum lr_schedule shape, uint64_t i, uint64_t warmup, uint64_t total) {

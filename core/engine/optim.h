@@ -34,11 +34,14 @@ struct sgd {
 void optim_sgd(const struct sgd *o, double lr, size_t groups, const struct optim_group *group,
                real *param, const real *grad, real *m);
 
+/* Returns the part of a group within the elements first … end-1; its count may be 0. */
+struct optim_group optim_slice(const struct optim_group *group, size_t first, size_t end);
+
 /* Returns the Euclidean norm, summed in double in a fixed order; NaN and infinity propagate. */
 double optim_norm(size_t n, const real *grad);
-/* Scales grad by most/(norm + 1e-6) when its norm is above `most`, like torch.nn.utils.clip_grad_norm_; most
- * 0 disables.  Returns the norm before clipping. */
-double optim_clip(size_t n, real *grad, double most);
+/* Returns the factor by which a gradient of this norm is scaled so that its norm is at most `most`, or 1:
+ * most/(norm + 1e-6), like torch.nn.utils.clip_grad_norm_; most 0 disables. */
+double optim_clip_factor(double norm, double most);
 
 enum lr_schedule { LR_LINEAR, LR_COSINE, LR_CONSTANT };
 /* Returns the factor of the learning rate at step i (from 0) of `total`: i/warmup during the warm-up, then

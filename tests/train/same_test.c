@@ -104,6 +104,35 @@ static void any_number_of_workers_gives_the_same(void **state) {
     }
 }
 
+/* A model whose parameters are updated in slices, and whose word table has rows that no batch uses. */
+static void any_number_of_workers_updates_the_same(void **state) {
+    (void)state;
+    static const char rows[] = "text\tlabel\nthe cat\tpos\ncat sat on\tneg\nsat\tpos\non the mat .\tneg\n"
+                               "good film\tneg\nbad\tpos\nnot very good film\tneg\n";
+    struct ground g;
+    char *folder = test_folder(), *file = test_file(folder, "seven.tsv", rows, sizeof rows - 1),
+         *model = test_path("assets/models/petri-mini");
+    ground_open(&g, model, file, NULL, 16);
+    for (int i = 0; i < 4; i++) {
+        struct run_config c = ground_config(&g, "full", 3, 6);
+        struct trained a, b;
+        c.optimizer = i < 2 ? OPTIMIZER_ADAMW : OPTIMIZER_SGD;
+        c.momentum = i < 2 ? 0 : 0.9;
+        c.precision = i % 2 ? PRECISION_BF16 : PRECISION_F32;
+        train(&g, &c, NULL, 1, &a);
+        train(&g, &c, NULL, 3, &b);
+        assert_true(a.params_count > 500000);
+        same_run(&a, &b);
+        trained_release(&a);
+        trained_release(&b);
+        config_release(&c);
+    }
+    ground_release(&g);
+    free(file);
+    free(model);
+    free(folder);
+}
+
 /* Dropout is off in evaluation, which does not affect training. */
 static void evaluating_changes_nothing(void **state) {
     (void)state;
@@ -276,6 +305,7 @@ int main(void) {
         cmocka_unit_test(seeds_decide_and_nothing_else),
         cmocka_unit_test(another_process_gives_the_same),
         cmocka_unit_test(any_number_of_workers_gives_the_same),
+        cmocka_unit_test(any_number_of_workers_updates_the_same),
         cmocka_unit_test(evaluating_changes_nothing),
         cmocka_unit_test(accumulation_is_the_full_batch),
         cmocka_unit_test(a_resumed_run_is_the_whole_run),

@@ -263,14 +263,15 @@ static enum run_take take_alone(struct run *r, struct unit *u) {
 
 static enum run_take take_locked(struct run *r, struct unit *u) {
     static const enum unit_kind kind[] = {
-        [PHASE_FORWARD] = UNIT_FORWARD, [PHASE_STEP] = UNIT_PART, [PHASE_SCORE] = UNIT_CHUNK
+        [PHASE_FORWARD] = UNIT_FORWARD, [PHASE_STEP] = UNIT_PART, [PHASE_UPDATE] = UNIT_UPDATE,
+        [PHASE_SCORE] = UNIT_CHUNK
     };
     const struct run_control *k = &r->control;
     switch (k->phase) {
     case PHASE_BEGIN: return take_alone(r, u);
     case PHASE_SCORE:
         if (k->want_stop || k->want_pause) return take_alone(r, u); /* fall through */
-    case PHASE_FORWARD: case PHASE_STEP:
+    case PHASE_FORWARD: case PHASE_STEP: case PHASE_UPDATE:
         return k->next < k->count ? take_next(r, u, kind[k->phase]) : RUN_BUSY;
     case PHASE_PAUSED: return k->want_stop || !k->want_pause ? take_alone(r, u) : RUN_IDLE;
     case PHASE_OVER: break;
@@ -328,9 +329,22 @@ static bool count_unit(struct run *r, int64_t scored) {
     return last;
 }
 
+/* Starts the update of the parameters after the last part; a single slice is updated at once.  Returns false
+ * when the run failed; *advance: whether the step is finished. */
+static bool update_begin(struct run *r, struct worker *w, bool *advance) {
+    int slices = run_close(r, step_sum) - 1;
+    *advance = slices < 2;
+    if (slices < 0) return false;
+    if (slices == 1) step_update(r, 0, w);
+    if (*advance) return run_close(r, step_finish);
+    set_phase(r, PHASE_UPDATE, slices);
+    return true;
+}
+
 void run_work(struct unit *u, struct worker *w) {
     static void (*const unit[])(struct run *, int, struct worker *) = {
-        [UNIT_FORWARD] = step_forward, [UNIT_PART] = step_part, [UNIT_CHUNK] = evaluation_chunk
+        [UNIT_FORWARD] = step_forward, [UNIT_PART] = step_part, [UNIT_UPDATE] = step_update,
+        [UNIT_CHUNK] = evaluation_chunk
     };
     struct run *r = u->run;
     struct call x = { .run = r, .unit = unit[u->kind], .index = (int)u->index, .worker = w };
@@ -347,7 +361,10 @@ void run_work(struct unit *u, struct worker *w) {
         if ((good = run_close(r, step_join))) set_phase(r, PHASE_STEP, r->batch.cut.parts);
         break;
     case UNIT_PART:
-        if ((advance = add_in_turn(r, x.index, w))) good = run_close(r, step_finish);
+        if (add_in_turn(r, x.index, w)) good = update_begin(r, w, &advance);
+        break;
+    case UNIT_UPDATE:
+        if ((advance = count_unit(r, 0))) good = run_close(r, step_finish);
         break;
     case UNIT_CHUNK:
         if ((advance = count_unit(r, evaluation_examples(r, x.index))))

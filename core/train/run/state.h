@@ -26,11 +26,12 @@ enum phase {
     PHASE_BEGIN,  /* one worker determines the next phase */
     PHASE_FORWARD, /* parts of a step run forward to the join */
     PHASE_STEP,   /* parts of a step, or the backward passes after a join */
+    PHASE_UPDATE, /* slices of the parameters */
     PHASE_SCORE,  /* chunks of an evaluation */
     PHASE_PAUSED,
     PHASE_OVER,
 };
-enum unit_kind { UNIT_BEGIN, UNIT_FORWARD, UNIT_PART, UNIT_CHUNK };
+enum unit_kind { UNIT_BEGIN, UNIT_FORWARD, UNIT_PART, UNIT_UPDATE, UNIT_CHUNK };
 
 /* The result of a part of a step. */
 struct part {
@@ -193,6 +194,10 @@ struct run_batch {
     struct part *part;
     double *losses;           /* parts × tasks: storage of part.by_task */
     double began;
+    double loss_of_examples, loss, norm, lr; /* of the step */
+    double clip;              /* factor of its gradient */
+    bool good;                /* loss and gradient are finite */
+    struct added_values *added; /* added losses (step.c) */
     double stop_loss;         /* stop after an epoch with a mean loss below this; 0: never */
     double epoch_loss;        /* Σ loss·rows of the current epoch */
     int64_t epoch_examples;
@@ -328,8 +333,12 @@ double run_task_share(const struct run *r, const struct run_task *of);
 void step_init(struct run *r); /* the batch */
 void step_release(struct run *r);
 int step_prepare(struct run *r); /* returns the number of parts */
-/* Sums gradients, runs the backward pass of the prologue, clips, updates the parameters and sends the event.
- * Returns false when the run failed (reason in r->failure). */
+/* After the parts: runs the backward pass of the prologue and computes loss and norm.  Returns 1 more than the
+ * number of slices of the parameters to update; none when the step diverged. */
+int step_sum(struct run *r);
+/* Clips and updates a slice; the result does not depend on the order. */
+void step_update(struct run *r, int index, struct worker *w);
+/* Sends the event of the step.  Returns false when the run failed (reason in r->failure). */
 int step_finish(struct run *r);
 /* Computes the generated weights of the current parameters, without gradients. */
 void step_make(struct run *r);

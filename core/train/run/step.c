@@ -36,6 +36,7 @@ void step_release(struct run *r) {
     free(b->cut.start);
     free(b->part);
     free(b->losses);
+    free(b->added);
 }
 
 /* ---- before the parts ---- */
@@ -131,20 +132,39 @@ static double step_rate(const struct run *r) {
                                (uint64_t)s->steps);
 }
 
-static void update(struct run *r, double lr) {
+/* Returns the number of the current step in its stage, from 1. */
+static int64_t step_number(const struct run *r) { return r->step + 1 - r->stages.span.first; }
+
+static void update_group(struct run *r, const struct optim_group *g) {
     struct run_values *v = &r->values;
-    const struct stage_span *s = &r->stages.span;
-    int64_t step = r->step + 1 - s->first;
-    size_t groups = (size_t)r->plan->tensors;
+    const struct run_batch *b = &r->batch;
+    if (!g->count) return;
     if (r->c.optimizer == OPTIMIZER_ADAMW) {
         const struct adamw o = { r->c.beta1, r->c.beta2, r->c.epsilon, r->c.weight_decay };
-        optim_adamw(&o, lr, (uint64_t)step, groups, v->group, v->params, v->sum, v->adam_m, v->adam_v);
+        optim_adamw(&o, b->lr, (uint64_t)step_number(r), 1, g, v->params, v->sum, v->adam_m, v->adam_v);
     } else {
         const struct sgd o = { r->c.momentum, r->c.weight_decay };
-        optim_sgd(&o, lr, groups, v->group, v->params, v->sum, v->adam_m);
+        optim_sgd(&o, b->lr, 1, g, v->params, v->sum, v->adam_m);
     }
-    if (r->plan->method.budget.on)
-        budget_step(r->plan, step, s->steps, v->params, v->sum, v->budget_mean, v->budget_spread);
+}
+
+/* Parameters of a slice. */
+enum { SLICE = 1 << 16 };
+
+static int update_slices(const struct run *r) {
+    return r->batch.good ? (int)((r->plan->trained + SLICE - 1) / SLICE) : 0;
+}
+
+void step_update(struct run *r, int index, struct worker *w) {
+    struct run_values *v = &r->values;
+    size_t first = (size_t)index * SLICE, end = first + SLICE;
+    (void)w;
+    if (end > r->plan->trained) end = r->plan->trained;
+    if (r->batch.clip < 1) kernel_scale(end - first, (real)r->batch.clip, v->sum + first, v->sum + first);
+    for (int i = 0; i < r->plan->tensors; i++) {
+        const struct optim_group g = optim_slice(&v->group[i], first, end);
+        update_group(r, &g);
+    }
 }
 
 /* A larger loss means divergence at any scale of targets, though sums may remain finite for long (saturated
@@ -277,6 +297,8 @@ enum { ADDED = COUNT_OF(added), STEP_TERMS = RUN_TASKS + 1 + ADDED * (LOSS_PARTS
 
 struct added_values { double part[LOSS_PARTS], metric; };
 
+static struct added_values *added_values_new(void) { return xcalloc(ADDED, sizeof(struct added_values)); }
+
 static bool is_added(const struct run *r, int i) { return added[i].on(r, 0) || added[i].on(r, 1); }
 
 /* Returns `loss`, that of the examples, with all that is added to it. */
@@ -303,21 +325,32 @@ static int added_terms(const struct run *r, double examples, const struct added_
     return n;
 }
 
+int step_sum(struct run *r) {
+    struct run_batch *b = &r->batch;
+    b->loss_of_examples = 0;
+    for (int i = 0; i < b->cut.parts; i++) b->loss_of_examples += b->part[i].loss;
+    prologue_backward(r);
+    if (!b->added) b->added = added_values_new();
+    b->loss = add_losses(r, b->loss_of_examples, b->added);
+    b->norm = optim_norm(r->plan->trained, r->values.sum);
+    b->clip = optim_clip_factor(b->norm, r->c.clip);
+    b->lr = step_rate(r);
+    b->good = isfinite(b->loss) && isfinite(b->norm) && fabs(b->loss) < loss_most;
+    if (b->good && r->moved) moved_step(r->moved, r);
+    return 1 + update_slices(r);
+}
+
 int step_finish(struct run *r) {
     struct run_clock *t = &r->clock;
-    double examples = 0, tokens = 0;
-    for (int i = 0; i < r->batch.cut.parts; i++) {
-        examples += r->batch.part[i].loss;
-        tokens += r->batch.part[i].tokens;
-    }
-    prologue_backward(r);
-    struct added_values value[ADDED] = { 0 };
-    double loss = add_losses(r, examples, value);
-    double norm = optim_clip(r->plan->trained, r->values.sum, r->c.clip), lr = step_rate(r);
-    bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
-    if (good && r->moved) moved_step(r->moved, r);
-    if (good) update(r, lr);
-    if (r->batch.stop_loss > 0) watch_loss(r, loss);
+    struct run_values *v = &r->values;
+    const struct run_batch *b = &r->batch;
+    double loss = b->loss, tokens = 0;
+    bool good = b->good;
+    for (int i = 0; i < b->cut.parts; i++) tokens += b->part[i].tokens;
+    if (good && r->plan->method.budget.on)
+        budget_step(r->plan, step_number(r), r->stages.span.steps, v->params, v->sum, v->budget_mean,
+                    v->budget_spread);
+    if (b->stop_loss > 0) watch_loss(r, loss);
     if (good && r->objective.source->updated) r->objective.source->updated(r);
     packing_changed(r->plan);
     double took = clock_seconds() - r->batch.began;
@@ -329,9 +362,9 @@ int step_finish(struct run *r) {
     t->rate_seconds = 0.9 * t->rate_seconds + took;
     run_unlock(r);
     struct event_term term[STEP_TERMS];
-    struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
-                           .term = term };
-    point.terms = added_terms(r, examples, value, term, task_losses(r, term));
+    struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = b->lr, .grad_norm = b->norm,
+                           .tokens = tokens, .term = term };
+    point.terms = added_terms(r, b->loss_of_examples, b->added, term, task_losses(r, term));
     run_send(r, point);
-    return good || diverged(r, loss, norm);
+    return good || diverged(r, loss, b->norm);
 }
