@@ -48,10 +48,8 @@ void embed_backward(struct tape *t, const struct record *r) {
     size_t d = (size_t)tape_cols_of(t, r->out);
     const real *dy = grad_out(t, r);
     for (int k = 0; k < s->tables; k++) {
-        real beta, *g = grad_slot(t, r->in[k], &beta);
-        if (!g) continue;
-        if (beta == 0) memset(g, 0, (size_t)tape_rows_of(t, r->in[k]) * d * sizeof *g);
-        for (int i = 0; i < n; i++)
+        real *g = grad_rows(t, r->in[k], n, s->ids[k]);
+        for (int i = 0; g && i < n; i++)
             kernel_add_to(d, 1, dy + (size_t)i * d, g + (size_t)s->ids[k][i] * d);
     }
 }

@@ -47,5 +47,7 @@ real *grad_own(struct tape *t, const struct record *r);
 void grad_pass(struct tape *t, const struct record *r, node n);
 /* Returns memory for a contribution to n: *beta is 0 (write) or 1 (add).  NULL when n needs none. */
 real *grad_slot(struct tape *t, node n, real *beta);
+/* Returns the memory of n's gradient for adding to some of its rows, which hold their sums so far. */
+real *grad_rows(struct tape *t, node n, int count, const int32_t *row);
 
 #endif

@@ -28,6 +28,14 @@ struct spare_list {
     struct spare *first;
 };
 
+/* The rows of a gradient that were written. */
+struct row_set {
+    int count;
+    int32_t *row;
+    bool *has;
+    bool all;
+};
+
 struct value {
     int rows, cols;
     int op;   /* enum op_id of the op, or -1 for a leaf */
@@ -38,6 +46,7 @@ struct value {
     bool read_back; /* a backward reads the value */
     bool written;    /* trained leaf: leaf_grad contains a gradient */
     real *leaf_grad; /* trained leaf: memory of the caller */
+    struct row_set *set; /* of tape_trained_rows; NULL: all rows are written */
     struct grad *grad;
     struct grad *shown; /* watched: the complete gradient, until the end of the step */
 };
@@ -199,6 +208,29 @@ node tape_trained(struct tape *t, int rows, int cols, const real *value, real *g
     return n;
 }
 
+node tape_trained_rows(struct tape *t, int rows, int cols, const real *value, real *grad) {
+    node n = tape_trained(t, rows, cols, value, grad);
+    struct value *v = &t->value[n];
+    if (!v->needs || v->set) return n;
+    size_t count = (size_t)rows;
+    v->set = arena_keep(t->arena, sizeof *v->set);
+    *v->set = (struct row_set){ .row = arena_keep(t->arena, count * sizeof *v->set->row),
+                                .has = arena_keep(t->arena, count * sizeof *v->set->has) };
+    memset(v->set->has, 0, count * sizeof *v->set->has);
+    return n;
+}
+
+int tape_rows_written(const struct tape *t, const real *grad, const int32_t **row) {
+    for (size_t i = 0; i < t->leaves; i++) {
+        const struct value *v = &t->value[t->leaf[i]];
+        if (v->leaf_grad != grad) continue;
+        if (!v->set || v->set->all) return -1;
+        *row = v->set->row;
+        return v->set->count;
+    }
+    return 0;
+}
+
 void tape_move_grads(struct tape *t, const real *from, size_t n, real *to) {
     BUG_IF(t->done);
     for (size_t i = 0; i < t->leaves; i++) {
@@ -346,12 +378,21 @@ const real *grad_out(const struct tape *t, const struct record *r) {
 
 real *grad_own(struct tape *t, const struct record *r) { return tape_own(t, &t->value[r->out]); }
 
+/* Clears the rows of the gradient that were not written. */
+static void complete_rows(struct value *v) {
+    size_t size = (size_t)v->cols * sizeof(real);
+    for (int i = 0; i < v->rows; i++)
+        if (!v->set->has[i]) memset(v->leaf_grad + (size_t)i * (size_t)v->cols, 0, size);
+}
+
 real *grad_slot(struct tape *t, node n, real *beta) {
     if (n == NODE_NONE) return NULL;
     struct value *v = tape_value_of(t, n);
     if (!v->needs) return NULL;
     if (v->leaf_grad) {
         *beta = v->written ? 1 : 0;
+        if (v->set && !v->set->all && v->written) complete_rows(v);
+        if (v->set) v->set->all = true;
         v->written = true;
         return v->leaf_grad;
     }
@@ -362,6 +403,26 @@ real *grad_slot(struct tape *t, node n, real *beta) {
     v->grad = take_grad(t, tape_size_of(v));
     *beta = 0;
     return v->grad->data;
+}
+
+real *grad_rows(struct tape *t, node n, int count, const int32_t *row) {
+    real beta = 1, *grad;
+    if (n == NODE_NONE) return NULL;
+    struct value *v = tape_value_of(t, n);
+    size_t size = (size_t)v->cols * sizeof(real);
+    if (!v->set || v->set->all) {
+        grad = grad_slot(t, n, &beta);
+        if (grad && beta == 0) memset(grad, 0, (size_t)v->rows * size);
+        return grad;
+    }
+    for (int i = 0; i < count; i++) {
+        if (v->set->has[row[i]]) continue;
+        v->set->has[row[i]] = true;
+        v->set->row[v->set->count++] = row[i];
+        memset(v->leaf_grad + (size_t)row[i] * (size_t)v->cols, 0, size);
+    }
+    v->written = true;
+    return v->leaf_grad;
 }
 
 static void contribute(struct tape *t, node n, const real *g) {
@@ -411,7 +472,7 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
     }
     for (size_t i = 0; i < t->leaves; i++) {
         struct value *v = &t->value[t->leaf[i]];
-        if (!v->written) memset(v->leaf_grad, 0, tape_size_of(v) * sizeof(real));
+        if (!v->written && !v->set) memset(v->leaf_grad, 0, tape_size_of(v) * sizeof(real));
     }
     t->done = true;
 }

@@ -67,6 +67,13 @@ const struct packed *tape_packed(const struct tape *t, node n);
  * several layers accumulates. */
 node tape_trained(struct tape *t, int rows, int cols, const real *value, real *grad);
 
+/* Likewise for a table whose rows op_embed_sum reads: backward writes only these rows of `grad`, unless another op
+ * contributes to it. */
+node tape_trained_rows(struct tape *t, int rows, int cols, const real *value, real *grad);
+/* After backward: returns the number of rows of such a leaf that were written and sets *row to them, in the order
+ * of their first use, until the next reset; -1 if all were. */
+int tape_rows_written(const struct tape *t, const real *grad, const int32_t **row);
+
 int tape_rows_of(const struct tape *t, node n);
 int tape_cols_of(const struct tape *t, node n);
 const real *tape_value(const struct tape *t, node n);

@@ -182,6 +182,17 @@ static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {
     return !frozen && !plan_in_prologue(p, t);
 }
 
+const struct plan_tensor *attach_table(const struct plan *p, const struct model *m) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *x = &p->tensor[i];
+        if (x->kind == PLAN_MODEL && m->tensor[x->tensor].role == ROLE_EMBED_WORD && gets_gradient(p, x))
+            return x;
+    }
+    return NULL;
+}
+
+void attach_table_rows(struct attach *a) { a->table = attach_table(a->p, a->m); }
+
 /* Creates all leaves before the forward pass, below the mark down to which the pass recycles memory. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
                                  const real *generated, real *grads) {
@@ -196,7 +207,10 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
         bool moves = gets_gradient(p, x) && (!a->inner || x->inner);
-        a->leaf[i] = plan_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, moves ? grads : NULL);
+        real *to = moves ? grads : NULL;
+        if (x == a->table && to)
+            a->leaf[i] = tape_trained_rows(t, (int)x->rows, (int)x->cols, params + x->offset, to + x->offset);
+        else a->leaf[i] = plan_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, to);
         const struct packed *packed = packs ? packing_of(p, i) : NULL;
         if (packed) tape_pack(t, a->leaf[i], packed);
     }

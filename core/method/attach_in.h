@@ -48,6 +48,7 @@ struct attach {
     int *start;       /* 0 … rows: each pooled row is a sequence of one row */
     size_t start_room;
     int task;                 /* of batches without ranges */
+    const struct plan_tensor *table; /* trained by rows, or NULL */
     bool inner;               /* only gradients of tensors adapted by an inner loop */
     struct tape_rows *pooled; /* one per task */
     struct groups_room groups[2]; /* of the encoder's tokens, of the decoder's */

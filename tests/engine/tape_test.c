@@ -277,6 +277,44 @@ static void test_steady(void **state) {
     arena_free(a);
 }
 
+/* A table by rows has the gradient of one as a whole in the rows it wrote; others keep what they hold, unless a
+ * product with the table writes all. */
+static void test_table_by_rows(void **state) {
+    (void)state;
+    enum { ROWS = 12 };
+    static const int32_t ids[N] = { 3, 8, 3, 0, 8, 8, 5 }, more[N] = { 1, 1, 3, 1, 1, 1, 1 };
+    static const bool used[ROWS] = { [0] = true, [1] = true, [3] = true, [5] = true, [8] = true };
+    struct arena *a = arena_new();
+    struct tape *t = tape_new(a);
+    real whole[ROWS * D], by_rows[ROWS * D];
+    for (int way = 0; way < 3; way++) { /* none, before the look-ups in backward, after them */
+        for (int rows = 0; rows < 2; rows++) {
+            real *grad = rows ? by_rows : whole;
+            for (int i = 0; i < ROWS * D; i++) grad[i] = 77;
+            tape_reset(t, true, 5, 1);
+            node w = rows ? tape_trained_rows(t, ROWS, D, w_value, grad) : tape_trained(t, ROWS, D, w_value, grad);
+            node x = tape_frozen(t, N, D, x_value), y[3];
+            const struct embed_table one = { w, (int32_t *)(uintptr_t)ids, 0 };
+            const struct embed_table two = { w, (int32_t *)(uintptr_t)more, 0 };
+            if (way == 2) y[2] = op_linear(t, x, w, NODE_NONE);
+            y[0] = op_embed_sum(t, N, &one, 1);
+            y[1] = op_embed_sum(t, N, &two, 1);
+            if (way == 1) y[2] = op_linear(t, x, w, NODE_NONE);
+            tape_backward(t, way ? 3 : 2, y, NULL);
+        }
+        const int32_t *row;
+        int written = tape_rows_written(t, by_rows, &row);
+        assert_int_equal(written, way ? -1 : 5);
+        for (int i = 0; i < ROWS; i++) {
+            if (way || used[i]) assert_memory_equal(by_rows + i * D, whole + i * D, D * sizeof(real));
+            else assert_true(by_rows[i * D] == 77 && whole[i * D] == 0);
+        }
+        for (int i = 0; i < written; i++) assert_true(used[row[i]]);
+    }
+    tape_free(t);
+    arena_free(a);
+}
+
 /* The values of a row do not depend on its neighbors or on its position in the batch. */
 static void test_row_alone(void **state) {
     (void)state;
@@ -309,6 +347,7 @@ int main(void) {
         cmocka_unit_test(test_first_bad),
         cmocka_unit_test(test_bad_numbers_survive),
         cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_table_by_rows),
         cmocka_unit_test(test_row_alone),
     };
     return cmocka_run_group_tests(tests, fill, NULL);

@@ -47,6 +47,7 @@ static const struct batch_example *part_pack(const struct run *r, int index, str
 /* ---- one pass ---- */
 
 static void begin_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
+    attach_table_rows(on->attach);
     tape_reset(on->tape, true, r->c.seed, (uint64_t)r->step);
     p->row = part_pack(r, index, on->memory, &p->batch);
     forward_init(&p->forward, on->tape, r->m, &p->batch,
@@ -232,6 +233,10 @@ void examples_part(struct run *r, int index, struct worker *w, real *grads) {
     run_pass(r, index, &on, &p);
     run_back(&on, &p);
     if (r->join.on) note_peak(r, on.memory);
+}
+
+const struct tape *step_tape(const struct run *r, int index, const struct worker *w) {
+    return r->join.store_activations ? r->join.stored[index].tape : w->tape;
 }
 
 void step_part(struct run *r, int index, struct worker *w) {

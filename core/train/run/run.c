@@ -311,8 +311,7 @@ static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     while (k->done != index) pthread_cond_wait(&k->turn, &r->lock);
     bool lacks = k->failed_bytes;
     run_unlock(r);
-    if (index && !lacks)
-        kernel_add_to(r->plan->trained + r->plan->generated_size, 1, w->grads, r->values.sum);
+    if (!lacks) values_add(r, index, step_tape(r, index, w), index ? w->grads : r->values.sum);
     run_lock(r);
     bool last = ++k->done == k->count;
     pthread_cond_broadcast(&k->turn);

@@ -162,6 +162,15 @@ struct run_objective {
     struct run_meta *meta;    /* episodes */
 };
 
+/* The gradient of a trained word table, added by rows: zero outside those that the step has used. */
+struct table_rows {
+    const struct plan_tensor *of; /* NULL: none; the gradients of all parameters are added whole */
+    int count;
+    int32_t *row;
+    bool *has;
+    bool all;
+};
+
 /* The flat blocks of the current plan (plan.h), and their optimizer state (values.c). */
 struct run_values {
     real *params;
@@ -175,6 +184,7 @@ struct run_values {
     struct tape *prologue;
     node *generated_node;
     const real **generated_seed;
+    struct table_rows table;  /* rows of `sum` */
     struct optim_group *group; /* one per trainable tensor */
     struct attach *attach[CREW_MOST]; /* created by its worker on first use */
 };
@@ -313,6 +323,12 @@ void run_values_release(struct run *r);
 /* Initializes the parameters; the head of the model's folder is matched with classes by name, per task. */
 void run_values_start(struct run *r);
 
+/* Clears the gradient of the word table in the sum, before the parts of a step. */
+void table_clear(struct run *r);
+/* Adds the gradients of a part, which its backward pass on the tape has written to `grads`; the first part has
+ * written to the sum. */
+void values_add(struct run *r, int index, const struct tape *t, const real *grads);
+
 /* stages_run.c */
 /* Makes stage k the current one; sets only its span. A run without stages is a single stage. */
 void stage_span_take(struct run *r, int k);
@@ -350,6 +366,8 @@ void join_prepare(struct run *r); /* decides whether this step stores activation
 void step_forward(struct run *r, int index, struct worker *w);
 int step_join(struct run *r); /* returns the number of remaining parts */
 void step_part(struct run *r, int index, struct worker *w);
+/* Returns the tape of the part, which this worker has just computed. */
+const struct tape *step_tape(const struct run *r, int index, const struct worker *w);
 
 /* footprint.c: around a worker's unit, and after the parameters were allocated. */
 void footprint_begin(struct worker *w);

@@ -96,6 +96,7 @@ void examples_prepare(struct run *r) {
     order_cut(&b->cut, b->example, b->tokens, b->examples, r->c.accumulate, r->c.shards);
     order_by_task(&b->cut, r->tasks, r->order.first);
     run_prologue(r, true);
+    table_clear(r);
     join_prepare(r);
 }
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/engine/kernel.h"
+#include "core/method/attach.h"
 #include "core/method/masked.h"
 #include "core/method/packing.h"
 #include "core/train/config/complete.h"
@@ -39,6 +41,10 @@ int run_values_init(struct run *r, struct err *e) {
             return err_set(e, ERR_SYSTEM,
                            "out of memory for %zu trainable parameters, their gradients and the "
                            "optimizer state", p->trained);
+    if (!p->meta.on && (v->table.of = attach_table(p, r->m))) {
+        v->table.row = xcalloc((size_t)v->table.of->rows, sizeof *v->table.row);
+        v->table.has = xcalloc((size_t)v->table.of->rows, sizeof *v->table.has);
+    }
     if (!p->meta.on) packing_set(r->plan, r->m, v->params, v->generated);
     footprint_values(r);
     v->group = xcalloc((size_t)p->tensors, sizeof *v->group);
@@ -57,6 +63,46 @@ int run_values_init(struct run *r, struct err *e) {
     return 0;
 }
 
+void table_clear(struct run *r) {
+    struct table_rows *x = &r->values.table;
+    if (!x->of) return;
+    real *sum = r->values.sum + x->of->offset;
+    size_t cols = (size_t)x->of->cols;
+    if (x->all) memset(sum, 0, x->of->count * sizeof *sum);
+    for (int i = 0; i < x->count; i++) {
+        if (!x->all) memset(sum + (size_t)x->row[i] * cols, 0, cols * sizeof *sum);
+        x->has[x->row[i]] = false;
+    }
+    x->count = 0;
+    x->all = false;
+}
+
+static void table_add(struct run *r, int index, const struct tape *t, const real *grads) {
+    struct table_rows *x = &r->values.table;
+    const int32_t *row;
+    size_t cols = (size_t)x->of->cols;
+    real *sum = r->values.sum + x->of->offset;
+    int rows = tape_rows_written(t, grads + x->of->offset, &row);
+    if (rows < 0) x->all = true;
+    if (rows < 0 && index) kernel_add_to(x->of->count, 1, grads + x->of->offset, sum);
+    for (int i = 0; i < rows; i++) {
+        size_t at = (size_t)row[i] * cols;
+        if (index) kernel_add_to(cols, 1, grads + x->of->offset + at, sum + at);
+        if (!x->has[row[i]]) x->row[x->count++] = row[i];
+        x->has[row[i]] = true;
+    }
+}
+
+void values_add(struct run *r, int index, const struct tape *t, const real *grads) {
+    const struct plan_tensor *x = r->values.table.of;
+    size_t all = r->plan->trained + r->plan->generated_size, before = x ? x->offset : all,
+           after = x ? before + x->count : all;
+    real *sum = r->values.sum;
+    if (index) kernel_add_to(before, 1, grads, sum);
+    if (index) kernel_add_to(all - after, 1, grads + after, sum + after);
+    if (x) table_add(r, index, t, grads);
+}
+
 void run_values_release(struct run *r) {
     struct run_values *v = &r->values;
     real *const blocks[] = { v->params, v->generated,   v->sum,           v->adam_m,
@@ -65,6 +111,8 @@ void run_values_release(struct run *r) {
     tape_free(v->prologue);
     arena_free(v->prologue_arena);
     free(v->group);
+    free(v->table.row);
+    free(v->table.has);
     free(v->generated_node);
     free(v->generated_seed);
     for (size_t i = 0; i < COUNT_OF(blocks); i++) free(blocks[i]);
