@@ -79,6 +79,15 @@ int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, bool
 /* Resumes up to the evaluation at a step (run_stop_at). */
 int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, bool force, struct err *e);
 void jobs_resume_later(struct jobs *j, int64_t id);
+/* Memory of a run in bytes. */
+struct job_memory {
+    double needed; /* estimated beyond model and examples; 0: unknown */
+    double loaded; /* of model and examples when it was estimated */
+};
+/* Estimates it for a config whose model and examples are loaded; ERR_USAGE where more is needed than is
+ * available when no other run of this process trains. */
+int jobs_fits(struct jobs *j, const struct run_config *c, int workers, const struct model *m,
+              const struct run_tasks *tasks, struct job_memory *out, struct err *e);
 /* A run that its caller describes and builds: its record exists and is owned by the store. */
 struct job_built {
     int64_t id;

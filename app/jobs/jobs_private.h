@@ -55,11 +55,8 @@ struct job_record {
     bool quiet;                  /* the caller reads its failure (jobs_failure) */
     int workers;                 /* limit of the run; 0: all */
     bool force;                  /* start it even if its estimated memory is not available */
-    struct {
-        double needed; /* estimated bytes beyond model and examples; 0: unknown */
-        double loaded; /* bytes of model and examples when it was estimated */
-        bool waits;    /* it was reported that it waits for memory */
-    } room;                      /* under jobs->lock */
+    struct job_memory room;      /* under jobs->lock */
+    bool waits;                  /* it was reported that it waits for memory; likewise */
     int64_t stop_at;             /* it stops after its evaluation at this step; 0: no limit */
     enum store_state was;
     char *why;

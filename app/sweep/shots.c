@@ -277,8 +277,24 @@ static int open_draw(struct shots *x, int cell, int seed, int64_t run, struct dr
     return rc;
 }
 
+/* All draws of a task need the same memory. */
+static int shots_check_memory(struct shots *x, struct shots_task *t, struct err *e) {
+    struct job_memory memory;
+    struct task *of[] = { &t->task };
+    struct err why = ERR_INIT;
+    if (t->fits || x->force) return 0;
+    struct run_config c;
+    config_copy(&c, &t->c);
+    if (x->how.per_class) c.batch = x->how.per_class * (t->task.classes ? t->task.classes : 1);
+    int rc = jobs_fits(x->jobs, &c, 0, x->model, &(struct run_tasks){ 1, of }, &memory, &why);
+    config_release(&c);
+    t->fits = !rc;
+    return rc ? err_set(e, rc, "%s: %s", t->name, why.text) : 0;
+}
+
 static int begin_draw(void *self, int cell, int seed, int64_t *run, struct err *e) {
     struct shots *x = self;
+    if (shots_check_memory(x, task_at(x, cell), e)) return e->code;
     struct draw_job *job = xcalloc(1, sizeof *job);
     int rc = open_draw(x, cell, seed, *run, job, e);
     *run = job->run;
@@ -435,11 +451,12 @@ static void change(struct shots *x, enum store_state state, const char *reason) 
                                                    .weights_sha256 = *x->weights ? x->weights : NULL });
 }
 
-int shots_train(struct shots *x, int workers, struct err *e) {
+int shots_train(struct shots *x, int workers, bool force, struct err *e) {
     const struct fewshot_work any = shots__work(x, x->of);
     change(x, STORE_RUNNING, NULL);
     x->taken = xcalloc((size_t)all_draws(x) + 1, sizeof *x->taken);
     int rc = sweep_plan_find(&x->plan, x->store, e);
+    x->force = force;
     x->recalling = true;
     if (!rc) rc = gather(x, e);
     x->recalling = false;

@@ -52,8 +52,9 @@ int shots_new(struct store *s, const struct shots_request *r, struct shots_hook 
  * training it, draws are trained here too.  `model` as above. */
 int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out,
                  struct err *e);
-/* Trains the missing draws.  ERR_INTERRUPTED when stopped: the run is then resumable. */
-int shots_train(struct shots *x, int workers, struct err *e);
+/* Trains the missing draws.  ERR_INTERRUPTED when stopped: the run is then resumable; ERR_USAGE where the
+ * estimated memory of a draw is not available, unless `force`. */
+int shots_train(struct shots *x, int workers, bool force, struct err *e);
 void shots_free(struct shots *x);
 int64_t shots_id(const struct shots *x);
 

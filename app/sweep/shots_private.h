@@ -17,6 +17,7 @@ struct shots_task {
     bool opened;
     struct task task;
     struct plan *plan;       /* plan of a draw; NULL: not computed yet */
+    bool fits;               /* the memory of its draws was checked */
     char *prefix;            /* of draws that are files (core/data/leopard.h); NULL: they are sampled */
     bool pair;
     char **class_name;       /* for draws in files: those of the eval file */
@@ -33,6 +34,7 @@ struct shots {
     bool table;              /* of any number of tasks */
     struct model *model;
     struct predictor *from;  /* or NULL */
+    bool force;              /* train even if the estimated memory is not available */
     struct fewshot_meta *meta; /* or it was trained on episodes */
     struct job_starts starts; /* runs from which modules are initialized; during creation */
     int tasks;

@@ -186,7 +186,7 @@ static const struct option_spec ADAPT[] = {
       OPTION_MOST, -1 },
     KEEP_DRAWS,
     MOVED,
-    { .name = "workers name note" },
+    { .name = "workers force name note" },
     END,
 };
 static const struct option_spec FEWSHOT[] = {
@@ -226,7 +226,7 @@ static const struct option_spec FEWSHOT[] = {
       .fills = FILLS_CONFIG },
     ZERO_SHOT,
     KEEP_DRAWS,
-    { .name = "workers name note cell" },
+    { .name = "workers force name note cell" },
     { "csv", .help = "print CSV, one line per run, task and k" },
     END,
 };

@@ -150,7 +150,7 @@ static int train_shots(const struct args *a, struct store *s, struct shots **x, 
     verb_catch_signals();
     for (int i = 0; i < n; i++) {
         id[i] = shots_id(x[i]);
-        if (!rc) rc = shots_train(x[i], verb_workers(a), e);
+        if (!rc) rc = shots_train(x[i], verb_workers(a), a->force, e);
         shots_free(x[i]);
     }
     if (!rc) rc = print_shots_of(a, s, id, n, e);

@@ -45,7 +45,7 @@ static void another_model_is_not_gone_on_with(void **state) {
     assert_null(x);
     free(tiny_bert(stage.folder, "changing", NULL));
     test_ok(shots_resume(store, id, NULL, (struct shots_hook){ 0 }, &x, &e), &e);
-    test_ok(shots_train(x, 1, &e), &e);
+    test_ok(shots_train(x, 1, false, &e), &e);
     shots_free(x);
     test_ok(store_close(store, &e), &e);
     free(model);

@@ -135,7 +135,7 @@ static void too_little_address_space_is_reported(void **state) {
     }
 }
 
-#define LARGE "train --model petri-mini --task sections --steps 2 --batch 512 --shards 1"
+#define LARGE "train --model petri-mini --task sections --steps 1 --eval-rows 16 --batch 512 --shards 1"
 
 /* Estimated memory that is not available: refused, forced, a cell of a sweep, a run that fits when another has ended. */
 static void what_does_not_fit_is_not_started(void **state) {
@@ -145,10 +145,11 @@ static void what_does_not_fit_is_not_started(void **state) {
         int megabytes, status;
         const char *part;
     } limited[] = {
-        { LARGE " --workers 1", 400, 2, " MB in addition to its model and data, " },
         { LARGE " --workers 1", 400, 2, " MB available (ulimit -v); reduce --batch or --max-length, increase" },
-        { "sweep --model petri-mini --task sections --steps 2 --method lora --batch '{512,8}' --shards 1 --workers 1", 400, 0,
+        { "sweep --model petri-mini --task sections --steps 1 --method lora --batch '{512,8}' --shards 1 --workers 1", 400, 0,
           "cell 1, seed 1: not enough memory: the run needs about " },
+        { "fewshot --tasks sections --model petri-mini --method full --k 64 --draws 1 --steps 1 --batch 512 --workers 1", 345, 2,
+          "petri: sections: not enough memory: the run needs about " },
         { LARGE " --workers 2 --seeds 1,2", 720, 0, "waits until other runs have released memory" },
     };
     char *said, *forced = xprintf(LARGE " --workers 1 --force --db '%s'", stage.db);
