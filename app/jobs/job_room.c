@@ -87,7 +87,7 @@ int jobs_fits(struct jobs *j, const struct run_config *c, int workers, const str
     double loaded = (double)model_bytes(m), bytes = job_room_bytes(j, c, workers, m, tasks);
     for (int i = 0; i < tasks->count; i++) loaded += (double)task_bytes(tasks->task[i]);
     *out = (struct job_memory){ bytes > 0 ? fmax(bytes - loaded, 0) : 0, loaded };
-    const struct room room = room_left("");
+    const struct room room = room_left("", false);
     double free_alone = room.bytes, needed = out->needed;
     pthread_mutex_lock(&j->lock);
     for (const struct job_record *x = j->first; x; x = x->next) free_alone += job_room_used(x);
@@ -124,7 +124,8 @@ bool job_room_is_free(struct job_record *job) {
         reserved += x->room.needed - job_room_used(x);
         others++;
     }
-    if (!others || !(job->room.needed > 0) || job->room.needed + reserved <= room_left("").bytes) return true;
+    if (!others || !(job->room.needed > 0)) return true;
+    if (job->room.needed + reserved <= room_left("", false).bytes) return true;
     if (!job->waits) {
         free(j->message);
         j->message = xprintf("run %lld waits until other runs have released memory: it needs about %.0f MB",

@@ -330,7 +330,7 @@ void session__fill_jobs(struct session *s) {
     s->ui.train.job = s->train.shown;
     s->ui.train.jobs = (int)s->train.shown_count;
     s->ui.running = running;
-    s->ui.compose.available = room_left("").bytes;
+    s->ui.compose.available = room_left("", false).bytes;
     s->ui.queued = queued;
     fill_series(s);
     int live = jobs_live(s->jobs);

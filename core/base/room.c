@@ -1,7 +1,6 @@
 #include "core/base/room.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,9 +95,11 @@ double room_of_space(void) {
     return fmax((double)space.rlim_cur - (double)sysconf(_SC_PAGESIZE) * pages, 0);
 }
 
-struct room room_left(const char *root) {
+struct room room_left(const char *root, bool swap) {
     struct room r = { INFINITY, NULL };
-    room_take(&r, 1024 * room_number(root, "/proc/meminfo", "MemAvailable:"), "MemAvailable");
+    double swapped = swap ? room_number(root, "/proc/meminfo", "SwapFree:") : 0;
+    room_take(&r, 1024 * (room_number(root, "/proc/meminfo", "MemAvailable:") + (swapped > 0 ? swapped : 0)),
+              "MemAvailable");
     room_of_groups(root, &r);
     room_take(&r, room_of_space() / unused_share, "ulimit -v");
     return r;

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/model/entries.h"
 #include "core/model/facts.h"
@@ -241,6 +242,12 @@ static int load_read_values(struct loading *l, size_t values) {
     struct model *m = l->m;
     /* Each tensor begins at a multiple of 64 bytes. */
     size_t room = values + (size_t)m->tensors * (64 / sizeof(real));
+    const struct room left = room_left("", true);
+    if ((double)(room * sizeof(real)) > left.bytes)
+        return err_set(l->e, ERR_USAGE,
+                       "%s: not enough memory for its %zu parameters: %.0f MB needed, %.0f MB available (%s); "
+                       "use a smaller model",
+                       m->folder, values, (double)(room * sizeof(real)) / 1e6, left.bytes / 1e6, left.limit);
     m->values = mem_try(room, sizeof(real));
     if (!m->values)
         return err_set(l->e, ERR_SYSTEM, "%s: out of memory for its %zu parameters", m->folder, values);

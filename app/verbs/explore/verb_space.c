@@ -115,7 +115,7 @@ static int verb_space_estimate(const struct args *a, const struct plan *p, const
     enum { SOME = 1000 };
     struct estimate cost;
     *out = (struct verb_space_memory){ .workers = verb_workers(a), .need = NAN,
-                                       .available = room_left("").bytes };
+                                       .available = room_left("", false).bytes };
     config_init(&out->c);
     int rc = args_config(a, &out->c, e);
     out->c.method = *m;

@@ -77,23 +77,25 @@ static void kernel_file(const char *folder, const char *path, const char *text) 
 static void room_is_the_smallest_limit(void **state) {
     (void)state;
     char *folder = test_folder();
-    assert_true(isinf(room_left(folder).bytes) || !strcmp(room_left(folder).limit, "ulimit -v"));
+    assert_true(isinf(room_left(folder, false).bytes) || !strcmp(room_left(folder, false).limit, "ulimit -v"));
     kernel_file(folder, "/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    5000 kB\n");
-    assert_true(room_left(folder).bytes == 5000 * 1024.0);
+    assert_true(room_left(folder, false).bytes == 5000 * 1024.0);
+    kernel_file(folder, "/proc/meminfo", "MemAvailable:    5000 kB\nSwapTotal: 90 kB\nSwapFree: 7 kB\n");
+    assert_true(room_left(folder, false).bytes == 5000 * 1024.0 && room_left(folder, true).bytes == 5007 * 1024.0);
     kernel_file(folder, "/proc/self/cgroup", "0::/a/b\n");
     kernel_file(folder, "/sys/fs/cgroup/a/b/memory.max", "max\n");
     kernel_file(folder, "/sys/fs/cgroup/a/b/memory.current", "10000\n");
-    assert_true(room_left(folder).bytes == 5000 * 1024.0);
+    assert_true(room_left(folder, false).bytes == 5000 * 1024.0);
     kernel_file(folder, "/sys/fs/cgroup/a/memory.max", "4000000\n");
     kernel_file(folder, "/sys/fs/cgroup/a/memory.current", "1000000\n");
-    assert_true(room_left(folder).bytes == 3000000);
+    assert_true(room_left(folder, false).bytes == 3000000);
     kernel_file(folder, "/sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 250000\n");
-    assert_true(room_left(folder).bytes == 3250000);
+    assert_true(room_left(folder, false).bytes == 3250000);
     kernel_file(folder, "/proc/self/cgroup", "4:memory:/gone\n0::/\n");
     kernel_file(folder, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "2000000\n");
     kernel_file(folder, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "1500000\n");
-    assert_true(room_left(folder).bytes == 500000);
-    assert_string_equal(room_left(folder).limit, "cgroup memory limit");
+    assert_true(room_left(folder, false).bytes == 500000);
+    assert_string_equal(room_left(folder, false).limit, "cgroup memory limit");
     free(folder);
 }
 
@@ -172,7 +174,17 @@ static void what_does_not_fit_is_not_started(void **state) {
     free(forced);
 }
 
-/* What counts prints is compared with what is available. */
+static void a_model_that_does_not_fit_is_not_loaded(void **state) {
+    (void)state;
+    char *said;
+    test_needs("assets/models/all-MiniLM-L6-v2");
+    if (TEST_PATIENCE > 1) test_skip("a sanitizer needs all of the address space");
+    assert_int_equal(run_limited(330, "encode --model all-MiniLM-L6-v2 --text x", &said), 2);
+    assert_non_null(strstr(said, "all-MiniLM-L6-v2: not enough memory for its 22713216 parameters: 91 MB needed, "));
+    free(said);
+}
+
+/* What count prints is compared with what is available. */
 static void count_shows_the_memory(void **state) {
     (void)state;
     char *text = stage_out(0, "count --model petri-mini --method lora --batch 8");
@@ -189,7 +201,8 @@ static void count_shows_the_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(estimates_cover_the_peak), cmocka_unit_test(of_several_tasks_too),
                                         cmocka_unit_test(room_is_the_smallest_limit),
-                                        cmocka_unit_test(what_does_not_fit_is_not_started), cmocka_unit_test(count_shows_the_memory),
+                                        cmocka_unit_test(what_does_not_fit_is_not_started),
+                                        cmocka_unit_test(a_model_that_does_not_fit_is_not_loaded), cmocka_unit_test(count_shows_the_memory),
                                         cmocka_unit_test(too_little_address_space_is_reported) };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
