@@ -8,8 +8,8 @@
 
 #include "core/engine/real.h"
 
-/* Rows of x that one call multiplies, as an index into dnnl_rows. */
-enum { DNNL_ROW_COUNTS = 2 };
+/* Rows of x that one call multiplies, as an index into dnnl_rows: each a multiple of the next. */
+enum { DNNL_ROW_COUNTS = 5 };
 extern const int dnnl_rows[DNNL_ROW_COUNTS];
 
 /* Y = X B, or added to Y, for a B that is packed once. */

@@ -85,6 +85,13 @@ static real *rounded_rows(struct arena *scratch, int n, int cols, real s, const 
     return y;
 }
 
+/* Returns the largest number of rows of one call that n rows fill up to less than the smallest number. */
+static int row_count(int n) {
+    int which = 0, least = dnnl_rows[DNNL_ROW_COUNTS - 1];
+    while (dnnl_rows[which] >= n + least) which++;
+    return which;
+}
+
 /* Multiplies n rows of s·x, the last ones filled up with zeros. */
 static void multiply_native(const struct dnnl_product *p, struct arena *scratch, int in, int out, int n,
                             real s, const real *x, int ldx, bool add, real *y) {
@@ -92,8 +99,7 @@ static void multiply_native(const struct dnnl_product *p, struct arena *scratch,
     void *work = arena_scratch(scratch, dnnl_product_scratch(p));
     real *last = NULL;
     for (int from = 0, rows; from < n; from += rows) {
-        int which = n - from >= dnnl_rows[0] ? 0 : 1,
-            live = n - from < dnnl_rows[which] ? n - from : dnnl_rows[which];
+        int which = row_count(n - from), live = n - from < dnnl_rows[which] ? n - from : dnnl_rows[which];
         real *to = y + (size_t)from * (size_t)out;
         rows = dnnl_rows[which];
         round_rows(rows, live, in, s, x + (size_t)from * (size_t)ldx, ldx, few);
