@@ -16,9 +16,12 @@ extern void omp_set_num_threads(int count);
 
 /* ---- what differs between the versions 2 and 3 of the library ---- */
 
-struct desc_pair {
-    dnnl_memory_desc_t x, y;
+struct descs {
+    dnnl_memory_desc_t x, y, bias;
 };
+
+/* What a product starts from. */
+enum starts { FROM_NOTHING, FROM_RESULT, FROM_BIAS, STARTS };
 
 #if DNNL_VERSION_MAJOR >= 3
 typedef const_dnnl_memory_desc_t const_desc;
@@ -32,9 +35,10 @@ static int describe(dnnl_memory_desc_t *out, int rows, int cols, dnnl_data_type_
 static void forget(dnnl_memory_desc_t m) {
     if (m) dnnl_memory_desc_destroy(m);
 }
-static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, const struct desc_pair *xy,
-                            const_desc b, dnnl_primitive_attr_t how) {
-    return dnnl_matmul_primitive_desc_create(out, engine, xy->x, b, NULL, xy->y, how);
+static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, const struct descs *of,
+                            const_desc b, enum starts from, dnnl_primitive_attr_t how) {
+    const_desc bias = from == FROM_BIAS ? of->bias : NULL;
+    return dnnl_matmul_primitive_desc_create(out, engine, of->x, b, bias, of->y, how);
 }
 static int add_result(dnnl_post_ops_t after) {
     return dnnl_post_ops_append_sum(after, 1, 0, dnnl_data_type_undef);
@@ -50,10 +54,10 @@ static int describe(dnnl_memory_desc_t *out, int rows, int cols, dnnl_data_type_
     return dnnl_memory_desc_init_by_strides(out, 2, size, type, apart);
 }
 static void forget(dnnl_memory_desc_t m) { (void)m; }
-static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, const struct desc_pair *xy,
-                            const_desc b, dnnl_primitive_attr_t how) {
+static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, const struct descs *of,
+                            const_desc b, enum starts from, dnnl_primitive_attr_t how) {
     dnnl_matmul_desc_t d;
-    int rc = dnnl_matmul_desc_init(&d, &xy->x, b, NULL, &xy->y);
+    int rc = dnnl_matmul_desc_init(&d, &of->x, b, from == FROM_BIAS ? &of->bias : NULL, &of->y);
     return rc ? rc : (int)dnnl_primitive_desc_create(out, &d, how, engine, NULL);
 }
 static int add_result(dnnl_post_ops_t after) { return dnnl_post_ops_append_sum(after, 1); }
@@ -96,7 +100,7 @@ struct dnnl_product {
     dnnl_memory_t b;
     void *bytes; /* of b */
     size_t scratch, failed;
-    dnnl_primitive_t run[DNNL_ROW_COUNTS][2]; /* by rows and `add` */
+    dnnl_primitive_t run[DNNL_ROW_COUNTS][STARTS]; /* by rows */
 };
 
 /* Allocates b. */
@@ -108,23 +112,23 @@ static int allocate(struct dnnl_product *p, const_desc layout) {
     return dnnl_out_of_memory;
 }
 
-/* Creates the primitive of a product, or of one that is added.  With `of`, b may have any layout: the first one
+/* Creates the primitive of a product.  With `of`, b may have any layout: the first one
  * decides it and allocates of->b; the others take it as it is.  *scratch grows to what it needs. */
-static int prepare(dnnl_primitive_t *run, bool add, const struct desc_pair *xy, dnnl_memory_desc_t b,
+static int prepare(dnnl_primitive_t *run, enum starts from, const struct descs *desc, dnnl_memory_desc_t b,
                    struct dnnl_product *of, size_t *scratch) {
     dnnl_primitive_attr_t how = NULL;
     dnnl_post_ops_t after = NULL;
     dnnl_primitive_desc_t d = NULL;
     int rc = dnnl_primitive_attr_create(&how);
     if (!rc) rc = dnnl_primitive_attr_set_scratchpad_mode(how, dnnl_scratchpad_mode_user);
-    if (!rc && add) {
+    if (!rc && from == FROM_RESULT) {
         rc = dnnl_post_ops_create(&after);
         if (!rc) rc = add_result(after);
         if (!rc) rc = dnnl_primitive_attr_set_post_ops(how, after);
     }
     const_desc layout = DESC(b);
     if (!rc && of && of->b) rc = dnnl_memory_get_memory_desc(of->b, &layout);
-    if (!rc) rc = describe_product(&d, library.engine, xy, layout, how);
+    if (!rc) rc = describe_product(&d, library.engine, desc, layout, from, how);
     if (!rc) rc = dnnl_primitive_create(run, d);
     if (!rc && of && !of->b) rc = allocate(of, dnnl_primitive_desc_query_md(d, dnnl_query_weights_md, 0));
     size_t bytes =
@@ -168,18 +172,19 @@ static int pack(const struct dnnl_product *p, dnnl_memory_desc_t from, const rea
 static int prepare_all(struct dnnl_product *p) {
     int in = p->in, out = p->out;
     dnnl_memory_desc_t any;
-    struct desc_pair xy;
+    struct descs d;
     int rc = describe(&any, in, out, dnnl_bf16, NULL);
+    if (!rc) rc = describe(&d.bias, 1, out, dnnl_f32, (dnnl_dim_t[]){ out, 1 });
     for (int i = 0; i < DNNL_ROW_COUNTS; i++) {
         int n = dnnl_rows[i];
-        if (!rc) rc = describe(&xy.x, n, in, dnnl_bf16, (dnnl_dim_t[]){ in, 1 });
-        if (!rc) rc = describe(&xy.y, n, out, dnnl_f32, (dnnl_dim_t[]){ out, 1 });
-        for (int add = 0; add < 2 && !rc; add++)
-            rc = prepare(&p->run[i][add], add, &xy, any, p, &p->scratch);
+        if (!rc) rc = describe(&d.x, n, in, dnnl_bf16, (dnnl_dim_t[]){ in, 1 });
+        if (!rc) rc = describe(&d.y, n, out, dnnl_f32, (dnnl_dim_t[]){ out, 1 });
+        for (enum starts from = FROM_NOTHING; from < STARTS && !rc; from++)
+            rc = prepare(&p->run[i][from], from, &d, any, p, &p->scratch);
         if (rc) return rc; /* descriptions are small and this does not happen twice */
-        forget(xy.x), forget(xy.y);
+        forget(d.x), forget(d.y);
     }
-    forget(any);
+    forget(d.bias), forget(any);
     return rc;
 }
 
@@ -209,8 +214,8 @@ struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool trans
 
 void dnnl_product_free(struct dnnl_product *p) {
     if (!p) return;
-    for (int i = 0; i < 2 * DNNL_ROW_COUNTS; i++)
-        if (p->run[i / 2][i % 2]) dnnl_primitive_destroy(p->run[i / 2][i % 2]);
+    for (int i = 0; i < STARTS * DNNL_ROW_COUNTS; i++)
+        if (p->run[i / STARTS][i % STARTS]) dnnl_primitive_destroy(p->run[i / STARTS][i % STARTS]);
     if (p->b) dnnl_memory_destroy(p->b);
     free(p->bytes);
     free(p);
@@ -218,36 +223,45 @@ void dnnl_product_free(struct dnnl_product *p) {
 
 size_t dnnl_product_scratch(const struct dnnl_product *p) { return p->scratch; }
 
-enum { SRC, DST, SCRATCHPAD, WEIGHTS, OPERANDS };
+enum { SRC, DST, SCRATCHPAD, WEIGHTS, BIAS, OPERANDS };
 
-/* Executes a product of the operands at these addresses; b replaces the last one if it is given. */
+/* Executes a product of the operands at these addresses, NULL for one that it lacks; b replaces the weights if
+ * it is given. */
 static void multiply_at(dnnl_primitive_t run, void *const at[OPERANDS], dnnl_memory_t b, size_t scratch) {
     const_dnnl_primitive_desc_t d;
     static const struct {
         int arg;
         dnnl_query_t query;
-    } operand[OPERANDS] = { [SRC] = { DNNL_ARG_SRC, dnnl_query_src_md },
-                            [DST] = { DNNL_ARG_DST, dnnl_query_dst_md },
-                            [SCRATCHPAD] = { DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md },
-                            [WEIGHTS] = { DNNL_ARG_WEIGHTS, dnnl_query_weights_md } };
-    dnnl_exec_arg_t arg[OPERANDS] = { [WEIGHTS] = { DNNL_ARG_WEIGHTS, b } };
-    int made = 0, need = b ? WEIGHTS : OPERANDS, rc = dnnl_primitive_get_primitive_desc(run, &d);
-    while (made < need && !rc) {
-        arg[made].arg = operand[made].arg;
-        rc = dnnl_memory_create(&arg[made].memory, dnnl_primitive_desc_query_md(d, operand[made].query, 0),
-                                library.engine, at[made]);
+        int which;
+    } operand[OPERANDS] = { [SRC] = { DNNL_ARG_SRC, dnnl_query_src_md, 0 },
+                            [DST] = { DNNL_ARG_DST, dnnl_query_dst_md, 0 },
+                            [SCRATCHPAD] = { DNNL_ARG_SCRATCHPAD, dnnl_query_scratchpad_md, 0 },
+                            [WEIGHTS] = { DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0 },
+                            [BIAS] = { DNNL_ARG_BIAS, dnnl_query_weights_md, 1 } };
+    dnnl_exec_arg_t arg[OPERANDS + 1];
+    int made = 0, rc = dnnl_primitive_get_primitive_desc(run, &d);
+    for (int i = 0; i < OPERANDS && !rc; i++) {
+        if (!at[i]) continue;
+        arg[made].arg = operand[i].arg;
+        rc = dnnl_memory_create(&arg[made].memory,
+                                dnnl_primitive_desc_query_md(d, operand[i].query, operand[i].which),
+                                library.engine, at[i]);
         made += !rc;
     }
-    if (!rc) rc = execute(run, OPERANDS, arg);
+    arg[made] = (dnnl_exec_arg_t){ DNNL_ARG_WEIGHTS, b };
+    if (!rc) rc = execute(run, made + !!b, arg);
     while (made > 0) dnnl_memory_destroy(arg[--made].memory);
     if (rc == dnnl_out_of_memory) mem_lack(scratch);
     BUG_IF(rc);
 }
 
-void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
-                      void *scratch) {
-    void *const at[OPERANDS] = { (void *)(uintptr_t)x, y, scratch };
-    multiply_at(p->run[which][add], at, p->b, p->scratch);
+void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, const real *bias, bool add,
+                      real *y, void *scratch) {
+    enum starts from = bias ? FROM_BIAS : add ? FROM_RESULT : FROM_NOTHING;
+    void *const at[OPERANDS] = { [SRC] = (void *)(uintptr_t)x, [DST] = y, [SCRATCHPAD] = scratch,
+                                 [BIAS] = (void *)(uintptr_t)bias };
+    BUG_IF(bias && add);
+    multiply_at(p->run[which][from], at, p->b, p->scratch);
 }
 
 /* ---- sums of outer products ---- */
@@ -259,17 +273,17 @@ struct dnnl_sum {
 
 static int prepare_sums(struct dnnl_sum *p, int rows, int cols) {
     dnnl_memory_desc_t b;
-    struct desc_pair xy;
-    int rc = describe(&xy.y, rows, cols, dnnl_f32, (dnnl_dim_t[]){ cols, 1 });
+    struct descs d;
+    int rc = describe(&d.y, rows, cols, dnnl_f32, (dnnl_dim_t[]){ cols, 1 });
     for (int i = 0; i < DNNL_SUM_COUNTS && !rc; i++) {
-        rc = describe(&xy.x, rows, dnnl_sums[i], dnnl_bf16, (dnnl_dim_t[]){ 1, rows });
+        rc = describe(&d.x, rows, dnnl_sums[i], dnnl_bf16, (dnnl_dim_t[]){ 1, rows });
         if (!rc) rc = describe(&b, dnnl_sums[i], cols, dnnl_bf16, (dnnl_dim_t[]){ cols, 1 });
         for (int add = 0; add < 2 && !rc; add++)
-            rc = prepare(&p->run[i][add], add, &xy, b, NULL, &p->scratch);
+            rc = prepare(&p->run[i][add], add ? FROM_RESULT : FROM_NOTHING, &d, b, NULL, &p->scratch);
         if (rc) return rc; /* as above */
-        forget(xy.x), forget(b);
+        forget(d.x), forget(b);
     }
-    forget(xy.y);
+    forget(d.y);
     return rc;
 }
 
@@ -308,9 +322,9 @@ size_t dnnl_product_scratch(const struct dnnl_product *p) {
     (void)p;
     return 0;
 }
-void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
-                      void *scratch) {
-    (void)p, (void)which, (void)x, (void)add, (void)y, (void)scratch;
+void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, const real *bias, bool add,
+                      real *y, void *scratch) {
+    (void)p, (void)which, (void)x, (void)bias, (void)add, (void)y, (void)scratch;
 }
 int dnnl_product_pack(struct dnnl_product *p, const real *b, bool transposed) {
     (void)p, (void)b, (void)transposed;

@@ -26,10 +26,10 @@ void dnnl_product_free(struct dnnl_product *p);
 int dnnl_product_pack(struct dnnl_product *p, const real *b, bool transposed);
 /* Returns the bytes of scratch memory that a call needs. */
 size_t dnnl_product_scratch(const struct dnnl_product *p);
-/* Multiplies dnnl_rows[which] rows of x, packed bfloat16; y is packed too.  Uses this thread alone.
- * Thread-safe. */
-void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, bool add, real *y,
-                      void *scratch);
+/* Multiplies dnnl_rows[which] rows of x, packed bfloat16; y is packed too.  The product is added to y, or to
+ * `bias` on each row, NULL for none.  Uses this thread alone.  Thread-safe. */
+void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, const real *bias, bool add,
+                      real *y, void *scratch);
 
 /* Examples that one call sums over, as an index into dnnl_sums. */
 enum { DNNL_SUM_COUNTS = 5 };

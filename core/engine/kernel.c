@@ -68,6 +68,8 @@ void kernel_act_back(enum act act, size_t n, const real *x, const real *dy, real
     use->act_back(act, n, x, dy, dx);
 }
 
+void kernel_act_slope(enum act act, size_t n, real *x, real *y) { use->act_slope(act, n, x, y); }
+
 void kernel_norm(int rows, int cols, bool center, double eps, const real *x, const real *residual,
                  const real *gamma, const real *beta, real *y, real *normed, real *inverse) {
     use->norm(rows, cols, center, eps, x, residual, gamma, beta, y, normed, inverse);
@@ -89,6 +91,15 @@ void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real
 void kernel_few_rows(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
                      bool add, real *c, int ldc) {
     use->few_rows(m, n, k, s, a, lda, b, ldb, add, c, ldc);
+}
+
+void kernel_thin_add(int n, int r, int cols, real s, const real *u, int ldu, const real *w, const real *plus,
+                     int ldp, real *y, int ldy) {
+    use->thin_add(n, r, cols, s, u, ldu, w, plus, ldp, y, ldy);
+}
+
+void kernel_thin_sum(int n, int r, int cols, const real *u, int ldu, const real *v, int ldv, real *sum) {
+    use->thin_sum(n, r, cols, u, ldu, v, ldv, sum);
 }
 
 real kernel_largest(size_t n, const real *x) { return use->largest(n, x); }

@@ -32,6 +32,8 @@ void kernel_col_sum(int rows, int cols, real s, const real *x, const real *z, re
 /* y = act(x), and dx = dy·act'(x) (dx may be dy). */
 void kernel_act(enum act act, size_t n, const real *x, real *y);
 void kernel_act_back(enum act act, size_t n, const real *x, const real *dy, real *dx);
+/* y = act(x), and x is replaced by act'(x): kernel_act_back is then a product. */
+void kernel_act_slope(enum act act, size_t n, real *x, real *y);
 
 /* Rows of z = x + residual (NULL: none): normed = (z - mean)/sqrt(var + eps) (mean 0 and
  * the mean of squares without `center`), y = γ·normed + β.  normed and inverse (one a row)
@@ -53,6 +55,14 @@ void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real
  * of them. */
 void kernel_few_rows(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
                      bool add, real *c, int ldc);
+
+/* Products with a short side r ≤ THIN: u is n×r with rows ldu apart; w, r×cols, and sum, r×cols, are packed.
+ * y = s·u w + plus, whose rows are ldp apart; plus may be y, or NULL for none.  sum = uᵀ v, v n×cols.  A row of
+ * y has the same bits for any other rows and any number of them. */
+enum { THIN = 16 };
+void kernel_thin_add(int n, int r, int cols, real s, const real *u, int ldu, const real *w, const real *plus,
+                     int ldp, real *y, int ldy);
+void kernel_thin_sum(int n, int r, int cols, const real *u, int ldu, const real *v, int ldv, real *sum);
 
 /* Returns the greatest of n values (-∞ for none); NaNs are skipped. */
 real kernel_largest(size_t n, const real *x);

@@ -286,6 +286,17 @@ static void body_act_back(enum act act, size_t n, const real *x, const real *dy,
 #undef DO
 }
 
+static void body_act_slope(enum act act, size_t n, real *x, real *y) {
+#define DO(which)                                                                                  \
+    for (size_t i = 0; i < n; i += LANES) {                                                        \
+        vec v = take(x + i, n - i);                                                                \
+        put(y + i, n - i, act_value(which, v));                                                    \
+        put(x + i, n - i, act_slope(which, v));                                                    \
+    }
+    FOR_EACH_ACT(DO)
+#undef DO
+}
+
 /* ---- norms ---- */
 
 static void body_norm(int rows, int cols, bool center, double eps, const real *x,
@@ -372,6 +383,7 @@ static void body_softmax_back(int rows, int cols, const real *p, const real *dp,
 }
 
 #include "core/engine/kernel_few_body.h"
+#include "core/engine/kernel_thin_body.h"
 
 static real body_largest(size_t n, const real *x) {
     vec tops = ALL(-INFINITY);
@@ -493,7 +505,8 @@ static void body_normal(size_t n, const real *x, real *y) {
 
 const struct kernels KERNELS = {
     body_add,  body_add_scaled, body_mul,       body_mul_to,  body_scale,        body_dot,
-    body_col_sum, body_act,     body_act_back,  body_norm,    body_norm_back,    body_softmax,
-    body_softmax_back, body_few_rows, body_largest, body_log_sum, body_exp_sum, body_scale_shift, body_bf16,
+    body_col_sum, body_act,     body_act_back,  body_act_slope, body_norm,    body_norm_back,    body_softmax,
+    body_softmax_back, body_few_rows, body_thin_add, body_thin_sum,
+    body_largest, body_log_sum, body_exp_sum, body_scale_shift, body_bf16,
     body_adam, body_dropout, body_exp, body_tanh, body_normal,
 };

@@ -17,6 +17,7 @@ struct kernels {
                     double *sums);
     void (*act)(enum act act, size_t n, const real *x, real *y);
     void (*act_back)(enum act act, size_t n, const real *x, const real *dy, real *dx);
+    void (*act_slope)(enum act act, size_t n, real *x, real *y);
     void (*norm)(int rows, int cols, bool center, double eps, const real *x, const real *residual,
                  const real *gamma, const real *beta, real *y, real *normed, real *inverse);
     void (*norm_back)(int rows, int cols, bool center, const real *gamma, const real *normed,
@@ -25,6 +26,9 @@ struct kernels {
     void (*softmax_back)(int rows, int cols, const real *p, const real *dp, real *ds);
     void (*few_rows)(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
                      bool add, real *c, int ldc);
+    void (*thin_add)(int n, int r, int cols, real s, const real *u, int ldu, const real *w, const real *plus,
+                     int ldp, real *y, int ldy);
+    void (*thin_sum)(int n, int r, int cols, const real *u, int ldu, const real *v, int ldv, real *sum);
     real (*largest)(size_t n, const real *x);
     real (*log_sum)(size_t n, real top, const real *x);
     double (*exp_sum)(size_t n, real top, real *x, double *above);

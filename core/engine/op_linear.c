@@ -27,7 +27,7 @@ struct linear {
     enum act act;
     struct row_groups groups;
     int out;      /* columns of x Wᵀ; the result may split them into shorter rows */
-    real *before; /* x Wᵀ + b, stored for backward if there is an activation */
+    real *slope;  /* act'(x Wᵀ + b), stored for backward if there is an activation */
 };
 
 node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, const struct row_groups *g) {
@@ -56,12 +56,12 @@ static struct product_weight block_of(node w, int rows, struct row_run at) {
     return (struct product_weight){ w, at.block * rows, rows };
 }
 
-/* y = s·(x Wᵀ) for a run of rows, added to what y holds when `add`; y is the whole result. */
-static void times_transposed(struct tape *t, node x, node w, int out, struct row_run at, real s, bool add,
-                             real *y) {
+/* y = s·(x Wᵀ) + plus for a run of rows; y is the whole result, `plus` its part or as in product_forward. */
+static void times_transposed(struct tape *t, node x, node w, int out, struct row_run at, real s,
+                             const real *plus, int ldp, real *y) {
     int in = tape_cols_of(t, x);
     product_forward(t, block_of(w, out, at), at.rows, s, tape_value(t, x) + (size_t)at.first * (size_t)in, in,
-                    add, y + (size_t)at.first * (size_t)out, out);
+                    plus, ldp, y + (size_t)at.first * (size_t)out, out);
 }
 
 void linear_forward(struct tape *t, struct record *r) {
@@ -72,16 +72,14 @@ void linear_forward(struct tape *t, struct record *r) {
     product_reads(t, r, x, w);
     real *y = record_result(t, r), *z = y;
     if (s->act != ACT_NONE && record_needs(t, r))
-        z = s->before = arena_keep(record_arena(t), size * sizeof(real));
+        z = s->slope = arena_keep(record_arena(t), size * sizeof(real));
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
-        /* The product adds to rows that already contain the bias, which saves a pass. */
-        if (b != NODE_NONE)
-            kernel_fill_rows(at.rows, out, 1, tape_value(t, b) + (size_t)at.block * (size_t)out,
-                             z + (size_t)at.first * (size_t)out);
-        times_transposed(t, x, w, out, at, 1, b != NODE_NONE, z);
+        const real *bias = b == NODE_NONE ? NULL : tape_value(t, b) + (size_t)at.block * (size_t)out;
+        times_transposed(t, x, w, out, at, 1, bias, 0, z);
     }
-    if (s->act != ACT_NONE) kernel_act(s->act, size, z, y);
+    if (s->slope) kernel_act_slope(s->act, size, z, y);
+    else if (s->act != ACT_NONE) kernel_act(s->act, size, y, y);
 }
 
 /* Contributions of y = x Wᵀ: s·dy W to x, s·dyᵀ x to W, run by run. */
@@ -109,7 +107,7 @@ void linear_backward(struct tape *t, const struct record *r) {
     const real *dy = grad_out(t, r);
     if (s->act != ACT_NONE) {
         real *dz = grad_own(t, r);
-        kernel_act_back(s->act, (size_t)n * (size_t)out, s->before, dz, dz);
+        kernel_mul((size_t)n * (size_t)out, dz, s->slope, dz);
         dy = dz;
     }
     product_back(t, x, w, 1, dy, &s->groups);
@@ -151,23 +149,23 @@ void linear_add_forward(struct tape *t, struct record *r) {
     node base = r->in[ADD_BASE], x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B];
     int out = tape_cols_of(t, r->out);
     real *y = record_result(t, r);
-    size_t size = (size_t)tape_rows_of(t, x) * (size_t)out;
     bool scale_needs = tape_needs_grad(t, r->in[ADD_SCALE]);
     product_reads(t, r, x, w);
     record_reads(t, r, x, scale_needs);
     record_reads(t, r, w, scale_needs);
     record_reads(t, r, b, scale_needs);
     record_reads(t, r, r->in[ADD_SCALE], true);
-    if (b == NODE_NONE) kernel_copy(size, tape_value(t, base), y);
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
         real f = op_linear_factor_of(t, s->s, r->in[ADD_SCALE], at.block);
         size_t first = (size_t)at.first * (size_t)out;
+        const real *plus = tape_value(t, base) + first;
         if (b != NODE_NONE) {
             kernel_fill_rows(at.rows, out, f, tape_value(t, b) + (size_t)at.block * (size_t)out, y + first);
-            kernel_add((size_t)at.rows * (size_t)out, y + first, tape_value(t, base) + first, y + first);
+            kernel_add((size_t)at.rows * (size_t)out, y + first, plus, y + first);
+            plus = y + first;
         }
-        times_transposed(t, x, w, out, at, f, true, y);
+        times_transposed(t, x, w, out, at, f, plus, out, y);
     }
 }
 
@@ -263,7 +261,7 @@ void matmul_backward(struct tape *t, const struct record *r) {
     const real *dy = grad_out(t, r);
     real beta, *dx = grad_slot(t, x, &beta);
     const struct product_weight all = { w, 0, k };
-    if (dx) product_forward(t, all, n, 1, dy, m, beta != 0, dx, k);
+    if (dx) product_forward(t, all, n, 1, dy, m, beta != 0 ? dx : NULL, k, dx, k);
     real *dw = grad_slot(t, w, &beta);
     if (dw) product_to_weight(t, all, n, 1, tape_value(t, x), k, dy, m, beta != 0, dw);
 }
@@ -283,8 +281,8 @@ void head_linear_forward(struct tape *t, struct record *r) {
     int out = tape_rows_of(t, w), a = in / heads, b = out / heads;
     product_reads(t, r, x, w);
     for (int h = 0; h < heads; h++)
-        product_forward(t, (struct product_weight){ w, h * b, b }, n, 1, tape_value(t, x) + h * a, in, false,
-                        record_result(t, r) + h * b, out);
+        product_forward(t, (struct product_weight){ w, h * b, b }, n, 1, tape_value(t, x) + h * a, in, NULL,
+                        0, record_result(t, r) + h * b, out);
 }
 
 void head_linear_backward(struct tape *t, const struct record *r) {

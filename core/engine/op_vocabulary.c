@@ -58,8 +58,8 @@ static void make_logits(struct tape *t, const struct record *r, const real *x, i
                         real *z) {
     node w = r->in[IN_W], b = r->in[IN_B];
     int v = tape_rows_of(t, w), d = tape_cols_of(t, w);
-    if (b != NODE_NONE) kernel_fill_rows(rows, v, 1, tape_value(t, b), z);
-    product_forward(t, (struct product_weight){ w, 0, v }, rows, 1, x, d, b != NODE_NONE, z, v);
+    const real *bias = b == NODE_NONE ? NULL : tape_value(t, b);
+    product_forward(t, (struct product_weight){ w, 0, v }, rows, 1, x, d, bias, 0, z, v);
 }
 
 /* Returns the weight of row i; 0 for an ignored one. */

@@ -94,7 +94,7 @@ static int row_count(int n) {
 
 /* Multiplies n rows of s·x, the last ones filled up with zeros. */
 static void multiply_native(const struct dnnl_product *p, struct arena *scratch, int in, int out, int n,
-                            real s, const real *x, int ldx, bool add, real *y) {
+                            real s, const real *x, int ldx, const real *bias, bool add, real *y) {
     uint16_t *few = arena_scratch(scratch, (size_t)dnnl_rows[0] * (size_t)in * sizeof *few);
     void *work = arena_scratch(scratch, dnnl_product_scratch(p));
     real *last = NULL;
@@ -104,33 +104,35 @@ static void multiply_native(const struct dnnl_product *p, struct arena *scratch,
         rows = dnnl_rows[which];
         round_rows(rows, live, in, s, x + (size_t)from * (size_t)ldx, ldx, few);
         if (live == rows) {
-            dnnl_product_run(p, which, few, add, to, work);
+            dnnl_product_run(p, which, few, bias, add, to, work);
             continue;
         }
         size_t size = (size_t)live * (size_t)out;
         if (!last) last = arena_scratch(scratch, (size_t)rows * (size_t)out * sizeof *last);
         if (add) kernel_copy(size, to, last);
-        dnnl_product_run(p, which, few, add, last, work);
+        dnnl_product_run(p, which, few, bias, add, last, work);
         kernel_copy(size, last, to);
     }
 }
 
 static void multiply(const struct packed *p, int way, struct arena *scratch, int n, real s, const real *x,
-                     int ldx, bool add, real *y) {
+                     int ldx, const real *bias, bool add, real *y) {
     int in = way == FORWARD ? p->cols : p->rows, out = way == FORWARD ? p->rows : p->cols;
     struct arena_mark m = arena_mark(scratch);
     if (p->native[way]) {
-        multiply_native(p->native[way], scratch, in, out, n, s, x, ldx, add, y);
+        multiply_native(p->native[way], scratch, in, out, n, s, x, ldx, bias, add, y);
     } else {
+        if (bias) kernel_fill_rows(n, out, 1, bias, y);
         const real *rounded = rounded_rows(scratch, n, in, s, x, ldx);
-        blas_gemm(false, way == FORWARD, n, out, in, 1, rounded, in, p->rounded, p->cols, add, y, out);
+        blas_gemm(false, way == FORWARD, n, out, in, 1, rounded, in, p->rounded, p->cols, add || bias, y,
+                  out);
     }
     arena_scratch_release(scratch, m);
 }
 
 void packed_forward(const struct packed *p, struct arena *scratch, int n, real s, const real *x, int ldx,
-                    bool add, real *y) {
-    multiply(p, FORWARD, scratch, n, s, x, ldx, add, y);
+                    const real *bias, bool add, real *y) {
+    multiply(p, FORWARD, scratch, n, s, x, ldx, bias, add, y);
 }
 
 double packed_rate(int n, int rows, int cols, double seconds) {
@@ -143,7 +145,7 @@ double packed_rate(int n, int rows, int cols, double seconds) {
     double best = 0, start = clock_seconds();
     for (int i = 0; p && (i < 3 || clock_seconds() - start < seconds); i++) {
         double from = clock_seconds();
-        packed_forward(p, scratch, n, 1, x, cols, false, y);
+        packed_forward(p, scratch, n, 1, x, cols, NULL, false, y);
         double took = clock_seconds() - from, rate = took > 0 ? 2e-9 * n * rows * cols / took : 0;
         if (rate > best) best = rate;
     }
@@ -155,7 +157,7 @@ double packed_rate(int n, int rows, int cols, double seconds) {
 
 void packed_to_input(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
                      bool add, real *dx) {
-    multiply(p, BACK, scratch, n, s, dy, lddy, add, dx);
+    multiply(p, BACK, scratch, n, s, dy, lddy, NULL, add, dx);
 }
 
 /* Returns the largest number of examples to sum over in one call that n examples fill, or else the smallest. */

@@ -32,9 +32,10 @@ void packed_free(struct packed *p);
 /* Returns the bytes of both packings. */
 size_t packed_bytes(const struct packed *p);
 
-/* Computes y = s·x Wᵀ, or adds it: x is n × cols with rows ldx apart, y n × rows without gaps. */
+/* Computes y = s·x Wᵀ, or adds it to y, or to `bias` on each row if it is given: x is n × cols with rows ldx
+ * apart, y n × rows without gaps. */
 void packed_forward(const struct packed *p, struct arena *scratch, int n, real s, const real *x, int ldx,
-                    bool add, real *y);
+                    const real *bias, bool add, real *y);
 /* Computes dx = s·dy W, or adds it: dy is n × rows with rows lddy apart, dx n × cols without gaps. */
 void packed_to_input(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
                      bool add, real *dx);

@@ -12,9 +12,10 @@ struct product_weight {
     int first, rows;
 };
 
-/* Computes y = s·x Wᵀ, or adds it: x is n × in, y n × rows. */
+/* Computes y = s·x Wᵀ + plus: x is n × in, y n × rows.  Rows of `plus` are ldp apart: ldy where it is y, 0 for
+ * one row that is added to each; NULL: nothing is added. */
 void product_forward(struct tape *t, struct product_weight w, int n, real s, const real *x, int ldx,
-                     bool add, real *y, int ldy);
+                     const real *plus, int ldp, real *y, int ldy);
 /* Computes dx = s·dy W, or adds it: dy is n × rows, dx n × in. */
 void product_to_input(struct tape *t, struct product_weight w, int n, real s, const real *dy, int lddy,
                       bool add, real *dx, int lddx);

@@ -57,7 +57,7 @@ struct site_name {
 
 struct tape {
     struct arena *arena;
-    bool training, few_rows, done;
+    bool training, few_rows, thin, done;
     uint64_t seed, step;
     size_t grown;
     struct value *value; /* [0] is unused: NODE_NONE */
@@ -100,7 +100,7 @@ void tape_free(struct tape *t) {
 void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
     arena_reset(t->arena);
     t->training = training;
-    t->done = t->few_rows = false;
+    t->done = t->few_rows = t->thin = false;
     t->seed = seed;
     t->step = step;
     t->records = t->leaves = t->spare_lists = t->settled = 0;
@@ -121,6 +121,8 @@ void tape_few_rows(struct tape *t) {
 }
 
 bool tape_has_few_rows(const struct tape *t) { return t->few_rows; }
+void tape_thin(struct tape *t) { t->thin = true; }
+bool tape_has_thin(const struct tape *t) { return t->thin; }
 size_t tape_grown(const struct tape *t) { return t->grown; }
 
 void tape_site(struct tape *t, const char *format, ...) {

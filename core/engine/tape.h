@@ -46,6 +46,10 @@ bool tape_training(const struct tape *t);
  * of packing it (kernel_few_rows).  For autoregressive generation. */
 void tape_few_rows(struct tape *t);
 bool tape_has_few_rows(const struct tape *t);
+/* Until the next reset: products with a trained weight that has a side of at most THIN use kernel_thin_…, which
+ * are faster than the matrix library and have other bits. */
+void tape_thin(struct tape *t);
+bool tape_has_thin(const struct tape *t);
 
 /* Allocates memory that lives as long as the step, or until values after a lower mark are recycled. */
 void *tape_keep(struct tape *t, size_t bytes);

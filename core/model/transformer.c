@@ -22,6 +22,7 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
         .attention_dropout = m->arch.attention_dropout,
         .activation_dropout = m->arch.activation_dropout,
     };
+    if (f->precision == PRECISION_BF16) tape_thin(t);
     joined_init(f);
 }
 

@@ -228,6 +228,69 @@ static void test_few_rows(void **state) {
     }
 }
 
+/* Products with a short side: correct for every side and remainder of columns, with gaps between rows; the bits of a
+ * row do not depend on the others; nothing is written outside the result. */
+static void test_thin(void **state) {
+    (void)state;
+    enum { ROWS = 70, COLS = 37, ROW = COLS + 3, SIDE = THIN + 1 };
+    static real u[ROWS * SIDE], w[THIN * COLS], v[ROWS * ROW], y[ROWS * ROW], alone[ROW], sum[THIN * COLS + 1];
+    const struct kernels *k[3];
+    struct rng_key key = rng_key(8, RNG_TEST, 0, 0);
+    for (size_t i = 0; i < COUNT_OF(u); i++) u[i] = (real)rng_normal(key, i);
+    for (size_t i = 0; i < COUNT_OF(w); i++) w[i] = (real)rng_normal(key, 5000 + i);
+    for (size_t i = 0; i < COUNT_OF(v); i++) v[i] = (real)rng_normal(key, 9000 + i);
+    for (size_t t = tables(k); t-- > 0;)
+        for (int r = 1; r <= THIN; r++)
+            for (int cols = 1; cols <= COLS; cols += 3) {
+                int n = (r * 7 + cols) % ROWS, ldp = r % 3 ? ROW : 0, size = r * cols;
+                const real *plus = r % 3 == 1 ? y : r % 3 == 2 ? NULL : v;
+                for (size_t i = 0; i < COUNT_OF(y); i++) y[i] = 3;
+                k[t]->thin_add(n, r, cols, (real)1.7, u, SIDE, w, plus, ldp, y, ROW);
+                for (int i = 0; i < ROWS; i++)
+                    for (int j = 0; j < ROW; j++) {
+                        double want = !plus ? 0 : plus == y ? 3 : (double)v[j];
+                        for (int c = 0; c < r; c++)
+                            want += (double)(real)1.7 * (double)u[i * SIDE + c] * (double)w[c * cols + j % cols];
+                        if (i >= n || j >= cols) want = 3;
+                        assert_true(fabs((double)y[i * ROW + j] - want) < 2e-5);
+                    }
+                for (int j = 0; j < ROW; j++) alone[j] = 3;
+                plus = plus == y ? alone : plus;
+                if (n) k[t]->thin_add(1, r, cols, (real)1.7, u + (n - 1) * SIDE, SIDE, w, plus, ldp, alone, ROW);
+                if (n) assert_memory_equal(alone, y + (n - 1) * ROW, ROW * sizeof(real));
+                sum[size] = 3;
+                k[t]->thin_sum(n, r, cols, u, SIDE, v, ROW, sum);
+                for (int i = 0; i < size; i++) {
+                    double want = 0;
+                    for (int p = 0; p < n; p++) want += (double)u[p * SIDE + i / cols] * (double)v[p * ROW + i % cols];
+                    assert_true(fabs((double)sum[i] - want) < 4e-5);
+                }
+                assert_true(sum[size] == 3);
+            }
+}
+
+/* An activation with its slope has the bits of both alone. */
+static void test_slope(void **state) {
+    (void)state;
+    static real x[MOST], one[MOST], y[MOST], slope[MOST], both[MOST];
+    const struct kernels *k[3];
+    for (int i = 0; i < MOST; i++) {
+        x[i] = (real)(3 * rng_normal(rng_key(9, RNG_TEST, 0, 0), (uint64_t)i));
+        one[i] = 1;
+    }
+    for (size_t t = tables(k); t-- > 0;)
+        for (int act = 0; act < ACT_COUNT; act++)
+            for (size_t n = 0; n <= MOST; n += n < 40 ? 1 : 31) {
+                memcpy(slope, x, sizeof x);
+                k[t]->act((enum act)act, n, x, y);
+                k[t]->act_slope((enum act)act, n, slope, both);
+                assert_memory_equal(both, y, n * sizeof *y);
+                k[t]->act_back((enum act)act, n, x, one, y);
+                assert_memory_equal(slope, y, n * sizeof *y);
+                assert_memory_equal(slope + n, x + n, (MOST - n) * sizeof *y);
+            }
+}
+
 /* Writes the results of the kernels that use no function of the C library, for n columns; returns their
  * number. The inputs have the same bits with every compiler. */
 static size_t results(const struct kernels *k, size_t n, real *out) {
@@ -325,6 +388,8 @@ int main(void) {
         cmocka_unit_test(test_accuracy),   cmocka_unit_test(test_ends),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_thin),
+        cmocka_unit_test(test_slope),
         cmocka_unit_test(test_log_sum),    cmocka_unit_test(test_exp_sum),
         cmocka_unit_test(test_bits),       cmocka_unit_test(test_dropout),
     };

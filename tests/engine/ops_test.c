@@ -22,6 +22,10 @@ static void test_cases(void **state) {
             check_gradients(&x, &tolerance, out);
             check_masks(&x);
             check_all_recycled(&x);
+            x.thin = true;
+            check_value(&x, &tolerance, out);
+            check_gradients(&x, &tolerance, out);
+            check_masks(&x);
             free(out);
             trial_release(&x);
         }

@@ -57,7 +57,7 @@ static void products_are_those_of_rounded_operands(void **state) {
         size_t lacks;
         struct packed *p = packed_new(out, in, w, &lacks);
         assert_true(packed_bytes(p) == (size_t)(4 * in * out));
-        packed_forward(p, a, ROWS, 2, x, in + 3, true, y);
+        packed_forward(p, a, ROWS, 2, x, in + 3, NULL, true, y);
         packed_to_input(p, a, ROWS, 1, dy, out, false, dx);
         for (int r = 0; r < ROWS; r += 7) {
             for (int c = 0; c < out; c++) {
@@ -87,8 +87,8 @@ static void a_weight_is_packed_again(void **state) {
     struct packed *once = packed_new(OUT, IN, w, &failed), *trained = packed_trained_new(OUT, IN, &failed);
     packed_fill(trained, other);
     packed_fill(trained, w);
-    packed_forward(once, a, ROWS, 1, x, IN, false, y);
-    packed_forward(trained, a, ROWS, 1, x, IN, false, again);
+    packed_forward(once, a, ROWS, 1, x, IN, NULL, false, y);
+    packed_forward(trained, a, ROWS, 1, x, IN, NULL, false, again);
     assert_memory_equal(y, again, sizeof(real) * ROWS * OUT);
     packed_to_input(once, a, ROWS, 1, y, OUT, false, x);
     packed_to_input(trained, a, ROWS, 1, y, OUT, false, again);
@@ -135,10 +135,10 @@ static void a_row_has_the_same_bits_in_any_batch(void **state) {
          *some = xmalloc(sizeof(real) * MANY * OUT);
     size_t lacks;
     struct packed *p = packed_new(OUT, IN, w, &lacks);
-    packed_forward(p, a, MANY, 1, x, IN, false, all);
+    packed_forward(p, a, MANY, 1, x, IN, NULL, false, all);
     for (int from = 0; from < MANY; from += 37)
         for (int n = 1; from + n <= MANY && n < 200; n = n * 3 + 1) {
-            packed_forward(p, a, n, 1, x + from * IN, IN, false, some);
+            packed_forward(p, a, n, 1, x + from * IN, IN, NULL, false, some);
             assert_memory_equal(some, all + from * OUT, sizeof(real) * (size_t)n * OUT);
         }
     packed_free(p);
@@ -161,7 +161,7 @@ static void no_thread_is_started(void **state) {
     int before = threads();
     size_t lacks;
     struct packed *p = packed_new(768, 768, w, &lacks);
-    packed_forward(p, a, 1024, 1, x, 768, false, y);
+    packed_forward(p, a, 1024, 1, x, 768, NULL, false, y);
     assert_int_equal(threads(), before);
     packed_free(p);
     free(w), free(x), free(y);

@@ -27,6 +27,7 @@ struct trial {
     struct tape *tape;
     int weight;            /* the operand that is packed in bfloat16 */
     struct packed *packed; /* NULL: none */
+    bool thin;
 };
 
 static double test_number(uint64_t stream, uint64_t i) {
@@ -78,6 +79,7 @@ static void trial_release(struct trial *x) {
 static node trial_run(struct trial *x, unsigned mask) {
     node in[INPUTS] = { 0 };
     tape_reset(x->tape, true, CASE_SEED, CASE_STEP);
+    if (x->thin) tape_thin(x->tape);
     tape_site(x->tape, "%s %d", x->c->name, x->variant);
     for (int i = 0; i < x->s.inputs; i++) {
         if (!x->in[i]) continue;
