@@ -319,10 +319,10 @@ const struct screen screen_compare = {
     .name = "compare",
     .about =
         "Compare shows the marked runs, or those that match the filter of Runs, side by side. Runs that "
-        "differ only in the seed form a group with mean, standard deviation and n; below are the evidence on "
-        "the group under the cursor, the settings that differ between groups, and the curves. Ranks and "
-        "differences are computed only within the same "
-        "metric, task and examples, each on a tab (b: the next one).",
+        "differ only in the seed form a group with mean, standard deviation and n. Below are the statistical "
+        "evidence for the group under the cursor, the settings that differ between groups, and the curves. "
+        "Ranks and differences are computed only between runs with the same metric, task and examples; each "
+        "such combination has a tab (b: next tab).",
     .keys = compare_keys,
     .tab = "4 Compare",
     .to = REQ_TO_COMPARE,

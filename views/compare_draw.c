@@ -31,7 +31,7 @@ static void draw_evidence(const struct compare_view *v, struct canvas *c, struct
     const char *line[GROUP_LINES] = { NULL };
     if (g) group_lines(g, line);
     if (g && !ui_lines(c, r, line, GROUP_LINES, FOLLOWS))
-        canvas_fit(c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE - 1, INK_DIM, "no finished run with a value");
+        canvas_fit(c, r.x + PANE_EDGE, r.y + 1, r.w - PANE_EDGE - 1, INK_DIM, "no finished run has a value");
 }
 
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
@@ -219,7 +219,7 @@ int compare_effect_rows(const struct compare_view *v, struct rect r) {
 static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
     int *shown, n = compare_shown(v, &shown), *differing, partial;
     int all = compare_differing(v, &differing, &partial);
-    struct phrase more = phrase("O: %d more that only some groups have", partial);
+    struct phrase more = phrase("O shows %d more that only some groups have", partial);
     canvas_title(c, r, phrase("%d setting%s", all, all == 1 ? " differs" : "s differ").text,
                  partial ? more.text : NULL);
     int key = 0, left = v->cursor;
@@ -280,7 +280,7 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
         if (k->n > most) most = k->n;
         if (k->n < least) least = k->n;
     }
-    const char *runs = losses ? "each run" : "each run; + several";
+    const char *runs = losses ? "each run" : "each run; + overlap";
     struct phrase right = phrase("%s", v->each ? runs : most < 2 ? "" : "mean of ");
     if (!v->each && most > 1 && least < most) phrase_add(&right, "%d to ", least);
     if (!v->each && most > 1) phrase_add(&right, "%d seeds", most);

@@ -221,13 +221,13 @@ static void list_targets(struct choice_list *l, const struct module *m) {
         { TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms." },
         { TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm." },
         { TARGET_POOLER, TAP_NONE, "pooler",
-          "The linear map of the first token before the classification head." },
+          "The linear layer on the first token, before the classification head." },
         { TARGET_TAP, TAP_A_Q, "of W_q", "The query projection." },
         { TARGET_TAP, TAP_A_K, "of W_k", "The key projection." },
         { TARGET_TAP, TAP_A_V, "of W_v", "The value projection." },
         { TARGET_TAP, TAP_A_OUT, "of W_o", "The output projection of the attention heads." },
-        { TARGET_TAP, TAP_F_PRE, "of W_1", "The first linear map of the feed-forward sublayer." },
-        { TARGET_TAP, TAP_F_OUT, "of W_2", "The second linear map of the feed-forward sublayer." },
+        { TARGET_TAP, TAP_F_PRE, "of W_1", "The first linear layer of the feed-forward sublayer." },
+        { TARGET_TAP, TAP_F_OUT, "of W_2", "The second linear layer of the feed-forward sublayer." },
     };
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         struct module n = *m;
@@ -247,15 +247,15 @@ static void list_positions(struct choice_list *l, const struct module *m) {
         { TAP_A_Q, "The queries x W_q + b_q." },
         { TAP_A_K, "The keys x W_k + b_k." },
         { TAP_A_V, "The values x W_v + b_v." },
-        { TAP_A_HEAD, "Output of each head before W_o; the only position with the gate \u03BB(x)." },
-        { TAP_A_CTX, "The concatenated heads, the input of W_o, as one vector." },
+        { TAP_A_HEAD, "Output of each attention head, before W_o; only here is the gate \u03BB(x) available." },
+        { TAP_A_CTX, "The concatenated attention heads: the input of W_o." },
         { TAP_A_OUT, "Output of the attention sublayer, before the residual connection." },
         { TAP_F_PRE, "Inside the feed-forward sublayer, before its activation." },
         { TAP_F_ACT, "Inside the feed-forward sublayer, after its activation (inner width)." },
         { TAP_F_OUT, "Output of the feed-forward sublayer, before the residual connection." },
         { TAP_EMBED, "The output of the embeddings, the input of the first layer." },
-        { TAP_EMBED_WORDS, "The word embeddings, before positions and LayerNorm. A prompt is prepended "
-                           "and shifts the tokens." },
+        { TAP_EMBED_WORDS, "The word embeddings, before position embeddings and LayerNorm. A prompt is "
+                           "prepended here, which shifts the tokens." },
     };
     bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
@@ -290,7 +290,7 @@ static void list_insertions(struct choice_list *l, const struct module *m) {
         n.read = m->write == TAP_F_OUT ? TAP_F_NORM : TAP_A_NORM;
         compose_choose_add(
             l, "sequential, LN first",
-            "Reads LN(out + residual) before adaptation and adds to the output (Pfeiffer adapter).", &n)
+            "Reads LN(output + residual), taken before the adapter, and adds to the output (Pfeiffer).", &n)
             ->current = m->read == n.read;
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
@@ -301,7 +301,7 @@ static void list_insertions(struct choice_list *l, const struct module *m) {
         n.read = order[i];
         snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
         compose_choose_add(
-            l, name, "Reads an earlier state, in parallel to the frozen sublayer: h \u2190 h + f(x).", &n)
+            l, name, "Reads an earlier activation x, in parallel to the frozen sublayer: h \u2190 h + f(x).", &n)
             ->current = m->read == order[i];
     }
 }

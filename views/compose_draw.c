@@ -43,7 +43,7 @@ static void draw_number(const struct compose_view *v, struct canvas *c, struct r
     if (!*value && compose_on_run(v)) snprintf(value, sizeof value, "%s", option_value(v, v->option).text);
     int x = canvas_printf(c, r.x + 3, r.y, INK_TEXT, "%s  ", label);
     x += canvas_fit(c, r.x + 3 + x, r.y, r.w - x - 45, INK_ACCENT, value);
-    canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter edits, j and k step");
+    canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter edits, j and k change it");
     if (v->part < v->config.method.count && v->facts.arithmetic[v->part] && r.h > 1)
         canvas_printf(c, r.x + 3, r.y + 1, INK_DIM, "trainable parameters: %.200s",
                       v->facts.arithmetic[v->part]);
@@ -391,7 +391,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     if (f->errors)
         state = phrase("\u2717 invalid, %d error%s: n", f->errors, f->errors == 1 ? "" : "s");
     else if (!v->arch) state = phrase("%s", "");
-    else if (compose_mismatch(v)) state = phrase("\u2717 the task needs a T5, BART or mBART: T");
+    else if (compose_mismatch(v)) state = phrase("\u2717 needs a T5, BART or mBART model: T");
     else if (compose_refusal(v)) state = phrase("\u2717 cannot be trained");
     else if (notes) state = phrase("valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
     canvas_title(c, r, "Run", state.text);

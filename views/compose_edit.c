@@ -237,7 +237,7 @@ static void remove_module(struct ui *ui) {
     }
     if (n)
         ui_say(ui, SAY_INFO,
-               "a hypernetwork is removed with its last module: change the source there, or press -");
+               "a hypernetwork is removed with the last module that uses it: remove that module or change its source");
     if (v->part >= v->config.method.count) return;
     compose_push(v, NULL);
     int gone = v->part + 1;
@@ -300,7 +300,7 @@ static void offer_rate(struct ui *ui, double usual_before) {
     const char *why;
     double lr = config_default_lr(&c->method, &why);
     if (lr == usual_before || lr == c->lr) return;
-    ui_say(ui, SAY_INFO, "lr stays %s; the default here is %s (%s): type default at lr",
+    ui_say(ui, SAY_INFO, "lr stays %s; the default is now %s (%s): set lr to default to use it",
            show_short(c->lr).text, show_short(lr).text, why);
 }
 
@@ -379,11 +379,11 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_LATER: compose_move_module(ui, r == REQ_LATER ? 1 : -1); return true;
     case REQ_SWITCH: compose_switch(ui); return true;
     case REQ_NOTE:
-        prompt_open(&ui->prompt, "note of the next runs", v->run_note, false);
+        prompt_open(&ui->prompt, "note for the next runs", v->run_note, false);
         ui->use = USE_NOTE;
         return true;
     case REQ_NAME:
-        prompt_open(&ui->prompt, "name of the next run", v->run_name, false);
+        prompt_open(&ui->prompt, "name for the next run", v->run_name, false);
         ui->use = USE_NEXT_NAME;
         return true;
     case REQ_LESS: remove_module(ui); return true;

@@ -64,7 +64,7 @@ void compose_add(struct ui *ui, const struct module *new, int at) {
     }
     v->adding = *new;
     v->adding_at = at;
-    ui_ask(ui, ASK_COPY, 0, "add an exact copy of module %d, to change its position?   y yes   Esc no",
+    ui_ask(ui, ASK_COPY, 0, "add a copy of module %d (to change its position)?   y yes   Esc no",
            same + 1);
 }
 
@@ -106,7 +106,7 @@ static void switch_off(struct ui *ui) {
     v->off.module[v->off.count++] = v->config.method.module[part];
     take_module_out(&v->config.method, part);
     compose_modules_done(v, part < v->config.method.count || !part ? part : part - 1);
-    ui_say(ui, SAY_INFO, "module %d is off: listed below, O there switches it on again", part + 1);
+    ui_say(ui, SAY_INFO, "module %d is off and listed below; O there switches it on again", part + 1);
 }
 
 static void switch_on(struct ui *ui, int at) {

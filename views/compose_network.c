@@ -57,9 +57,9 @@ static void put_condition(struct buf *b, const char *name, int width) {
     if (width) buf_printf(b, "%s%s %d", b->data[b->size - 1] == '[' ? "" : "; ", name, width);
 }
 
-/* "[z_τ 64; e_ℓ 64] ▸ 128 relu ▸ 64 LN ▸ heads of a stack ▸ 2,3" */
+/* "[z_τ 64; e_ℓ 64] ▸ 128 relu ▸ 64 LN ▸ heads per stack ▸ 2,3" */
 static void put_generator(const struct method *m, int g, const struct arch *a, struct buf *b) {
-    static const char *const nets[] = { "a stack", "each layer", "a place" };
+    static const char *const nets[] = { "stack", "layer", "position" };
     const struct hyper *h = &m->hyper[g];
     buf_puts(b, "[");
     put_condition(b, "z_\u03C4", h->task);
@@ -78,7 +78,7 @@ static void put_generator(const struct method *m, int g, const struct arch *a, s
     put_condition(b, "e_p", h->place);
     buf_printf(b, "] \u25B8 %d relu", h->hidden);
     if (h->inner) buf_printf(b, " \u25B8 %d", h->inner);
-    buf_printf(b, "%s \u25B8 heads of %s \u25B8", h->norm ? " LN" : "", nets[h->net]);
+    buf_printf(b, "%s \u25B8 heads per %s \u25B8", h->norm ? " LN" : "", nets[h->net]);
     put_made(m, g, b);
 }
 

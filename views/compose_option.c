@@ -32,7 +32,7 @@ static const struct shown {
     { "epochs", "epochs", STRIDE_ONE, "\u2013", "Number of training epochs." },
     { "steps", "steps", STRIDE_125, "\u2013", "Number of training steps; replaces epochs." },
     { "seed", "seed", STRIDE_ONE, NULL,
-      "Random seed of initialization, example order and dropout; the same seed gives the same bits." },
+      "Random seed of initialization, example order and dropout; the same seed gives identical results." },
     { "regime", "regime", STRIDE_ONE, NULL,
       "Training regime: single (one task), multi (several tasks together) or meta (over episodes; "
       "docs/meta.md)." },
@@ -46,7 +46,7 @@ static const struct shown {
     { "embed-every", "embed", STRIDE_125, "never",
       "Steps between recorded embeddings of validation examples, played in Map (p); 0 disables." },
     { "max-target", "target", STRIDE_DOUBLE, NULL,
-      "Maximum target length in tokens, with the end token; longer targets are truncated." },
+      "Maximum target length in tokens, including the end token; longer targets are truncated." },
     { "smoothing", "smoothing", STRIDE_TWENTIETH, NULL,
       "Label smoothing: share of the loss spread over the vocabulary." },
     /* other options with strides other than 1, 2, 5 */
@@ -258,7 +258,7 @@ struct phrase option_says(const struct compose_view *v, int i) {
     const char *why;
     double lr = config_default_lr(&v->config.method, &why);
     return lr == v->config.lr ? phrase("Learning rate; this is the default (%s).", why)
-                              : phrase("Learning rate. The default here is %s (%s); type default.",
+                              : phrase("Learning rate. The default is %s (%s); enter default to use it.",
                                       show_short(lr).text, why);
 }
 

@@ -44,7 +44,7 @@ void compose_mark(struct ui *ui) {
         for (v->swepts--; at < v->swepts; at++) v->swept[at] = v->swept[at + 1];
     } else if (v->swepts == COMPOSE_SWEPT) {
         free(text);
-        ui_say(ui, SAY_WARNING, "at most %d marks", COMPOSE_SWEPT);
+        ui_say(ui, SAY_WARNING, "at most %d values can be marked", COMPOSE_SWEPT);
         return;
     } else {
         v->swept[v->swepts++] = text;

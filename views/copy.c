@@ -12,7 +12,7 @@ static const struct {
     enum effect_kind kind;
     const char *name, *text, *note;
 } of_app[] = {
-    { EFFECT_COPY_RUN, "command", "command", "petri train \u2026, which trains this run again" },
+    { EFFECT_COPY_RUN, "command", "command", "the petri train command that trains this run again" },
     { EFFECT_COPY_RUN, "method", "method", NULL },
     { EFFECT_COPY_RUN, "folder", "folder", "the path of its files" },
     { EFFECT_TABLE, "table", "markdown", "as Markdown" },

@@ -61,7 +61,7 @@ static void data_mark(struct ui *ui, const struct data_entry *e) {
         if (at[n]) memmove(at, at + n + 1, strlen(at + n + 1) + 1);
         else at[at > v->marked ? -1 : 0] = 0;
     } else if (strchr(path, ',') || strlen(v->marked) + strlen(path) + 2 > sizeof v->marked) {
-        ui_say(ui, SAY_WARNING, "cannot be marked: a comma in the path, or too many tasks");
+        ui_say(ui, SAY_WARNING, "cannot be marked: the path contains a comma, or too many tasks are marked");
         return;
     } else {
         snprintf(v->marked + strlen(v->marked), sizeof v->marked - strlen(v->marked), "%s%s",
@@ -224,10 +224,10 @@ static void fixed_row(const struct ui *ui, struct canvas *c, struct rect r, int 
     const struct compose_view *v = &ui->compose;
     char says[200];
     if (i == FIXED_MODEL)
-        snprintf(says, sizeof says, "%.80s; Enter lists the models found",
+        snprintf(says, sizeof says, "%.80s; Enter lists the available models",
                  v->model ? v->model : "none");
     else if (i == FIXED_TASK)
-        snprintf(says, sizeof says, "%.80s; Enter lists the tasks found, where Space marks several",
+        snprintf(says, sizeof says, "%.80s; Enter lists the available tasks (Space marks several)",
                  v->task ? v->task : "none");
     else snprintf(says, sizeof says, "parent folder");
     canvas_text(c, r.x + 3, y, ui->data.cursor == i ? INK_ACCENT : INK_TEXT, names[i]);

@@ -192,7 +192,7 @@ static void curve(struct sheet *p, const struct detail_view *v) {
 static void few_shots(struct sheet *p, const struct detail_view *v) {
     if (!v->few.lines) return;
     int rows = few_rows(&v->few, p->r.h);
-    sheet_rule(p, "few-shot", "mean over tasks by examples per class");
+    sheet_rule(p, "few-shot", "mean over tasks, by number of examples per class");
     if (p->c) few_draw(p->c, (struct rect){ p->r.x, sheet_y(p), p->r.w, rows }, &v->few, p->r.h);
     p->rows += rows;
 }

@@ -136,7 +136,7 @@ void detail_put_scores(struct sheet *p, const struct detail_view *v) {
         sheet_text(p, PANE_EDGE, INK_DIM,
                    v->scoring
                        ? "Evaluating the best checkpoint on the validation set\u2026"
-                       : "D evaluates the best checkpoint: confusion matrix, scores of each class, worst "
+                       : "press D to evaluate the best checkpoint: confusion matrix, per-class scores, worst "
                          "errors");
         return;
     }
@@ -146,7 +146,7 @@ void detail_put_scores(struct sheet *p, const struct detail_view *v) {
                    .text);
     struct phrase line = phrase("%s %s on %s labeled examples", s->metric, show_value(s->score).text,
                                show_count(s->labeled).text);
-    if (s->classes) phrase_add(&line, ", %s wrong", show_count(s->wrong).text);
+    if (s->classes) phrase_add(&line, ", %s misclassified", show_count(s->wrong).text);
     if (v->scoring) phrase_add(&line, "; evaluating again\u2026");
     else if (v->run.task_results) phrase_add(&line, "; D evaluates the next task");
     sheet_text(p, PANE_EDGE, INK_TEXT, line.text);

@@ -31,7 +31,7 @@ const char *explain_section_title(enum explain_section s) {
                                                           "trainable parameters",
                                                           "cost",
                                                           "equivalent methods",
-                                                          "differences of the published code" };
+                                                          "differences in the published code" };
     return titles[s];
 }
 
@@ -125,7 +125,7 @@ static void add_formulas(struct explain_page *page, const struct method *m, cons
             "above 0)",
             m->pruning.weight);
     if (fusion_has_identity(m))
-        add(page, EXPLAIN_FORMULA, "loss + %g·Σ ‖I − V‖², over all places", m->fusion.weight);
+        add(page, EXPLAIN_FORMULA, "loss + %g·Σ ‖I − V‖², over all fusion layers", m->fusion.weight);
     const struct classifier *c = &m->classifier;
     if (c->on)
         add(page, EXPLAIN_FORMULA, "classifier: %s%s of %s",
@@ -204,7 +204,7 @@ static void explain_add_words(struct explain_page *page, const struct method *m,
             preset_scale(first, &m->module[0]));
     for (int i = 0; is && (p = preset_at(i)); i++) {
         if (p == named || !p->same_as || strcmp(p->same_as, is->name)) continue;
-        if (is_scaled_as(p, m)) add(page, EXPLAIN_EQUALS, "%s is another name of %s", p->name, is->name);
+        if (is_scaled_as(p, m)) add(page, EXPLAIN_EQUALS, "%s is another name for %s", p->name, is->name);
         else
             add(page, EXPLAIN_EQUALS, "%s is %s with s = %g instead of %g", p->name, is->name,
                 preset_scale(p, &m->module[0]), m->module[0].scale);

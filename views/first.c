@@ -43,7 +43,7 @@ static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, i
     x += canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_KEY, "B");
     if (ui->glyphs != GLYPHS_ASCII)
         canvas_printf(c, r.x + 3 + x, r.y + y + 1, INK_DIM,
-                      " if the glyphs before the word %s look broken)", glyphs_name(ui->glyphs));
+                      " if the characters before \"%s\" look broken)", glyphs_name(ui->glyphs));
     else canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_DIM, " for finer glyphs)");
     return y + 2;
 }
@@ -80,7 +80,7 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     if (v->cores) y = first_machine(ui, c, r, y);
     if (y < r.h)
         canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM,
-                   "models, tasks: hub cache, ./assets, $XDG_DATA_HOME/petri, PREFIX/share/petri");
+                   "search path: hub cache, ./assets, $XDG_DATA_HOME/petri, PREFIX/share/petri");
 }
 
 static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {

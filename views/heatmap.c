@@ -60,7 +60,7 @@ static void heatmap_show(struct heatmap_view *v, int by) {
 static void attend(struct ui *ui, enum effect_kind kind, int by, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     if (v->data.attention >= v->data.matrices) {
-        ui_say(ui, SAY_INFO, "no attention shown");
+        ui_say(ui, SAY_INFO, "this view has no attention matrices");
         return;
     }
     if (v->shown < v->data.attention) heatmap_show(v, v->data.matrices - 1 - v->shown);
@@ -72,7 +72,7 @@ static bool heatmap_order(struct ui *ui) {
     struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
     if (!m->row_cluster && !m->column_cluster) {
-        ui_say(ui, SAY_INFO, "this matrix has only one order");
+        ui_say(ui, SAY_INFO, "this matrix cannot be reordered");
         return true;
     }
     v->cluster = !v->cluster;

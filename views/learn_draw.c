@@ -225,7 +225,7 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
         int w = canvas_width(c, v->row[i].needs);
         needs = w > 24 ? 24 : w > needs ? w : needs;
     }
-    canvas_title(c, r, "Lessons", wide ? phrase("reading  computing here%*s", needs + 3, "").text : NULL);
+    canvas_title(c, r, "Lessons", wide ? phrase("reading  runtime (est.)%*s", needs + 3, "").text : NULL);
     if (!v->rows) {
         canvas_wrap(c, rect_in(r, PANE_EDGE, 1), INK_DIM,
                     *v->failed  ? v->failed

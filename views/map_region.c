@@ -94,7 +94,7 @@ void map_list_draw(const struct map_view *v, struct canvas *c, struct rect r) {
     }
     if (name > 12) name = 12;
     canvas_fill(c, r, INK_TEXT, ' ');
-    canvas_title(c, r, v->region.on ? "examples of the region" : "examples in sight",
+    canvas_title(c, r, v->region.on ? "examples in the region" : "visible examples",
                  count ? phrase("%d of %d", at + 1, count).text : "none");
     for (int i = top; i < count && i < top + rows; i++) {
         int k = list[i], y = r.y + 1 + i - top, x = r.x + PANE_EDGE;
@@ -181,7 +181,7 @@ void map_many_draw(const struct map_view *v, struct canvas *c, struct rect r) {
         at = rect_down(at, 1);
         if (k->xy) scatter_draw(c, at, &points, &look, v->chosen, false);
         else canvas_fit(c, at.x + PANE_EDGE, at.y, at.w - PANE_EDGE, INK_DIM,
-                        p->moments ? "not played yet" : "computing\u2026");
+                        p->moments ? "not computed yet" : "computing\u2026");
     }
     free(labels);
 }

@@ -24,7 +24,7 @@ static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
                     page_fits(v, i) ? INK_ACCENT : INK_TEXT, v->line[i]);
     if (!v->lines)
         canvas_text(c, r.x + 3, r.y + 2, INK_DIM,
-                    !v->command ? "commands such as :doctor print here"
+                    !v->command ? "the output of commands such as :doctor is shown here"
                     : v->going  ? "…"
                                 : "no output");
     canvas_pop_clip(c);
@@ -75,7 +75,7 @@ static bool page_asked(struct ui *ui, enum request r, struct effect *out) {
 static void page_readout(const struct ui *ui, struct buf *out) {
     const struct page_view *v = &ui->page;
     ui_lines_seen(v->top, ui_body(ui).h - 1, v->lines, "   ", out);
-    if (*v->search) buf_printf(out, "\"%s\": n for the next   ", v->search);
+    if (*v->search) buf_printf(out, "\"%s\": n goes to the next match   ", v->search);
     if (v->cut) buf_puts(out, v->cut);
 }
 

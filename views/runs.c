@@ -337,7 +337,7 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
 }
 
 static void say_fewshot(struct ui *ui, const struct run_row *r) {
-    ui_say(ui, SAY_INFO, "#%lld is a few-shot run: petri fewshot in a shell starts another",
+    ui_say(ui, SAY_INFO, "#%lld is a few-shot run: use petri fewshot in a shell to start another",
            (long long)r->id);
 }
 
@@ -366,7 +366,7 @@ static void to_best(struct ui *ui) {
     if (best) runs_move_to(v, at);
     else ui_say(ui, SAY_INFO, "no finished run with the same metric, task and validation set");
     if (best)
-        ui_say(ui, SAY_INFO, "best %s of %s; Z trains it again with another seed", best->metric,
+        ui_say(ui, SAY_INFO, "best %s on %s; Z trains it again with another seed", best->metric,
                best->task);
 }
 

@@ -310,7 +310,7 @@ const struct screen screen_runs = {
         "Runs lists all runs of this database, including those of other processes. h and l move between "
         "columns, s sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora). Enter opens a run, C "
         "clones it into Compose, d moves it to the trash. J groups runs by a column, with mean, standard "
-        "deviation and n. X, then Z trains the best run of a task again with another seed.",
+        "deviation and n. To train the best run of a task with another seed, press X and then Z.",
     .keys = runs_draw_keys,
     .tab = "3 Runs",
     .to = REQ_TO_RUNS,

@@ -232,13 +232,13 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
     group_seeds(v, g, list, sizeof list);
     buf_puts(out, group_name(v, g).text);
     if (!g->n) {
-        buf_puts(out, ": no finished runs with a value");
+        buf_puts(out, ": no finished run has a value");
         return;
     }
     buf_printf(out, ": mean %s of %d run%s, seed%s %s", group_value(row, g->mean).text, g->n,
                g->n == 1 ? "" : "s", g->n == 1 ? "" : "s", list);
     if (g->repeats)
-        buf_printf(out, " (%d repeated run%s not counted%s)", g->repeats, g->repeats == 1 ? "" : "s",
+        buf_printf(out, " (%d repeated run%s excluded%s)", g->repeats, g->repeats == 1 ? "" : "s",
                    g->differs ? ": weights differ, only the newest is used" : "");
     buf_printf(out, ", %s of %s, %lld examples", row->decides ? row->decides : row->metric, row->task,
                (long long)row->rows);
@@ -265,7 +265,7 @@ void runs_group_summary(const struct runs_view *v, struct canvas *c, struct rect
         table_cell(&t, INK_TEXT, "%llu", (unsigned long long)of->seed);
         table_cell(&t, counted ? INK_TITLE : INK_DIM, "%s", group_value(row, of->best).text);
         table_cell(&t, INK_DIM, "%s",
-                   counted || of->state != RUN_FINISHED ? run_state_name(of->state) : "not counted");
+                   counted || of->state != RUN_FINISHED ? run_state_name(of->state) : "excluded");
     }
     if (g->runs > r.h - 2) canvas_text(c, r.x + PANE_EDGE, r.y + r.h - 1, INK_DIM, "\u2026 Enter lists all");
 }

@@ -93,7 +93,7 @@ void runs_purge(struct ui *ui, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (ui->screen != SCREEN_RUNS || !v->trash) {
         ui_say(ui, SAY_INFO,
-               "purge: only runs in the trash can be deleted: open it with V on Runs, mark runs with Space");
+               "purge: only runs in the trash can be deleted: press V in Runs, then mark runs with Space");
         return;
     }
     int n = v->marks ? v->marks : v->shown;

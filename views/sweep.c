@@ -309,7 +309,7 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_BESIDE:
         v->cost = (enum sweep_cost)((v->cost + 1) % SWEEP_COSTS);
         ui_say(ui, SAY_INFO, "Pareto front by %s%s", sweep_cost_name(v->cost),
-               v->page.no_cost[v->cost] ? " (not compared here)" : "");
+               v->page.no_cost[v->cost] ? " (not comparable for these runs)" : "");
         break;
     case REQ_OPEN: sweep_to_runs(ui, out); return true;
     case REQ_BACK:
@@ -332,7 +332,7 @@ const char *sweep_options(const char *text) {
 void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use) {
     if (strlen(text) >= PROMPT_ROOM) {
         ui_say(ui, SAY_WARNING,
-               "command line too long to edit here: use petri sweep or a file");
+               "command line too long to edit here: use petri sweep in a shell");
         return;
     }
     prompt_open(&ui->prompt, label, text, false);
@@ -360,7 +360,7 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
                    (long long)id);
         return true;
     case REQ_MORE:
-        if (id) sweep_prompt(ui, "extend by (4,5 or --lr 1e-2) ", "", USE_MORE);
+        if (id) sweep_prompt(ui, "extend by (seeds 4,5 or --lr 1e-2) ", "", USE_MORE);
         return true;
     case REQ_CLONE: {
         const char *text = NULL;
@@ -451,8 +451,8 @@ const struct screen screen_sweep = {
     .name = "sweep",
     .about = "Sweep lists the sweeps and shows one of them: a grid of two axes (< and > choose them, n steps "
              "through the values of the others), the main effect of each axis, the Pareto front (x: by "
-             "parameters, time, memory), and all cells as lines over the axes. Enter shows the runs of a "
-             "cell; A starts a sweep over the choices marked in Compose with Space.",
+             "parameters, time, memory), and parallel coordinates of all cells. Enter shows the runs of a "
+             "cell; A starts a sweep over the values marked in Compose with Space.",
     .keys = keys,
     .tab = "5 Sweep",
     .to = REQ_TO_SWEEP,

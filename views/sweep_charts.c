@@ -48,7 +48,7 @@ static void draw_bar(struct canvas *c, int x, int y, int w, const struct bar_sca
 
 static struct phrase scale_title(const struct sweep_page *p, const struct bar_scale *s, const char *marks) {
     if (!s->set) return (struct phrase){ "" };
-    return phrase("%s from %s to %s", marks, sweep_value(p, s->lo).text, sweep_value(p, s->hi).text);
+    return phrase("%s, scale %s to %s", marks, sweep_value(p, s->lo).text, sweep_value(p, s->hi).text);
 }
 
 /* ---- effects ---- */
@@ -61,7 +61,7 @@ void sweep_draw_effects(const struct sweep_view *v, struct canvas *c, struct rec
             sweep_widen(&s, p->effect[i].value), sweep_widen(&s, p->effect[i].low),
                 sweep_widen(&s, p->effect[i].high);
     canvas_title(c, r, "main effect of each axis",
-                 scale_title(p, &s, "\u25CF mean, \u251C\u2524 95% interval,").text);
+                 scale_title(p, &s, "\u25CF mean, \u251C\u2524 95% interval").text);
     if (p->no_effects || !p->effects) {
         canvas_wrap(c, rect_in(r, 3, 1), INK_DIM,
                     p->no_effects ? p->no_effects : "no finished runs yet");
@@ -222,7 +222,7 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
     canvas_title(c, r,
-                 p->rungs ? "cells as lines over the axes and the rungs" : "cells as lines over the axes",
+                 p->rungs ? "parallel coordinates of the cells and rungs" : "parallel coordinates of the cells",
                  p->mixed ? "different metrics: not drawn" : p->metric);
     int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
     struct plot_frame f = { .inside = { r.x + PANE_EDGE, r.y + 2, r.w - label - PANE_EDGE - 2, r.h - 3 },

@@ -67,8 +67,8 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     if (!v->items) {
         ui_none(
             c, rect_down(r, 1), *v->failed ? v->failed : NULL,
-            "No sweeps yet. A starts one from Compose, with a cell for each choice marked there with "
-                "Space; lists in braces are swept too, for example --lr '{1e-3,3e-3}'.");
+            "No sweeps yet. Mark values in Compose with Space and press A to sweep over them, or press A "
+                "here and give lists in braces, for example --lr '{1e-3,3e-3}'.");
         return;
     }
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {

@@ -92,16 +92,17 @@ static int check_terminal(struct err *e) {
     int found = 0;
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return err_set(e, ERR_USAGE,
-                       "the screens need a terminal on standard input and output; the verbs do "
-                       "not (petri --help)");
+                       "the screens need a terminal on standard input and output; commands "
+                       "such as petri runs do not (petri --help)");
     if (!name || !*name)
         return err_set(e, ERR_USAGE,
-                       "TERM is not set: try  TERM=xterm-256color petri ; the verbs work without "
-                       "(petri --help)");
+                       "TERM is not set: try  TERM=xterm-256color petri ; commands such as petri "
+                       "runs work without it (petri --help)");
     if (setupterm(name, STDOUT_FILENO, &found) != OK) {
         return err_set(e, ERR_USAGE,
                        "the terminal type TERM=%s is unknown on this machine: try  "
-                       "TERM=xterm-256color petri ; the verbs work without (petri --help)",
+                       "TERM=xterm-256color petri ; commands such as petri runs work with any "
+                       "terminal (petri --help)",
                        name);
     }
     bool moves = cursor_address != NULL;
@@ -110,7 +111,7 @@ static int check_terminal(struct err *e) {
     if (!moves)
         return err_set(e, ERR_USAGE,
                        "the terminal type TERM=%s cannot move the cursor, which the screens need; "
-                       "the verbs work on it (petri --help)",
+                       "commands such as petri runs work on it (petri --help)",
                        name);
     return 0;
 }

@@ -104,7 +104,7 @@ static void overlay_all(struct ui *ui, struct effect *out) {
     for (int i = 0; i < v->jobs && n < TRAIN_BESIDE; i++)
         if (v->job[i].step > 0 || v->job[i].id == v->focus) run[n++] = v->job[i].id;
     if (!v->besides && n < 2)
-        ui_say(ui, SAY_INFO, "only one run: in Runs, mark runs with Space; o overlays them");
+        ui_say(ui, SAY_INFO, "only one run: mark several in Runs with Space and press o to overlay them");
     else train_overlay(ui, run, v->besides ? 0 : n, out);
 }
 

@@ -84,7 +84,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     bool smooth = v->look.smooth && v->chart != CHART_RATE;
     if (v->besides)
         title = phrase(smooth ? "smooth %g%s" : "raw", plot_smooth_weight(v->look.smooth),
-                      v->look.raw ? ", raw behind; + several" : "; + several");
+                      v->look.raw ? ", raw behind; + overlap" : "; + overlap");
     else if (job)
         title = phrase("#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, job_called(job).text,
                       job->task, (unsigned long long)job->seed);
@@ -157,8 +157,8 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     struct phrase right = metric_notes(&m);
     struct phrase left =
         phrase("%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
-    const char *about = all          ? "evaluations; + several"
-                        : v->besides ? "evaluations; + several"
+    const char *about = all          ? "evaluations; + overlap"
+                        : v->besides ? "evaluations; + overlap"
                                      : right.text;
     struct rect chart = canvas_head(c, r, all ? "each task's metric" : left.text, about);
     struct plot_look look = look_of(v, mark);
@@ -224,7 +224,7 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     bool evaluates = j->state == RUN_RUNNING && j->to_score > 0, paused = j->state == RUN_PAUSED;
     if (j->elsewhere || evaluates) {
         text = j->elsewhere
-                   ? phrase("%s elsewhere", run_state_name(j->state))
+                   ? phrase("%s (other process)", run_state_name(j->state))
                    : phrase("evaluating %lld/%lld", (long long)j->scored, (long long)j->to_score);
         canvas_right(c, x, y, left < 25 ? left : 25, j->elsewhere ? INK_DIM : INK_TEXT, text.text);
         return;
@@ -425,8 +425,8 @@ const struct screen screen_train = {
     .name = "train",
     .about =
         "Train shows the selected run while it trains: its loss, its metric on the validation set, and the "
-        "runs of this and other processes. The cursor reads a step; q quits, and asks what to do with "
-        "running runs.",
+        "runs of this and other processes. The bottom line shows the values at the cursor. q quits and asks "
+        "what to do with running runs.",
     .keys = train_draw_keys,
     .tab = "2 Train",
     .to = REQ_TO_TRAIN,

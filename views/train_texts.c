@@ -110,13 +110,13 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
     if (n) {
         if (top >= n) top = n - 1;
         snprintf(right, sizeof right, "step %lld%s", (long long)v->series.sample[first].step,
-                 top ? " \u00B7 n N more" : "");
+                 top ? " \u00B7 n/N scroll" : "");
     }
     canvas_title(c, r, "texts", right);
     struct rect body = rect_down(r, 1);
     if (!n) {
         canvas_fit(c, r.x + 3, r.y + 1, r.w - 4, INK_DIM,
-                   "no texts yet: generated texts of sampled validation examples are shown here");
+                   "no texts yet: texts generated for sampled validation examples appear here");
         return;
     }
     const struct train_sample *x = v->series.sample + first;

@@ -461,14 +461,14 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
     case REQ_MENU: ui_menu_open(ui); return true;
     case REQ_LINE:
         if (*ui->line) out->kind = EFFECT_COPY;
-        else ui_say(ui, SAY_INFO, "no action with a command line yet");
+        else ui_say(ui, SAY_INFO, "no action so far has a command line");
         snprintf(out->text, sizeof out->text, "%s", ui->line);
         return true;
     case REQ_WHOLE: ui_show_whole(ui); return true;
     case REQ_MOUSE:
         ui->mouse = !ui->mouse;
         out->kind = EFFECT_MOUSE;
-        ui_say(ui, SAY_INFO, ui->mouse ? "mouse on: petri reads it; & turns it off"
+        ui_say(ui, SAY_INFO, ui->mouse ? "mouse on: petri uses it; & turns it off"
                                        : "mouse off: the terminal selects text; & turns it on");
         return true;
     case REQ_EXPORT: write_open(ui); return true;

@@ -10,15 +10,15 @@ static const struct {
     enum effect_kind kind;
     const char *form, *label, *note;
 } write_forms[] = {
-    { EFFECT_TABLE, "csv", "as CSV", "one line per row, all columns" },
-    { EFFECT_TABLE, "json", "as JSON", "with keys, for programs" },
-    { EFFECT_TABLE, "markdown", "as Markdown", "a table for reading or for a page" },
+    { EFFECT_TABLE, "csv", "as CSV", "all rows and columns" },
+    { EFFECT_TABLE, "json", "as JSON", "an array of objects, for scripts" },
+    { EFFECT_TABLE, "markdown", "as Markdown", "a table for documents" },
     { EFFECT_EXPORT, "csv", "as CSV", "every step: loss, learning rate, gradient norm; evaluations" },
     { EFFECT_EXPORT, "json", "as JSON Lines", "the same, one object per line" },
     { EFFECT_EXPORT, "markdown", "as Markdown", "the same as a table" },
     { EFFECT_EXPORT, "hf", "as a Hugging Face folder", "the model with the method merged into its weights" },
-    { EFFECT_PICTURE, "svg", "as an SVG picture", "for pages and slides; sharp at any size" },
-    { EFFECT_PICTURE, "png", "as a PNG picture", "where rsvg-convert is installed (librsvg2-bin)" },
+    { EFFECT_PICTURE, "svg", "as an SVG picture", "vector graphics for documents and slides" },
+    { EFFECT_PICTURE, "png", "as a PNG picture", "requires rsvg-convert (package librsvg2-bin)" },
     { EFFECT_PICTURE, "text", "as text", "the screen" },
     { EFFECT_PICTURE, "ansi", "as text with colors", "ANSI sequences: cat shows it in a terminal" },
 };

@@ -122,14 +122,14 @@ static void settings_of_all_groups_differ(void **state) {
         assert_true(scene_shows(&ui, "softmax+bottleneck"));
         assert_false(scene_shows(&ui, " task  "));
         assert_false(scene_shows(&ui, "axis init"));
-        assert_true(scene_shows(&ui, "O: 1 more that only some groups have"));
+        assert_true(scene_shows(&ui, "O shows 1 more that only some groups have"));
         scene_press(&ui, 'O');
         assert_true(scene_shows(&ui, "3 settings differ"));
         assert_true(scene_shows(&ui, "axis init"));
         scene_press(&ui, 'O');
         for (int i = 0; i < 3; i++) scene_press(&ui, 'b');
         assert_true(scene_shows(&ui, " task  "));
-        assert_true(scene_shows(&ui, "O: 2 more that only some groups have")); /* lr, axis init */
+        assert_true(scene_shows(&ui, "O shows 2 more that only some groups have")); /* lr, axis init */
         ui_release(&ui);
     }
 }
@@ -184,7 +184,7 @@ static void curves_are_means_of_seeds(void **state) {
         assert_true(scene_shows(&ui, "mean of 1 to 2 seeds \u00B7"));
         assert_false(scene_shows(&ui, "each run \u00B7"));
         scene_press(&ui, 'w');
-        assert_true(scene_shows(&ui, "each run; + several"));
+        assert_true(scene_shows(&ui, "each run; + overlap"));
         assert_false(scene_shows(&ui, "mean of"));
         scene_press(&ui, 'w');
         scene_press(&ui, 'o');
@@ -516,7 +516,7 @@ static void a_repeated_run_counts_once(void **state) {
         assert_int_equal(ui.runs.group[0].n, 2);
         assert_true(fabs(ui.runs.group[0].mean - (differs ? 0.8 : 0.85)) < 1e-12);
         assert_true(scene_shows(&ui, "1, 2 "));
-        assert_true(scene_shows(&ui, "2 repeated runs not counted"));
+        assert_true(scene_shows(&ui, "2 repeated runs excluded"));
         assert_true(scene_shows(&ui, "weights differ, only the newest is used") == differs);
         ui_release(&ui);
     }

@@ -307,7 +307,7 @@ static void a_generator_is_a_part(void **state) {
     int free_at = v->choice;
     while (strcmp(v->choices[v->choice].name, "hyper")) scene_press(&ui, 'j');
     assert_true(v->config.method.hyper[0].on && !v->facts.errors && compose_networks(v) == 1);
-    assert_true(scene_shows(&ui, "hyper [z_\u03C4 64; e_\u2113 64; e_p 64] \u25B8 128 relu \u25B8 64 LN \u25B8 heads of a stack \u25B8 1"));
+    assert_true(scene_shows(&ui, "hyper [z_\u03C4 64; e_\u2113 64; e_p 64] \u25B8 128 relu \u25B8 64 LN \u25B8 heads per stack \u25B8 1"));
     size_t before = v->facts.trained;
     assert_true(v->facts.network_trained[0] == before);
     scene_press(&ui, PRESS_TAB);
@@ -322,11 +322,11 @@ static void a_generator_is_a_part(void **state) {
     assert_true(v->choice_count == 3 && !compose_on_number(v));
     scene_press(&ui, 'j');
     assert_int_equal(v->config.method.hyper[0].net, HYPER_LAYER);
-    assert_true(scene_shows(&ui, "heads of each layer") && v->facts.trained > before);
+    assert_true(scene_shows(&ui, "heads per layer") && v->facts.trained > before);
     scene_press(&ui, 'u');
     assert_int_equal(v->config.method.hyper[0].net, HYPER_STACK);
     scene_press(&ui, '-');
-    assert_true(v->config.method.hyper[0].on && scene_shows(&ui, "a hypernetwork is removed with its last module"));
+    assert_true(v->config.method.hyper[0].on && scene_shows(&ui, "a hypernetwork is removed with the last module that uses it"));
     scene_press(&ui, PRESS_TAB);
     assert_true(compose_on_run(v));
     scene_press(&ui, PRESS_TAB);
@@ -384,7 +384,7 @@ static void modules_are_a_list(void **state) {
     struct compose_view *v = &ui.compose;
     scene_press(&ui, 'C'); /* an exact copy: asked once */
     assert_int_equal(v->config.method.count, 2);
-    assert_true(scene_shows(&ui, "add an exact copy of module 1, to change its position?"));
+    assert_true(scene_shows(&ui, "add a copy of module 1 (to change its position)?"));
     scene_press(&ui, PRESS_ESC);
     assert_true(v->config.method.count == 2 && ui.ask.kind == ASK_NONE);
     scene_press(&ui, 'C');

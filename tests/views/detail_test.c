@@ -75,14 +75,14 @@ static void a_run_is_evaluated(void **state) {
         assert_true(scene_shows(&ui, "still evaluating"));
         scene_scores(&ui, at[i].classes);
         detail_scored(&ui);
-        assert_true(scene_shows(&ui, "accuracy 0.709 on 2,538 labeled examples, 738 wrong"));
+        assert_true(scene_shows(&ui, "accuracy 0.709 on 2,538 labeled examples, 738 misclassified"));
         for (int k = 0; k < 3; k++) {
             for (int j = 0; j < 60 && !scene_shows(&ui, at[i].shows[k]); j++) scene_press(&ui, 'j');
             if (!scene_shows(&ui, at[i].shows[k])) fail_msg("%dx%d: no \"%s\"", at[i].w, at[i].h, at[i].shows[k]);
         }
         ui.detail.run.id = 5; /* another run's */
         scene_type(&ui, "g");
-        assert_false(scene_shows(&ui, "738 wrong"));
+        assert_false(scene_shows(&ui, "738 misclassified"));
         ui_release(&ui);
     }
     struct ui ui;

@@ -180,7 +180,7 @@ static void the_screen_reads_cells(void **state) {
     assert_true(ui.heatmap.cluster && ui.heatmap.shown == 1);
     scene_press(&ui, 'j');
     render_ui(&ui, RENDER_TEXT, &b);
-    assert_non_null(strstr(b.data, "12 row \u00D7 0 row")); /* the second in the order by cluster */
+    assert_non_null(strstr(b.data, "12 pos \u00D7 0 pos")); /* the second in the order by cluster */
     scene_press(&ui, 'e');
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_PICTURE);
     buf_release(&b);

@@ -255,7 +255,7 @@ static void a_method_is_explained(void **state) {
     assert_true(ui.explain.top > 0);
     buf_clear(&b);
     render_ui(&ui, RENDER_TEXT, &b);
-    assert_non_null(strstr(b.data, "differences of the published code"));
+    assert_non_null(strstr(b.data, "differences in the published code"));
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.screen, SCREEN_COMPOSE);
     buf_release(&b);
@@ -351,7 +351,7 @@ static void a_list_of_what_works(void **state) {
     ui_show(&ui, SCREEN_RUNS);
     scene_press(&ui, ',');
     assert_true(ui.picker.open);
-    assert_true(scene_shows(&ui, "available actions") && scene_shows(&ui, "mark the run: 4 compares"));
+    assert_true(scene_shows(&ui, "available actions") && scene_shows(&ui, "mark the run; 4 compares"));
     for (int i = 0; i < ui.picker.count; i++) assert_true(keys_works(SCREEN_RUNS, keys_at(ui.picker.item[i].tag)));
     while (strcmp(ui.picker.item[ui.picker.cursor].name, "d")) scene_press(&ui, 'j');
     struct effect x = scene_press(&ui, PRESS_ENTER);

@@ -23,7 +23,7 @@ static void numbers_come_with_their_caution(void **state) {
     assert_shows(&ui, "silhouette 0.012 purity 0.581 kept 0.42 KL 1.21");
     assert_shows(&ui, "silhouette \u2013 (1 class) purity 0.934");
     assert_shows(&ui, "Distances and sizes of clusters are not meaningful; purity is measured before t-SNE.");
-    assert_shows(&ui, "perplexity 30  iteration 310/750  seed 1  120 of 2,538 dev rows");
+    assert_shows(&ui, "perplexity 30  iteration 310/750  seed 1  120 of 2,538 dev examples");
     ui_release(&ui);
 }
 
@@ -429,7 +429,7 @@ static void a_region_is_listed(void **state) {
         snprintf(words, sizeof words, "region: %d examples", inside);
         assert_shows(&ui, words);
         scene_press(&ui, 't');
-        assert_shows(&ui, "examples of the region");
+        assert_shows(&ui, "examples in the region");
         snprintf(words, sizeof words, "of %d \u2501", inside);
         assert_shows(&ui, words);
         int *list = map_listed(&ui.map, &count);
@@ -450,7 +450,7 @@ static void a_region_is_listed(void **state) {
         scene_press(&ui, PRESS_ESC);
         assert_true(!ui.map.region.on && ui.screen == SCREEN_MAP);
         scene_press(&ui, 't'); /* all in sight */
-        assert_shows(&ui, "examples in sight");
+        assert_shows(&ui, "visible examples");
         list = map_listed(&ui.map, &count);
         assert_int_equal(count, SCENE_ROWS);
         free(list);
@@ -511,7 +511,7 @@ static void layers_and_steps_are_small_maps(void **state) {
         ui_changed(&ui);
         assert_shows(&ui, "all steps");
         assert_shows(&ui, "step 40");
-        assert_shows(&ui, "not played yet");
+        assert_shows(&ui, "not computed yet");
         scene_press(&ui, PRESS_ESC);
         assert_true(!ui.map.many && ui.screen == SCREEN_MAP);
         canvas_release(&c);

@@ -84,7 +84,7 @@ static const struct detail_setting scene_settings[] = {
 static const struct detail_pair scene_record[] = {
     {"modules", "linear(r=8,write=a.q)+linear(r=8,write=a.v)"}, {"version", "1.0"}, {"created", "2026-11-28 10:00:00"}};
 static const struct detail_pair scene_counts[] = {
-    {"trained without head", "73,728"}, {"head", "148,610"}, {"model", "22,713,216"}};
+    {"trainable, without head", "73,728"}, {"head", "148,610"}, {"model", "22,713,216"}};
 static const struct detail_eval scene_evals[] = {
     {80, 0.4812, 0.781, false}, {160, 0.4211, 0.829, false}, {240, 0.4033, 0.838, true}, {320, 0.401, 0.836, false}};
 static const struct detail_pair scene_files[] = {{"best", "runs/3/best.safetensors"}};
@@ -156,20 +156,20 @@ static const char *const scene_layers[] = {"embed", "layer 1", "layer 2", "layer
 static const double scene_cka[] = {1, 0.83, 0.61, 0.32, 0.83, 1, 0.77, 0.41, 0.61, 0.77, 1, NAN, 0.32, 0.41, NAN, -0.55};
 
 static const struct heat_matrix scene_matrices[] = {
-    {"layers: model and #3, linear CKA", "linear CKA of 120 rows; 1: the same up to rotation and scale",
+    {"layers: model by #3, linear CKA", "linear CKA over 120 examples; 1: equal up to rotation and scale",
      NULL, NULL, "an update is zero", 4, 4, scene_cka, scene_layers, scene_layers, false, NULL, NULL, NULL},
-    {"rows: #3, cosine", "cosine of 24 rows, layer 6, mean of tokens", NULL, NULL, NULL, SCENE_SIDE, SCENE_SIDE,
+    {"examples of #3, cosine", "cosine of 24 examples, layer 6, mean of tokens", NULL, NULL, NULL, SCENE_SIDE, SCENE_SIDE,
      scene_matrix, scene_name, scene_name, true, scene_cluster, scene_cluster, NULL},
 };
 
 /* Rows by prototypes: with what stands beside a matrix. */
 static const double scene_cosines[] = {0.92, 0.11, 0.05, 0.62, 0.41, 0.68};
 static const char *const scene_seen[] = {"cola", "mrpc (unseen)"}, *const scene_prototypes[] = {"cola", "qqp", "rte"};
-static const char *const scene_notes[] = {"64 of 64 rows to its own, margin 0.81 \u00b1 0.02",
-                                          "40 of 64 rows to rte, margin 0.06 \u00b1 0.04"};
+static const char *const scene_notes[] = {"64 of 64 examples to its own, margin 0.81 \u00b1 0.02 sd",
+                                          "40 of 64 examples to rte, margin 0.06 \u00b1 0.04 sd"};
 static const struct heat_matrix scene_prototype_matrix = {
-    .title = "rows by prototypes of #3, cosine", .what = "each task's mean cosine, 128 rows",
-    .beside = "row argmax right 64 of 64 (1.000)   margin 0.81 \u00b1 0.02", .row_note = scene_notes,
+    .title = "examples by prototypes of #3, cosine", .what = "mean cosine of each task's retrieved vectors with the prototypes, 128 examples",
+    .beside = "nearest prototype correct 64 of 64 (1.000)   margin 0.81 \u00b1 0.02 sd", .row_note = scene_notes,
     .rows = 2, .columns = 3, .value = scene_cosines, .row_name = scene_seen, .column_name = scene_prototypes};
 
 /* Two classes: mixed in the first layout, apart in the second. */
@@ -188,7 +188,7 @@ static inline void scene_inside(struct ui *ui) {
                                                               "be cut where the line ends";
     }
     for (int i = 0; i < SCENE_SIDE; i++) {
-        snprintf(names[i], sizeof names[i], "%d row", i);
+        snprintf(names[i], sizeof names[i], "%d pos", i);
         scene_name[i] = names[i];
         scene_cluster[i] = (i % 2) * SCENE_SIDE / 2 + i / 2;
         for (int j = 0; j < SCENE_SIDE; j++)
@@ -201,7 +201,7 @@ static inline void scene_inside(struct ui *ui) {
                             .predicted = scene_predicted, .neighbor = scene_near,
                             .silhouette = {0, "1 class"}, .purity = {0.934, NULL}, .purity_k = 10, .kl = 0.764, .kept = 0.512};
     ui->map.data = (struct map_data){.n = SCENE_ROWS, .text = scene_text, .label = scene_label, .classes = 2,
-                                     .class_name = scene_classes, .rows = "120 of 2,538 dev rows", .pool = "mean",
+                                     .class_name = scene_classes, .rows = "120 of 2,538 dev examples", .pool = "mean",
                                      .perplexity = 30, .asked = 30, .tasks = 1, .iteration = 310, .iterations = 750, .seed = 1,
                                      .panels = 2, .panel = {model, run}, .playing = true};
     ui->map.asked = true;
@@ -320,11 +320,11 @@ static inline void scene_sweep(struct ui *ui) {
     ui->sweep.item = items;
     ui->sweep.items = 2;
     ui->sweep.page = (struct sweep_page){
-        .id = 1, .text = items[1].text, .metric = "accuracy", .rows = "dev.accuracy of reviews, 2538 rows", .points = true,
+        .id = 1, .text = items[1].text, .metric = "accuracy", .rows = "dev.accuracy of reviews, 2538 examples", .points = true,
         .leader = "best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12", .axis = axes,
         .shown_axis = shown, .axes = 3, .shown_axes = 2, .tile = tiles, .tiles = 6, .effect = effects, .effects = 4,
         .no_cost = {NULL, NULL, "lora(r=2) lr=0.001 ran on \"Zen\", lora(r=8) lr=0.001 on \"Haswell\": their memory is not compared"},
-        .effects_of = "15 runs; as blocks seeds 1, 2, 3", .wanted = 15, .over = 12, .live = 2, .failed = 1, .seconds_left = 94};
+        .effects_of = "15 runs; blocked by seed 1, 2, 3", .wanted = 15, .over = 12, .live = 2, .failed = 1, .seconds_left = 94};
 }
 
 /* The interface with every screen filled. */

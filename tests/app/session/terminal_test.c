@@ -364,7 +364,7 @@ static void a_run_is_watched(void **state) {
     free(line);
     await("waiting for the first run", true);
     pid_t pid = begin_a_long_run(1, "400000");
-    await("running elsewhere", true);
+    await("running (other process)", true);
     await("\xe2\x94\xa4", true);
     type("K");
     await("stop #1?", true);
@@ -396,7 +396,7 @@ static void a_run_of_another_petri_is_followed(void **state) {
     await("Compose", true);
     pid_t pid = begin_a_long_run(2, "100000000");
     type("2");
-    await("running elsewhere", true);
+    await("running (other process)", true);
     await("#2 ", true);
     type("1");
     await("function", true);
