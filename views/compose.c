@@ -70,7 +70,7 @@ static char *tensors_of(const struct plan *p, int module) {
     if (!b.size) return NULL;
     if (layers > 1)
         buf_printf(&b, ", in each of %d %s", layers,
-                   start->stack == last->stack && start->site == last->site ? "layers" : "places");
+                   start->stack == last->stack && start->site == last->site ? "layers" : "positions");
     return buf_take(&b);
 }
 

@@ -217,9 +217,9 @@ static void list_targets(struct choice_list *l, const struct module *m) {
         enum tap tap;
         const char *name, *says;
     } targets[] = {
-        { TARGET_ALL, TAP_NONE, "all", "All such tensors of the model." },
+        { TARGET_ALL, TAP_NONE, "all", "All tensors of this kind in the model." },
         { TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms." },
-        { TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm." },
+        { TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding matrices and their LayerNorm." },
         { TARGET_POOLER, TAP_NONE, "pooler",
           "The linear layer on the first token, before the classification head." },
         { TARGET_TAP, TAP_A_Q, "of W_q", "The query projection." },
@@ -251,7 +251,7 @@ static void list_positions(struct choice_list *l, const struct module *m) {
         { TAP_A_CTX, "The concatenated attention heads: the input of W_o." },
         { TAP_A_OUT, "Output of the attention sublayer, before the residual connection." },
         { TAP_F_PRE, "Inside the feed-forward sublayer, before its activation." },
-        { TAP_F_ACT, "Inside the feed-forward sublayer, after its activation (inner width)." },
+        { TAP_F_ACT, "Inside the feed-forward sublayer, after its activation (intermediate size)." },
         { TAP_F_OUT, "Output of the feed-forward sublayer, before the residual connection." },
         { TAP_EMBED, "The output of the embeddings, the input of the first layer." },
         { TAP_EMBED_WORDS, "The word embeddings, before position embeddings and LayerNorm. A prompt is "

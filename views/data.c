@@ -129,7 +129,7 @@ static void data_draw_report(const struct data_view *v, struct canvas *c, struct
     int y = r.y + 1, last = r.y + r.h;
     if (k->lines > r.h - 1)
         snprintf(right, sizeof right, "line %d of %d; ^d and ^u scroll", v->report_top + 1, k->lines);
-    canvas_title(c, r, data_is_read(v) ? k->ok ? "Examples as read" : "Cannot be read this way" : "Examples",
+    canvas_title(c, r, data_is_read(v) ? k->ok ? "Import report" : "Cannot be read this way" : "Examples",
                  right);
     if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading\u2026");
     for (int i = v->report_top; i < k->lines && y < last && data_is_read(v); i++)

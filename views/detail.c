@@ -226,7 +226,7 @@ static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r, int 
     if (v->evals) evaluations(&p, v);
     if (scores) *scores = p.rows;
     if (v->run.state > RUN_PAUSED) detail_put_scores(&p, v);
-    if (v->lines_read) sheet_rule(&p, "examples", "as read");
+    if (v->lines_read) sheet_rule(&p, "import report", NULL);
     for (int i = 0; i < v->lines_read; i++)
         sheet_text(&p, PANE_EDGE, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT,
                    v->line_read[i]);
@@ -316,8 +316,8 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     if (row->metric && row->rows)
         next(&s, INK_DIM, phrase("on %s validation examples", show_count(row->rows).text).text);
     if (!isnan(row->lr)) next(&s, INK_DIM, phrase("learning rate %g", row->lr).text);
-    next(&s, INK_DIM, phrase("majority %s", show_value(row->majority).text).text);
-    next(&s, INK_DIM, phrase("last loss %s", show_value(row->final_loss).text).text);
+    next(&s, INK_DIM, phrase("majority baseline %s", show_value(row->majority).text).text);
+    next(&s, INK_DIM, phrase("final loss %s", show_value(row->final_loss).text).text);
     next(&s, INK_TEXT, phrase("%s trainable parameters", show_count(row->trained).text).text);
     next(&s, INK_DIM, phrase("step %lld of %lld", (long long)row->step, (long long)row->steps).text);
     if (row->started) next(&s, INK_DIM, phrase("started %s", row->started).text);

@@ -53,7 +53,7 @@ static void add_taken(struct explain_page *page, enum explain_section section, c
 static void add_about(struct explain_page *page, const struct method *m, const struct preset *preset) {
     char *text = method_text(m), *spelled = method_canonical(m);
     if (preset) add(page, EXPLAIN_ABOUT, "%s", preset->note);
-    add(page, EXPLAIN_ABOUT, "text: %s", text);
+    add(page, EXPLAIN_ABOUT, "as text: %s", text);
     if (strcmp(text, spelled)) add(page, EXPLAIN_ABOUT, "expanded: %s", spelled);
     if (preset && *preset->sizes)
         add(page, EXPLAIN_ABOUT, "default sizes %s, learning rate %g with AdamW", preset->sizes, preset->lr);
@@ -113,7 +113,7 @@ static void add_formulas(struct explain_page *page, const struct method *m, cons
     add_generators(page, m);
     if (m->retriever.on)
         add(page, EXPLAIN_FORMULA,
-            "retriever: %s of the mean h over the tokens of an example; loss + %g·(losses between examples), "
+            "retriever: %s, with h averaged over the tokens of an example; loss + %g·(contrastive losses), "
             "temperature %g",
             m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight,
             m->retriever.temperature);
@@ -121,8 +121,8 @@ static void add_formulas(struct explain_page *page, const struct method *m, cons
     if (m->attempt.on) add_taken(page, EXPLAIN_FORMULA, "attempt: ", attempt_formula(m));
     if (m->pruning.on && m->pruning.mask == MASK_LEARNED)
         add(page, EXPLAIN_FORMULA,
-            "z = min(1, max(0, 3s − 1.5)), s = σ(log u − log(1−u) + α); loss + %g·(expected number of z "
-            "above 0)",
+            "z = min(1, max(0, 3s − 1.5)), s = σ(log u − log(1−u) + α); loss + %g·(expected number of "
+            "nonzero z)",
             m->pruning.weight);
     if (fusion_has_identity(m))
         add(page, EXPLAIN_FORMULA, "loss + %g·Σ ‖I − V‖², over all fusion layers", m->fusion.weight);
@@ -178,7 +178,7 @@ static void add_costs(struct explain_page *page, const struct plan *p) {
 }
 
 static void add_findings(struct explain_page *page, const struct method *m, const struct arch *a) {
-    static const char *const levels[] = { "note", "warning", "refused" };
+    static const char *const levels[] = { "note", "warning", "error" };
     struct finding f[16];
     int n = method_check(m, a, f, COUNT_OF(f));
     for (int i = 0; i < n && i < (int)COUNT_OF(f); i++)

@@ -75,7 +75,7 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
     switch (m->comp) {
     case COMP_ADD: snprintf(out, 160, "h \u2190 h + \u0394h%s", sub); break;
     case COMP_SCALED: snprintf(out, 160, "h \u2190 h + %g \u0394h%s", m->scale, sub); break;
-    case COMP_LEARNED: snprintf(out, 160, "h \u2190 h + s \u0394h%s, s from %g", sub, m->scale); break;
+    case COMP_LEARNED: snprintf(out, 160, "h \u2190 h + s \u0394h%s, s = %g at init", sub, m->scale); break;
     case COMP_GATED: snprintf(out, 160, "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h%s", sub); break;
     case COMP_MULTIPLY:
         sign = function_of(m)->sign;
@@ -88,7 +88,9 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
     case COMP_IN_WEIGHT:
         snprintf(out, 160, "trained in place");
         break;
-    case COMP_CHANNEL: snprintf(out, 160, "h \u2190 h + s \u2299 \u0394h%s, s from %g", sub, m->scale); break;
+    case COMP_CHANNEL:
+        snprintf(out, 160, "h \u2190 h + s \u2299 \u0394h%s, s = %g at init", sub, m->scale);
+        break;
     case COMP_GATE:
     case COMP_GATES: formula_gate(m, sub, out); break;
     case COMP_COUNT: *out = 0;

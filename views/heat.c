@@ -313,7 +313,7 @@ int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_d
     bool any = heat_scale(d, &s.lo, &s.hi, &undefined);
     canvas_push_clip(c, (struct rect){ x, y, columns, 1 });
     if (!any) {
-        at += canvas_text(c, at, y, INK_DIM, "no defined cells");
+        at += canvas_text(c, at, y, INK_DIM, "all cells are undefined");
     } else {
         const double value[3] = { s.lo, s.lo / 2 + s.hi / 2, s.hi };
         for (int i = 0; i < 3; i++) {

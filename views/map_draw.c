@@ -37,10 +37,10 @@ static void numbers_of(const struct map_panel *p, bool by_task, int w, struct bu
     buf_puts(b, " ");
     put_score(b, short_names ? "pur" : "purity", by_task ? &p->task_purity : &p->purity, w);
     if (by_task && !short_names) buf_puts(b, " of tasks");
-    if (isfinite(p->kept)) buf_printf(b, " kept %.2f", p->kept);
+    if (isfinite(p->kept)) buf_printf(b, " %s %.2f", w < 84 ? "pres" : "preserved", p->kept);
     if (isfinite(p->kl)) buf_printf(b, " KL %.2f", p->kl);
     if (p->moments && isfinite(p->moment[p->at].metric)) buf_printf(b, "  dev %.3f", p->moment[p->at].metric);
-    if (w >= 84 && p->purity_k) buf_printf(b, "   purity and kept of %d neighbors", p->purity_k);
+    if (w >= 84 && p->purity_k) buf_printf(b, "   purity, preserved: of %d neighbors", p->purity_k);
 }
 
 /* Draws a panel: title, scores, points. */

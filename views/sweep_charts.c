@@ -128,7 +128,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
                                            { "n", COUNT_WIDTH, 0, true } };
     table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM,
-               no_front ? "\u25B2 best  no front"
+               no_front ? "\u25B2 best  no Pareto front"
                : w < 42 ? "\u25B2 best  \u25CB Pareto"
                         : "\u25B2 best  \u25CB Pareto-optimal  \u251C\u2500\u2524 95% CI");
     for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {

@@ -115,7 +115,7 @@ static struct phrase signs_of(const struct sweep_grid *g) {
     static const struct {
         uint32_t sign;
         const char *says;
-    } signs[] = { { SWEEP_BEST, "\u25B2 best" }, { SWEEP_FRONT, "\u25CB front" },
+    } signs[] = { { SWEEP_BEST, "\u25B2 best" }, { SWEEP_FRONT, "\u25CB Pareto" },
                   { SWEEP_RUNNING, "\u25B6 running" }, { SWEEP_WAITING, "\u2026 waiting" },
                   { 0, "\u00D7 none" } };
     struct phrase out = phrase("%s", "");
@@ -202,7 +202,7 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     if (v->part == PART_FRONT && p->no_cost[v->cost]) {
-        buf_printf(out, "no front by %s: %s", sweep_cost_name(v->cost), p->no_cost[v->cost]);
+        buf_printf(out, "no Pareto front by %s: %s", sweep_cost_name(v->cost), p->no_cost[v->cost]);
         return;
     }
     const struct sweep_tile *t = &p->tile[at];
@@ -212,7 +212,7 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
         int ranked = 0;
         for (int i = 0; i < p->tiles; i++) ranked += p->tile[i].kind == t->kind && isfinite(p->tile[i].rank);
         buf_printf(out, "rank %g of %d%s%s", t->rank, ranked, t->best ? ", the best" : "",
-                   t->front[v->cost] ? ", on the front" : "");
+                   t->front[v->cost] ? ", Pareto-optimal" : "");
     } else if (t->reason) buf_printf(out, "%s", t->reason);
     else if (t->n) {
         buf_puts(out, sweep_value(p, t->mean).text);
@@ -220,6 +220,6 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
         if (isfinite(t->low))
             buf_printf(out, ", 95%% [%s, %s]", sweep_value(p, t->low).text, sweep_value(p, t->high).text);
         buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds,
-                   t->front[v->cost] ? ", on the front" : "");
+                   t->front[v->cost] ? ", Pareto-optimal" : "");
     } else buf_puts(out, t->state);
 }

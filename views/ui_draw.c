@@ -317,7 +317,7 @@ void ui_show_whole(struct ui *ui) {
     c.cut = &cut;
     ui_draw(ui, &c);
     if (cut.size) cut.data[cut.size - 1] = 0; /* its last newline */
-    ui_say(ui, SAY_INFO, "%s", cut.size ? cut.data : "no text is cut off on this screen");
+    ui_say(ui, SAY_INFO, "%s", cut.size ? cut.data : "no text is truncated on this screen");
     canvas_release(&c);
     buf_release(&cut);
 }

@@ -340,7 +340,7 @@ static void the_best_cell_stands_out(void **state) {
         assert_true(scene_shows(&ui, "\u25B2 best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12"));
         assert_true(scene_shows(&ui, "\u25B2 82.9"));
         assert_true(scene_shows(&ui, "\u25CB 81.1"));
-        assert_true(scene_shows(&ui, "\u25B2 best  \u25CB front"));
+        assert_true(scene_shows(&ui, "\u25B2 best  \u25CB Pareto"));
         assert_true(scene_shows(&ui, "cell: lora(r=2) lr=0.001"));
         assert_true(scene_shows(&ui, "paired difference from lora(r=8) lr=0.001: -1.79 percentage points"));
         assert_true(scene_shows(&ui, "seeds narrow the interval."));
@@ -364,7 +364,7 @@ static void the_best_cell_stands_out(void **state) {
         scene_click(&ui, "\u25B2 82.9");
         assert_int_equal(sweep_at_cursor(&ui.sweep), 2);
         assert_true(scene_shows(&ui, "rank 3 of 5, the best"));
-        assert_true(scene_shows(&ui, "the best, on the front"));
+        assert_true(scene_shows(&ui, "the best, Pareto-optimal"));
         scene_click(&ui, "\u25B2 82.9"); /* where the cursor is: its runs */
         assert_only(&ui, "id=3,9,15");
         ui_show(&ui, SCREEN_SWEEP);
@@ -396,7 +396,7 @@ static void a_front_is_by_each_cost(void **state) {
     scene_press(&ui, 'x');
     assert_true(scene_shows(&ui, "their memory is not compared"));
     assert_true(scene_shows(&ui, "61.0 MB"));
-    assert_false(scene_shows(&ui, "on the front"));
+    assert_false(scene_shows(&ui, "Pareto-optimal"));
     assert_int_equal(sweep_at_cursor(&ui.sweep), 0); /* as they are */
     scene_press(&ui, 'x');
     assert_true(scene_shows(&ui, "Pareto front: parameters"));

@@ -20,7 +20,7 @@ static void numbers_come_with_their_caution(void **state) {
     struct ui ui;
     scene_init(&ui, 100, 30, GLYPHS_BRAILLE, COLORS_256);
     ui_show(&ui, SCREEN_MAP);
-    assert_shows(&ui, "silhouette 0.012 purity 0.581 kept 0.42 KL 1.21");
+    assert_shows(&ui, "silhouette 0.012 purity 0.581 pres 0.42 KL 1.21");
     assert_shows(&ui, "silhouette \u2013 (1 class) purity 0.934");
     assert_shows(&ui, "Distances and sizes of clusters are not meaningful; purity is measured before t-SNE.");
     assert_shows(&ui, "perplexity 30  iteration 310/750  seed 1  120 of 2,538 dev examples");

@@ -137,7 +137,7 @@ static void one_key_shows_texts_whole(void **state) {
         bool typed = ui.picker.open || ui.prompt.open || ui.ask.kind;
         if (!typed) {
             scene_press(&ui, 'I');
-            assert_int_equal(!strcmp(ui.message, "no text is cut off on this screen"), cuts == 0);
+            assert_int_equal(!strcmp(ui.message, "no text is truncated on this screen"), cuts == 0);
             cut_somewhere += cuts > 0;
             if (!strcmp(scenes[i / 2].name, "train") && w == 80)
                 assert_true(scene_shows(&ui, "\u00B7 failed: loss is not finite at step 118 (op cross_entropy)"));

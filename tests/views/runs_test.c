@@ -590,11 +590,11 @@ static void columns_scroll_and_move(void **state) {
     assert_string_equal(x.text, "id state method task best lr params time name");
     assert_int_equal(ui.runs.column, COL_NAME);
     ui_resize(&ui, 120, 40); /* the summary of a run leaves no room for these */
-    assert_false(scene_shows(&ui, "last loss"));
+    assert_false(scene_shows(&ui, "final loss"));
     for (int i = 0; i < 9; i++) scene_press(&ui, 'h');
     assert_true(scene_shows(&ui, "name") && scene_shows(&ui, "finished") && scene_shows(&ui, "time"));
     ui_resize(&ui, 200, 60);
-    assert_true(scene_shows(&ui, "last loss") && scene_shows(&ui, "name") && scene_shows(&ui, "time"));
+    assert_true(scene_shows(&ui, "final loss") && scene_shows(&ui, "name") && scene_shows(&ui, "time"));
     for (int i = 0; i < 20; i++) x = scene_press(&ui, '-');
     assert_int_equal(ui.runs.picks, 1);
     ui_release(&ui);

@@ -152,7 +152,7 @@ static void memory_is_a_cost(void **state) {
     assert_true(json_number_value(stage_at(run, "peak_bytes")) == json_number_value(stage_at(cell(v, 0), "memory")));
     static const char front[] = "render --screen sweep --sweep 1 --part front --size 80x24 --cost %s --db '%s'";
     char *page = stage_out(0, front, "memory", stage.db);
-    assert_true(strstr(page, "Pareto front: memory") && strstr(page, " MB ") && strstr(page, "on the front"));
+    assert_true(strstr(page, "Pareto front: memory") && strstr(page, " MB ") && strstr(page, "Pareto-optimal"));
     free(page);
     page = stage_out(0, "render --screen detail --run 1 --size 200x60 --db '%s'", stage.db);
     assert_true(strstr(page, "peak memory") && strstr(page, "time") && strstr(page, "(estimated 0."));
@@ -165,12 +165,12 @@ static void memory_is_a_cost(void **state) {
     free(beside), free(more);
     change("UPDATE run SET peak = NULL WHERE canonical NOT LIKE '%full%'");
     page = stage_out(0, front, "memory", stage.db);
-    assert_true(strstr(page, "no front by memory: the peak memory of the runs of lora(r=2) is unknown") && !strstr(page, "on the front"));
+    assert_true(strstr(page, "no Pareto front by memory: the peak memory of the runs of lora(r=2) is unknown") && !strstr(page, "Pareto-optimal"));
     free(page);
     /* elsewhere neither time nor memory is compared */
     change("UPDATE run SET kernel = 'other; elsewhere' WHERE canonical LIKE '%full%'");
     page = stage_out(0, front, "time", stage.db);
-    assert_non_null(strstr(page, "no front by time: lora(r=2) ran on "));
+    assert_non_null(strstr(page, "no Pareto front by time: lora(r=2) ran on "));
     free(page);
     json_decref(v), json_decref(run);
 }
