@@ -31,7 +31,7 @@ static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, i
     struct phrase text = phrase("%d core%s", v->cores, v->cores == 1 ? "" : "s");
     if (v->kernel) phrase_add(&text, " \u00B7 %.30s kernels", v->kernel);
     if (v->gflops > 0)
-        phrase_add(&text, ", %.0f GF/s per core", v->gflops);
+        phrase_add(&text, ", %.0f GFLOP/s per core", v->gflops);
     if (v->terminal_colors)
         phrase_add(&text, " \u00B7 %d colors", v->terminal_colors);
     else phrase_add(&text, " \u00B7 no colors");

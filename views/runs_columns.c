@@ -257,8 +257,8 @@ void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
     int n = runs_columns_read(text, picked, &unknown);
     if (unknown) {
         const char *near = text_nearest(unknown, runs_column_name, COL_COUNT);
-        ui_say(ui, SAY_ERROR, "unknown column \"%.30s\"%s%s", unknown, near ? "; did you mean " : "",
-               near ? near : "");
+        ui_say(ui, SAY_ERROR, "unknown column \"%.30s\"%s%s", unknown,
+               near ? "; did you mean " : "; press c to list the columns", near ? near : "");
         free(unknown);
         return;
     }

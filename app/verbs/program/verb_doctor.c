@@ -71,14 +71,14 @@ static void verb_doctor_machine(struct doctor_page *p) {
     verb_doctor_text(p, "self_test", f->self_test);
     verb_doctor_number(p, "threads", 1, "(petri parallelizes over its workers)");
     double single = blas_rate(512, 768, 768, 0.2);
-    verb_doctor_number(p, "sgemm_gflops", single, "GF/s on one core, 512×768×768");
+    verb_doctor_number(p, "sgemm_gflops", single, "GFLOP/s on one core, 512×768×768");
     part_end(p);
     verb_doctor_part(p, "bfloat16");
     verb_doctor_text(p, "library", dnnl_name() ? dnnl_name() : "none: petri was built without oneDNN");
     truth(p, "native", packed_is_native());
     if (packed_is_native()) {
         double half = packed_rate(512, 768, 768, 0.2);
-        verb_doctor_number(p, "gflops", half, "GF/s on one core, 512×768×768");
+        verb_doctor_number(p, "gflops", half, "GFLOP/s on one core, 512×768×768");
         verb_doctor_number(p, "speedup", half / single, "times the speed of sgemm (--precision bf16)");
     } else {
         verb_doctor_text(p, "effect",
