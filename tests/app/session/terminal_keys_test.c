@@ -442,7 +442,7 @@ static void own_rows_by_keys(void **state) {
     char *path = test_file(stage.folder, "mine.csv", buf_text(&rows), rows.size);
     first_page();
     type("T");
-    await("Enter lists the tasks found", true);
+    await("Enter lists the available tasks", true);
     type_text(path);
     type("Enter");
     await("remark", true);

@@ -112,7 +112,7 @@ static void the_first_minute_without_a_network(void **state) {
     await("petri-mini \xe2\x9c\x93", true);
     await("s on this machine", true);
     type("T"); /* what is here, and what would bring the others */
-    await("Enter lists the tasks found", true);
+    await("Enter lists the available tasks", true);
     type("Enter");
     await("all-MiniLM-L6-v2", true);
     await("not downloaded yet: petri fetch", true);
