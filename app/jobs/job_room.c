@@ -7,13 +7,11 @@
 #include "core/base/mem.h"
 #include "core/base/room.h"
 #include "core/method/plan.h"
-#include "core/train/config/complete.h"
 #include "core/train/config/estimate.h"
-#include "core/train/config/regime.h"
 #include "core/train/config/stages.h"
 
 /* Sets the lengths and the numbers of the examples; returns false where the run has no examples of its own
- * (episodes). */
+ * (masked-word episodes). */
 static bool job_room_examples(const struct run_tasks *t, struct estimate_of *x) {
     for (int i = 0; i < t->count; i++) {
         const struct dataset *d = &t->task[i]->train;
@@ -50,8 +48,8 @@ void job_room_estimate(struct job_record *job, const struct plan *p, const struc
     struct estimate cost;
     x.p = p;
     x.gflops = common_rate;
+    if (job->room.needed > 0) row->estimated_bytes = (int64_t)(job->room.needed + job->room.loaded);
     if (!job_room_examples(&tasks, &x) || !estimate_run(&x, &cost)) return;
-    row->estimated_bytes = (int64_t)cost.bytes;
     x.gflops = jobs_rate(job->jobs, cost.seconds >= 1);
     if (estimate_run(&x, &cost) && cost.seconds > 0) row->estimated_seconds = cost.seconds;
 }
@@ -62,7 +60,7 @@ static double job_room_bytes(struct jobs *j, const struct run_config *c, int wor
     const struct stages *s = config_stages(c);
     struct estimate_of x = job_room_of(j, c, workers, m);
     double most = 0;
-    if (config_is_meta(c) || !job_room_examples(tasks, &x)) return 0;
+    if (!job_room_examples(tasks, &x)) return 0;
     for (int k = 0; k < (s ? s->count : 1); k++) {
         struct err ignored = ERR_INIT; /* reported when the run is checked */
         struct estimate cost;

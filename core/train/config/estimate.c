@@ -127,18 +127,34 @@ static struct estimate_of with_prompts(const struct estimate_of *of) {
     return all;
 }
 
+/* Each worker computes the largest batch of an episode with parameters that were adapted to it. */
+static void estimate_episodes(struct estimate_of *x, struct estimate *out) {
+    const struct regime r = config_regime(x->c);
+    struct run_config c = *x->c;
+    int batches = regime_batches(&r), support = (r.support + batches - 1) / batches;
+    c.shards = r.tasks < x->workers ? r.tasks : x->workers > 1 ? x->workers : 1;
+    c.accumulate = 1;
+    x->dev_rows = 0; /* evaluations are episodes too */
+    c.batch = c.shards * (r.query > support ? r.query : support);
+    x->c = &c;
+    estimate_memory(x, out);
+    out->bytes += sizeof(real) * (double)c.shards * (double)x->p->trained *
+                  (regime_blocks(&r) + 1); /* and its labels */
+}
+
 bool estimate_bytes(const struct estimate_of *of, struct estimate *out) {
-    const struct estimate_of all = with_prompts(of);
+    struct estimate_of all = with_prompts(of);
     *out = (struct estimate){ NAN, NAN, NAN, NAN };
-    if (config_is_meta(of->c) || !(all.tokens > 0) || !all.train_rows) return false;
-    estimate_memory(&all, out);
+    if (!(all.tokens > 0) || !all.train_rows) return false;
+    if (config_is_meta(of->c)) estimate_episodes(&all, out);
+    else estimate_memory(&all, out);
     return true;
 }
 
 bool estimate_run(const struct estimate_of *of, struct estimate *out) {
     const struct run_config *c = of->c;
     const struct estimate_of all = with_prompts(of), *x = &all;
-    if (!estimate_bytes(of, out) || config_is_staged(c)) {
+    if (config_is_meta(c) || config_is_staged(c) || !estimate_bytes(of, out)) {
         *out = (struct estimate){ NAN, NAN, NAN, NAN };
         return false;
     }

@@ -69,6 +69,8 @@ const char *regime_kind_name(enum regime_kind k) { return regime_kinds[k]; }
 
 int regime_batches(const struct regime *r) { return r->inner + (r->labels == META_LABELS_APART); }
 
+int regime_blocks(const struct regime *r) { return 3 + (r->order == META_FD ? 2 + 2 * r->inner : 0); }
+
 struct regime regime_default(enum regime_kind kind) {
     return (struct regime){
         .kind = kind,

@@ -76,6 +76,9 @@ char *regime_text(const struct regime *r);
 const char *regime_kind_name(enum regime_kind k);
 /* Returns the number of batches of a support set: the inner steps, and one more with labels=apart. */
 int regime_batches(const struct regime *r);
+/* Returns how many blocks as large as the trainable parameters a worker stores while it adapts to an episode
+ * (meta_make_room of core/train/meta/meta.c). */
+int regime_blocks(const struct regime *r);
 
 /* Returns the regime of the method's preset, else single or multi; overridden by `given` (may be NULL). */
 struct regime regime_of_method(const struct method *m, bool several, const struct regime_given *given);

@@ -1,6 +1,7 @@
 /* Peak memory of a run. */
 #include "core/base/mem.h"
 #include "core/engine/arena.h"
+#include "core/train/config/regime.h"
 #include "core/method/packing.h"
 #include "core/train/run/run.h"
 #include "core/train/run/state.h"
@@ -46,5 +47,9 @@ size_t run_peak_bytes(struct run *r) {
     run_unlock(r);
     bytes += packing_bytes(r->plan);
     if (r->values.prologue_arena) bytes += arena_peak(r->values.prologue_arena);
+    if (r->plan->meta.on) {
+        const struct regime regime = config_regime(&r->c);
+        grads += (size_t)regime_blocks(&regime) * r->plan->trained * sizeof(real);
+    }
     return bytes + grads * (size_t)workers + model_bytes(r->m) + footprint_tasks(r);
 }

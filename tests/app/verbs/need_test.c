@@ -51,6 +51,24 @@ static void estimates_cover_the_peak(void **state) {
     for (size_t i = 0; i < COUNT_OF(slow) && test_slow(); i++) peak_of(&slow[i]);
 }
 
+/* Episodes, and stages, of which the largest counts. */
+static void of_regimes_too(void **state) {
+    (void)state;
+    static const char *const regime[] = {
+        "--method 'meta-adapters(m=4)' --regime 'meta(inner=2, support=16, query=8, tasks=2)' --steps 1 --workers 2",
+        "--regime 'stages(full, steps=1; lora, train=head, steps=1)' --batch 64 --workers 1",
+        "--method 'meta-adapters(m=4)' --regime 'meta(inner=2, support=16, query=32, tasks=2, order=fd)' --steps 1 --workers 1",
+    };
+    for (size_t i = 0; i < COUNT_OF(regime) - !test_slow(); i++) {
+        free(stage_out(0, "train %s %s --seed 1 --db '%s'", mini, regime[i], stage.db));
+        json_t *run = stage_json("show last --db '%s' --json", stage.db);
+        double peak = json_number_value(stage_at(run, "peak_bytes")), estimated = json_number_value(stage_at(run, "estimated_bytes"));
+        if (!(estimated >= peak && estimated <= 1.25 * peak))
+            fail_msg("%s: measured %.1f MB, estimated %.1f MB", regime[i], peak / 1e6, estimated / 1e6);
+        json_decref(run);
+    }
+}
+
 static void of_several_tasks_too(void **state) {
     (void)state;
     static const struct need need[] = { { pair, "hyperformer", "f32", 1, 64 }, { pair, "shared-adapter", "bf16", 1, 64 },
@@ -200,6 +218,7 @@ static void count_shows_the_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(estimates_cover_the_peak), cmocka_unit_test(of_several_tasks_too),
+                                        cmocka_unit_test(of_regimes_too),
                                         cmocka_unit_test(room_is_the_smallest_limit),
                                         cmocka_unit_test(what_does_not_fit_is_not_started),
                                         cmocka_unit_test(a_model_that_does_not_fit_is_not_loaded), cmocka_unit_test(count_shows_the_memory),
