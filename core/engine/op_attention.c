@@ -33,6 +33,8 @@ struct attention_place {
     int sequence, head, nq, nk, width; /* width: prefix + nk */
     uint64_t id;
     size_t q, k; /* offsets of the first element in q and the result, and in k and v */
+    int d, dk;   /* columns of q and the result, and of k and v */
+    bool opens;  /* the first head that reads its keys and values: its gradients are written, not added */
 };
 
 static int max_int(int a, int b) { return a > b ? a : b; }
@@ -41,7 +43,7 @@ static struct attention_place op_attention_place_of(const struct attend *s, int 
     const struct tape_rows *qr = s->a.query_rows, *kr = s->a.key_rows;
     int nk = s->a.key_length ? s->a.key_length[sequence]
                              : kr->start[sequence + 1] - kr->start[sequence];
-    int column = head * (d / s->a.heads);
+    int a = d / s->a.heads, dk = a * s->a.key_heads, group = s->a.heads / s->a.key_heads;
     return (struct attention_place){
         .sequence = sequence,
         .head = head,
@@ -49,8 +51,11 @@ static struct attention_place op_attention_place_of(const struct attend *s, int 
         .nk = nk,
         .width = s->prefix + nk,
         .id = qr->id ? qr->id[sequence] : 0,
-        .q = (size_t)qr->start[sequence] * (size_t)d + (size_t)column,
-        .k = (size_t)kr->start[sequence] * (size_t)d + (size_t)column,
+        .q = (size_t)qr->start[sequence] * (size_t)d + (size_t)(head * a),
+        .k = (size_t)kr->start[sequence] * (size_t)dk + (size_t)(head / group * a),
+        .d = d,
+        .dk = dk,
+        .opens = head % group == 0,
     };
 }
 
@@ -67,8 +72,9 @@ static int set_rows(const struct tape *t, const struct attend *s, int set) {
 static size_t set_first(const struct tape *t, const struct attend *s, const struct attention_place *at,
                         int set) {
     const struct kv_set *x = &s->a.set[set];
-    size_t d = (size_t)tape_cols_of(t, x->key), block = x->block ? (size_t)x->block[at->sequence] : 0;
-    return block * (size_t)set_rows(t, s, set) * d + (size_t)at->head * (d / (size_t)s->a.heads);
+    size_t block = x->block ? (size_t)x->block[at->sequence] : 0;
+    int group = s->a.heads / s->a.key_heads, a = at->d / s->a.heads;
+    return block * (size_t)set_rows(t, s, set) * (size_t)at->dk + (size_t)(at->head / group * a);
 }
 
 /* Each sequence of keys lies within the rows of k. */
@@ -89,8 +95,9 @@ static void check_blocks(const struct tape *t, const struct kv_set *x, int seque
 }
 
 static void op_attention_check(const struct tape *t, node q, node k, node v, const struct attention *a) {
-    int d = tape_cols_of(t, q);
-    BUG_IF(a->heads <= 0 || d % a->heads);
+    BUG_IF(a->heads <= 0 || tape_cols_of(t, q) % a->heads);
+    BUG_IF(a->key_heads < 0 || (a->key_heads && a->heads % a->key_heads) || (a->window && !a->causal));
+    int d = tape_cols_of(t, q) / a->heads * (a->key_heads ? a->key_heads : a->heads);
     BUG_IF(tape_cols_of(t, k) != d || tape_cols_of(t, v) != d);
     BUG_IF(a->query_rows->count != a->key_rows->count);
     BUG_IF(tape_rows_of(t, q) != a->query_rows->start[a->query_rows->count]);
@@ -124,6 +131,7 @@ node op_attention(struct tape *t, node q, node k, node v, const struct attention
             tape_rows_of(t, set[i].key) / set[i].blocks;
     }
     s.a.set = set;
+    if (!s.a.key_heads) s.a.key_heads = s.a.heads;
     if (!tape_training(t)) s.a.dropout = 0;
     return record_run(t, OP_attention, tape_rows_of(t, q), tape_cols_of(t, q), operands, in, &s,
                       sizeof s);
@@ -168,6 +176,14 @@ static void add_relative_bias(const struct attend *s, const struct attention_pla
     }
 }
 
+/* Gives keys outside the window of a query scores that vanish in the softmax. */
+static void hide_far(const struct attend *s, const struct attention_place *at, real *scores) {
+    for (int i = 0; s->a.window && i < at->nq; i++) {
+        real *row = scores + (size_t)i * (size_t)at->width + s->prefix;
+        for (int j = 0; j <= i + at->nk - at->nq - s->a.window; j++) row[j] = (real)-1e30;
+    }
+}
+
 /* nq×width: the joint softmax over KV_CONCAT sets and keys. */
 static void joint(const struct tape *t, const struct record *r, const struct attention_place *at, real *p) {
     const struct attend *s = r->saved;
@@ -178,13 +194,14 @@ static void joint(const struct tape *t, const struct record *r, const struct att
         if (s->a.set[i].join != KV_CONCAT) continue;
         node key = set_operand(r, i, SET_KEY);
         int rows = set_rows(t, s, i);
-        blas_gemm(false, true, at->nq, rows, a, c, q, d, tape_value(t, key) + set_first(t, s, at, i), d, 0,
-                  p + column, at->width);
+        blas_gemm(false, true, at->nq, rows, a, c, q, d, tape_value(t, key) + set_first(t, s, at, i), at->dk,
+                  0, p + column, at->width);
         column += rows;
     }
-    blas_gemm(false, true, at->nq, at->nk, a, c, q, d, tape_value(t, r->in[IN_K]) + at->k, d, 0,
-              p + column, at->width);
+    blas_gemm(false, true, at->nq, at->nk, a, c, q, d, tape_value(t, r->in[IN_K]) + at->k, at->dk,
+              0, p + column, at->width);
     if (s->bias) add_relative_bias(s, at, p);
+    hide_far(s, at, p);
     if (s->a.causal)
         kernel_softmax(at->nq, at->width, s->prefix + at->nk - at->nq + 1, 1, p);
     else
@@ -199,8 +216,8 @@ static void apart(const struct tape *t, const struct record *r, const struct att
     node key = set_operand(r, set, SET_KEY);
     int rows = set_rows(t, s, set);
     blas_gemm(false, true, at->nq, rows, a, (real)s->a.score_scale,
-              tape_value(t, r->in[IN_Q]) + at->q, d, tape_value(t, key) + set_first(t, s, at, set), d, 0, p,
-              rows);
+              tape_value(t, r->in[IN_Q]) + at->q, d, tape_value(t, key) + set_first(t, s, at, set),
+              at->dk, 0, p, rows);
     kernel_softmax(at->nq, rows, rows, 0, p);
 }
 
@@ -230,13 +247,13 @@ static void weigh_joint(const struct tape *t, const struct record *r, const stru
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads, column = 0;
     blas_gemm(false, false, at->nq, a, at->nk, 1, p + s->prefix, at->width,
-              tape_value(t, r->in[IN_V]) + at->k, d, 0, out, d);
+              tape_value(t, r->in[IN_V]) + at->k, at->dk, 0, out, d);
     for (int i = 0; i < s->a.sets; i++) {
         if (s->a.set[i].join != KV_CONCAT) continue;
         node value = set_operand(r, i, SET_VALUE);
         int rows = set_rows(t, s, i);
         blas_gemm(false, false, at->nq, a, rows, 1, p + column, at->width,
-                  tape_value(t, value) + set_first(t, s, at, i), d, 1, out, d);
+                  tape_value(t, value) + set_first(t, s, at, i), at->dk, 1, out, d);
         column += rows;
     }
 }
@@ -257,7 +274,7 @@ static void forward_one(struct tape *t, const struct record *r, const struct att
         int rows = set_rows(t, s, i);
         apart(t, r, at, i, p);
         blas_gemm(false, false, at->nq, a, rows, op_attention_add_factor(t, r, i), p, rows,
-                  tape_value(t, value) + set_first(t, s, at, i), d, 1, out, d);
+                  tape_value(t, value) + set_first(t, s, at, i), at->dk, 1, out, d);
         p += (size_t)at->nq * (size_t)rows;
     }
 }
@@ -368,17 +385,17 @@ static void bias_sums(const struct attend *s, const struct attention_place *at, 
 }
 
 /* dV = Pᵀ dO and dP = dO Vᵀ for one block of columns of P (at p and dp, row length ld). */
-static void value_back(int nq, int rows, int a, int d, int ld, real f, const real *p, const real *dout,
-                       const real *v, real *dv, real beta, real *dp) {
-    if (dv) blas_gemm(true, false, rows, a, nq, f, p, ld, dout, d, beta, dv, d);
-    blas_gemm(false, true, nq, rows, a, 1, dout, d, v, d, 0, dp, ld);
+static void value_back(const struct attention_place *at, int rows, int a, int ld, real f, const real *p,
+                       const real *dout, const real *v, real *dv, real beta, real *dp) {
+    if (dv) blas_gemm(true, false, rows, a, at->nq, f, p, ld, dout, at->d, beta, dv, at->dk);
+    blas_gemm(false, true, at->nq, rows, a, 1, dout, at->d, v, at->dk, 0, dp, ld);
 }
 
 /* dQ (+)= c dS K and dK (+)= c dSᵀ Q for one block of columns of dS. */
-static void score_back(int nq, int rows, int a, int d, int ld, real c, const real *ds, const real *q,
-                       const real *k, real *dq, real beta_q, real *dk, real beta_k) {
-    if (dq) blas_gemm(false, false, nq, a, rows, c, ds, ld, k, d, beta_q, dq, d);
-    if (dk) blas_gemm(true, false, rows, a, nq, c, ds, ld, q, d, beta_k, dk, d);
+static void score_back(const struct attention_place *at, int rows, int a, int ld, real c, const real *ds,
+                       const real *q, const real *k, real *dq, real beta_q, real *dk, real beta_k) {
+    if (dq) blas_gemm(false, false, at->nq, a, rows, c, ds, ld, k, at->dk, beta_q, dq, at->d);
+    if (dk) blas_gemm(true, false, rows, a, at->nq, c, ds, ld, q, at->d, beta_k, dk, at->dk);
 }
 
 static void joint_back(struct tape *t, const struct record *r, const struct attention_place *at,
@@ -395,26 +412,26 @@ static void joint_back(struct tape *t, const struct record *r, const struct atte
         node value = set_operand(r, i, SET_VALUE);
         int rows = set_rows(t, s, i);
         size_t first = set_first(t, s, at, i);
-        value_back(at->nq, rows, a, d, ld, 1, used + column, dout, tape_value(t, value) + first,
+        value_back(at, rows, a, ld, 1, used + column, dout, tape_value(t, value) + first,
                    g->set_value[i] ? g->set_value[i] + first : NULL, 1, dp + column);
         column += rows;
     }
-    value_back(at->nq, at->nk, a, d, ld, 1, used + column, dout, tape_value(t, r->in[IN_V]) + at->k,
-               g->v ? g->v + at->k : NULL, g->beta_v, dp + column);
+    value_back(at, at->nk, a, ld, 1, used + column, dout, tape_value(t, r->in[IN_V]) + at->k,
+               g->v ? g->v + at->k : NULL, at->opens ? g->beta_v : 1, dp + column);
     if (s->a.dropout > 0) op_attention_drop(t, s, at, dp, dp);
     kernel_softmax_back(at->nq, ld, p, dp, dp);
     if (g->bias) bias_sums(s, at, dp, g->bias);
     const real *q = tape_value(t, r->in[IN_Q]) + at->q;
     real *dq = g->q ? g->q + at->q : NULL, c = (real)s->a.score_scale;
-    score_back(at->nq, at->nk, a, d, ld, c, dp + column, q, tape_value(t, r->in[IN_K]) + at->k, dq,
-               g->beta_q, g->k ? g->k + at->k : NULL, g->beta_k);
+    score_back(at, at->nk, a, ld, c, dp + column, q, tape_value(t, r->in[IN_K]) + at->k, dq,
+               g->beta_q, g->k ? g->k + at->k : NULL, at->opens ? g->beta_k : 1);
     column = 0;
     for (int i = 0; i < s->a.sets; i++) {
         if (s->a.set[i].join != KV_CONCAT) continue;
         node key = set_operand(r, i, SET_KEY);
         int rows = set_rows(t, s, i);
         size_t first = set_first(t, s, at, i);
-        score_back(at->nq, rows, a, d, ld, c, dp + column, q, tape_value(t, key) + first, dq, 1,
+        score_back(at, rows, a, ld, c, dp + column, q, tape_value(t, key) + first, dq, 1,
                    g->set_key[i] ? g->set_key[i] + first : NULL, 1);
         column += rows;
     }
@@ -427,11 +444,11 @@ static void apart_back(struct tape *t, const struct record *r, const struct atte
     size_t offset = set_first(t, s, at, set);
     node key = set_operand(r, set, SET_KEY), value = set_operand(r, set, SET_VALUE);
     real f = op_attention_add_factor(t, r, set);
-    value_back(at->nq, rows, a, d, rows, f, p, grad_out(t, r) + at->q, tape_value(t, value) + offset,
+    value_back(at, rows, a, rows, f, p, grad_out(t, r) + at->q, tape_value(t, value) + offset,
                g->set_value[set] ? g->set_value[set] + offset : NULL, 1, dp);
     g->scale[set] += s->a.set[set].s * kernel_dot((size_t)at->nq * (size_t)rows, p, dp);
     kernel_softmax_back(at->nq, rows, p, dp, dp);
-    score_back(at->nq, rows, a, d, rows, f * (real)s->a.score_scale, dp,
+    score_back(at, rows, a, rows, f * (real)s->a.score_scale, dp,
                tape_value(t, r->in[IN_Q]) + at->q, tape_value(t, key) + offset,
                g->q ? g->q + at->q : NULL, 1, g->set_key[set] ? g->set_key[set] + offset : NULL, 1);
 }

@@ -18,9 +18,11 @@ static node run_norm(struct tape *t, enum op_id op, node x, node residual, node 
     int n = tape_rows_of(t, x), d = tape_cols_of(t, x);
     BUG_IF(residual != NODE_NONE &&
            (tape_rows_of(t, residual) != n || tape_cols_of(t, residual) != d));
-    struct norm_saved s = { .eps = eps, .groups = groups_keep(t, g, n) };
+    int width = tape_cols_of(t, gamma);
+    BUG_IF(d % width || (d != width && (g || residual != NODE_NONE)));
+    struct norm_saved s = { .eps = eps, .groups = groups_keep(t, g, n * (d / width)) };
     int blocks = s.groups.blocks;
-    BUG_IF(tape_rows_of(t, gamma) != blocks || tape_cols_of(t, gamma) != d);
+    BUG_IF(tape_rows_of(t, gamma) != blocks);
     BUG_IF(beta != NODE_NONE && (tape_rows_of(t, beta) != blocks || tape_cols_of(t, beta) != d));
     return record_run(t, op, n, d, 4, (node[]){ x, residual, gamma, beta }, &s, sizeof s);
 }
@@ -45,7 +47,7 @@ static const real *op_norm_row_of(const struct tape *t, node n, int first) {
 
 static void norm_forward(struct tape *t, struct record *r, bool center) {
     struct norm_saved *s = r->saved;
-    int n = tape_rows_of(t, r->out), d = tape_cols_of(t, r->out);
+    int d = tape_cols_of(t, r->in[NORM_GAMMA]), n = tape_rows_of(t, r->out) * (tape_cols_of(t, r->out) / d);
     record_reads(t, r, r->in[NORM_GAMMA], true);
     if (record_needs(t, r)) {
         s->normed = arena_keep(record_arena(t), (size_t)n * (size_t)d * sizeof(real));
@@ -65,7 +67,7 @@ static void norm_forward(struct tape *t, struct record *r, bool center) {
 static void norm_backward(struct tape *t, const struct record *r, bool center) {
     const struct norm_saved *s = r->saved;
     node x = r->in[NORM_X], residual = r->in[NORM_RESIDUAL];
-    int cols = tape_cols_of(t, r->out);
+    int cols = tape_cols_of(t, r->in[NORM_GAMMA]);
     groups_col_sum(t, r->in[NORM_GAMMA], &s->groups, cols, 1, grad_out(t, r), s->normed);
     groups_col_sum(t, r->in[NORM_BETA], &s->groups, cols, 1, grad_out(t, r), NULL);
     if (!tape_needs_grad(t, x) && !tape_needs_grad(t, residual)) return;

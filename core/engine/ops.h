@@ -64,8 +64,14 @@ node op_layernorm(struct tape *t, node x, node residual, node gamma, node beta, 
 /* With groups: γ and β blocks×d. */
 node op_layernorm_groups(struct tape *t, node x, node residual, node gamma, node beta, double eps,
                          const struct row_groups *g);
-/* RMSNorm (T5): no mean, no β. */
+/* RMSNorm (T5): no mean, no β.  With a γ narrower than x, each run of as many columns is normalized by itself
+ * (the heads of Qwen 3). */
 node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps);
+
+/* Rotary position embedding (Su et al. 2021, 3.2.2): in each head of `head` columns, column j < head/2 and
+ * column head/2 + j are rotated as a pair.  turn: rows × head, the cosines of a row's head/2 angles, then their
+ * sines; alive for the step. */
+node op_rotary(struct tape *t, node x, int head, const real *turn);
 
 /* Inverted dropout with probability p at a named site; element (row id, token in its row, channel).  The
  * identity if the tape is not training or p is 0. */
@@ -115,7 +121,7 @@ enum kv_join {
     KV_ADD,    /* h + s·softmax(q P_kᵀ·c) P_v, with its own softmax */
 };
 struct kv_set {
-    node key, value;   /* (blocks·l)×d, never masked */
+    node key, value;   /* (blocks·l)×d_k, never masked */
     int blocks;        /* sequence i attends to block[i], l rows; block NULL: all attend to the only one */
     const int *block;  /* one per sequence, alive for the step */
     enum kv_join join;
@@ -124,6 +130,8 @@ struct kv_set {
 };
 struct attention {
     int heads;
+    int key_heads;                      /* heads of k and v, a divisor of heads (grouped-query attention: head
+                                           h reads key head h / (heads / key_heads)); 0: heads */
     double score_scale;                 /* 1/sqrt(d_h); 1 for T5 */
     const struct tape_rows *query_rows; /* sequences of q */
     const struct tape_rows *key_rows;   /* sequences of k and v; the same count */
@@ -131,6 +139,7 @@ struct attention {
                                            key_length[i] rows from key_rows->start[i] on, in any order and
                                            with gaps; they must not need a gradient then */
     bool causal;                        /* query i attends to key j when j <= i + (keys - queries) */
+    int window;                         /* causal: and when i + (keys - queries) - j < window; 0: no limit */
     node relative_bias;                 /* NODE_NONE, or table×H: row bucket[reach + distance] for the
                                            distance of key j from query i, j - (i + keys - queries),
                                            clamped to -reach…reach; not applied to sets */
@@ -147,8 +156,9 @@ struct attention {
     void (*seen)(void *self, int sequence, int head, int queries, int columns, const real *p);
     void *seen_self;
 };
-/* Multi-head attention over packed sequences: q n×d_q, k and v m×d_q; the result n×d_q is the concatenation
- * of the outputs of the heads (taps a.head and a.ctx). */
+/* Multi-head attention over packed sequences: q n×d_q, k and v m×d_k, d_k = d_q·key_heads/heads; the keys and
+ * values of sets are d_k wide too.  The result n×d_q is the concatenation of the outputs of the heads (taps
+ * a.head and a.ctx). */
 node op_attention(struct tape *t, node q, node k, node v, const struct attention *a);
 
 /* Losses are sums, so that shards add up: Σ_i w_i·loss_i as a 1×1 value.  Cross-entropy of logits

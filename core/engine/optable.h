@@ -26,6 +26,7 @@ struct record;
     OP(act) \
     OP(layernorm) \
     OP(rmsnorm) \
+    OP(rotary) \
     OP(dropout) \
     OP(embed) \
     OP(pool_first) \

@@ -13,19 +13,24 @@ struct attention_case {
     bool causal, bias;
     double dropout;
     int concat[2], add; /* rows of the sets, 0 for none */
+    int group, window;  /* heads that share keys and values (0: none), and the window */
 };
 
 static const struct attention_case attention_cases[] = {
-    { { 1, -1 }, { 1, -1 }, 1, 1, false, false, 0, { 0, 0 }, 0 },
-    { { 5, 1, 3, -1 }, { 5, 1, 3, -1 }, 2, 3, false, false, 0, { 0, 0 }, 0 },
-    { { 16, 17, -1 }, { 16, 17, -1 }, 1, 4, true, false, 0, { 0, 0 }, 0 },
-    { { 4, 0, 6, -1 }, { 4, 0, 6, -1 }, 3, 2, false, true, 0, { 3, 0 }, 0 },
-    { { 4, 5, -1 }, { 4, 5, -1 }, 2, 2, true, true, 0.4, { 2, 1 }, 3 },
-    { { 3, 2, 2, -1 }, { 6, 0, 15, -1 }, 2, 4, false, false, 0, { 0, 0 }, 0 },
-    { { 3, 0, 2, -1 }, { 6, 3, 0, -1 }, 2, 4, false, true, 0.3, { 2, 0 }, 5 },
-    { { 2, 1, -1 }, { 5, 4, -1 }, 2, 2, true, false, 0, { 0, 0 }, 17 },
-    { { 3, -1 }, { 300, -1 }, 2, 2, false, false, 0.2, { 2, 0 }, 3 },
-    { { -1 }, { -1 }, 2, 3, false, false, 0, { 2, 0 }, 2 },
+    { { 1, -1 }, { 1, -1 }, 1, 1, false, false, 0, { 0, 0 }, 0, 0, 0 },
+    { { 5, 1, 3, -1 }, { 5, 1, 3, -1 }, 2, 3, false, false, 0, { 0, 0 }, 0, 0, 0 },
+    { { 16, 17, -1 }, { 16, 17, -1 }, 1, 4, true, false, 0, { 0, 0 }, 0, 0, 0 },
+    { { 4, 0, 6, -1 }, { 4, 0, 6, -1 }, 3, 2, false, true, 0, { 3, 0 }, 0, 0, 0 },
+    { { 4, 5, -1 }, { 4, 5, -1 }, 2, 2, true, true, 0.4, { 2, 1 }, 3, 0, 0 },
+    { { 3, 2, 2, -1 }, { 6, 0, 15, -1 }, 2, 4, false, false, 0, { 0, 0 }, 0, 0, 0 },
+    { { 3, 0, 2, -1 }, { 6, 3, 0, -1 }, 2, 4, false, true, 0.3, { 2, 0 }, 5, 0, 0 },
+    { { 2, 1, -1 }, { 5, 4, -1 }, 2, 2, true, false, 0, { 0, 0 }, 17, 0, 0 },
+    { { 3, -1 }, { 300, -1 }, 2, 2, false, false, 0.2, { 2, 0 }, 3, 0, 0 },
+    { { -1 }, { -1 }, 2, 3, false, false, 0, { 2, 0 }, 2, 0, 0 },
+    { { 5, 0, 7, -1 }, { 5, 0, 7, -1 }, 4, 3, true, false, 0, { 0, 0 }, 0, 2, 0 },
+    { { 4, 6, -1 }, { 4, 6, -1 }, 6, 2, true, true, 0.3, { 2, 1 }, 3, 3, 0 },
+    { { 17, 3, -1 }, { 17, 3, -1 }, 2, 4, true, false, 0, { 2, 0 }, 0, 2, 5 },
+    { { 2, 1, -1 }, { 9, 4, -1 }, 2, 2, true, false, 0, { 0, 0 }, 0, 0, 3 },
 };
 
 /* Each case twice: with sets shared by all sequences, then with sets in blocks. */
@@ -33,14 +38,14 @@ static bool attention_make(int i, struct setup *s) {
     int cases = (int)COUNT_OF(attention_cases), blocks = i < cases ? 1 : 3;
     if (i >= 2 * cases) return false;
     const struct attention_case *c = &attention_cases[i % cases];
-    int d = c->heads * c->a, at = 4;
+    int d = c->heads * c->a, at = 4, group = c->group ? c->group : 1, dk = d / group;
     sequences(s, c->q, c->k);
     input(s, 0, s->q_start[s->q.count], d);
-    input(s, 1, s->k_start[s->k.count], d), input(s, 2, s->k_start[s->k.count], d);
+    input(s, 1, s->k_start[s->k.count], dk), input(s, 2, s->k_start[s->k.count], dk);
     input(s, 3, c->bias ? BUCKETS : -1, c->heads);
     result(s, s->rows[0], d);
     s->attention = (struct attention){
-        .heads = c->heads, .score_scale = 0.7, .query_rows = &s->q, .key_rows = &s->k,
+        .heads = c->heads, .key_heads = c->group ? c->heads / group : 0, .window = c->window, .score_scale = 0.7, .query_rows = &s->q, .key_rows = &s->k,
         .causal = c->causal, .bucket = s->bucket, .reach = REACH,
         .dropout = c->dropout, .site = CASE_SITE, .set = s->set,
     };
@@ -51,7 +56,7 @@ static bool attention_make(int i, struct setup *s) {
         if (!rows[k]) continue;
         s->set[s->attention.sets] = (struct kv_set){ .join = k == 1 ? KV_ADD : KV_CONCAT, .s = 1.5, .blocks = blocks };
         if (blocks > 1) s->set[s->attention.sets].block = s->set_block;
-        input(s, at, blocks * rows[k], d), input(s, at + 1, blocks * rows[k], d);
+        input(s, at, blocks * rows[k], dk), input(s, at + 1, blocks * rows[k], dk);
         input(s, at + 2, k == 1 && i % 2 ? 1 : -1, 1);
         s->attention.sets++;
         at += 3;
@@ -92,6 +97,7 @@ static void attention_expect_one(const struct setup *s, const double *const *in,
                                  int i, double *out) {
     const struct attention *x = &s->attention;
     int d = s->out_cols, a = d / x->heads, o = h * a, n = 0;
+    int group = x->key_heads ? x->heads / x->key_heads : 1, dk = d / group, ok = h / group * a;
     int nq = s->q_start[seq + 1] - s->q_start[seq], nk = s->k_start[seq + 1] - s->k_start[seq];
     const double *q = in[0] + (s->q_start[seq] + i) * d + o, *value[400];
     double score[400], keep[400];
@@ -100,8 +106,8 @@ static void attention_expect_one(const struct setup *s, const double *const *in,
         if (s->set[k].join != KV_ADD) continue;
         int rows = s->rows[4 + 3 * k] / s->set[k].blocks, from = rows * set_block_of(s, k, seq);
         for (n = 0; n < rows; n++) {
-            score[n] = x->score_scale * dot(q, set[0] + (from + n) * d + o, a);
-            value[n] = set[1] + (from + n) * d + o;
+            score[n] = x->score_scale * dot(q, set[0] + (from + n) * dk + ok, a);
+            value[n] = set[1] + (from + n) * dk + ok;
             keep[n] = 1;
         }
         weigh(n, a, s->set[k].s * one_value(set[2]), score, keep, value, out);
@@ -110,13 +116,14 @@ static void attention_expect_one(const struct setup *s, const double *const *in,
     for (int k = 0; k < x->sets; k++) {
         int rows = s->rows[4 + 3 * k] / s->set[k].blocks, from = rows * set_block_of(s, k, seq);
         for (int j = 0; s->set[k].join == KV_CONCAT && j < rows; j++, n++) {
-            score[n] = x->score_scale * dot(q, in[4 + 3 * k] + (from + j) * d + o, a);
-            value[n] = in[5 + 3 * k] + (from + j) * d + o;
+            score[n] = x->score_scale * dot(q, in[4 + 3 * k] + (from + j) * dk + ok, a);
+            value[n] = in[5 + 3 * k] + (from + j) * dk + ok;
         }
     }
     for (int j = 0; j < nk; j++) {
         if (x->causal && j > i + nk - nq) continue;
-        int row = (s->k_start[seq] + j) * d + o;
+        if (x->window && i + nk - nq - j >= x->window) continue;
+        int row = (s->k_start[seq] + j) * dk + ok;
         score[n] = x->score_scale * dot(q, in[1] + row, a);
         int far = j - (i + nk - nq);
         far = far < -REACH ? -REACH : far > REACH ? REACH : far;
@@ -164,6 +171,8 @@ static const struct op_case op_cases[] = {
     CASE(act, act_make),
     CASE(layernorm, layernorm_make),
     CASE(rmsnorm, rmsnorm_make),
+    { OP_rmsnorm, "rmsnorm of heads", rmsnorm_heads_make, rmsnorm_run, rmsnorm_heads_expect },
+    CASE(rotary, rotary_make),
     CASE(dropout, dropout_make),
     CASE(embed, embed_make),
     CASE(pool_first, pool_make),
