@@ -1,4 +1,4 @@
-#include "core/model/arch.h"
+#include "core/model/arch_reading.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,28 +11,14 @@
 
 enum {
     CONFIG_LIMIT = 1 << 20, /* bytes */
-    LAYERS_MAX = 256,
-    WIDTH_MAX = 65536,
-    VOCABULARY_MAX = 1 << 22,
-    POSITIONS_MAX = 1 << 20,
     LABELS_MAX = 65536,
 };
 
-/* State shared by the readers below.  The first error stays in *e. */
-struct arch_reading {
-    const char *file;
-    const json_t *config;
-    struct buf *report;
-    struct err *e;
-    bool failed;
-};
-
-static void taken(struct arch_reading *r, const char *key, const char *value) {
+void arch_took(struct arch_reading *r, const char *key, const char *value) {
     if (r->report) buf_printf(r->report, "%s: \"%s\" is missing; using %s\n", r->file, key, value);
 }
 
-/* Reads an integer between lo and hi.  `fallback` < 0: the key is required. */
-static int get_int(struct arch_reading *r, const char *key, int fallback, int lo, int hi) {
+int arch_get_int(struct arch_reading *r, const char *key, int fallback, int lo, int hi) {
     if (r->failed) return 0;
     json_int_t v = 0;
     struct err bad = ERR_INIT;
@@ -40,7 +26,7 @@ static int get_int(struct arch_reading *r, const char *key, int fallback, int lo
         char text[32];
         if (!bad.code && fallback >= 0) {
             snprintf(text, sizeof text, "%d", fallback);
-            taken(r, key, text);
+            arch_took(r, key, text);
             return fallback;
         }
         r->failed = true;
@@ -57,8 +43,7 @@ static int get_int(struct arch_reading *r, const char *key, int fallback, int lo
     return (int)v;
 }
 
-/* Reads a number between lo and hi.  `said`: whether using the default is reported. */
-static double get_double(struct arch_reading *r, const char *key, double fallback, double lo, double hi,
+double arch_get_double(struct arch_reading *r, const char *key, double fallback, double lo, double hi,
                          bool said) {
     if (r->failed) return 0;
     double v = fallback;
@@ -70,7 +55,7 @@ static double get_double(struct arch_reading *r, const char *key, double fallbac
             *r->e = bad;
         } else if (said) {
             text_from_double(fallback, text);
-            taken(r, key, text);
+            arch_took(r, key, text);
         }
         return fallback;
     }
@@ -83,11 +68,11 @@ static double get_double(struct arch_reading *r, const char *key, double fallbac
     return v;
 }
 
-static double get_rate(struct arch_reading *r, const char *key, double fallback, bool said) {
-    return get_double(r, key, fallback, 0, 0.999, said);
+double arch_get_rate(struct arch_reading *r, const char *key, double fallback, bool said) {
+    return arch_get_double(r, key, fallback, 0, 0.999, said);
 }
 
-static bool get_bool(struct arch_reading *r, const char *key, bool fallback) {
+bool arch_get_bool(struct arch_reading *r, const char *key, bool fallback) {
     bool v = fallback;
     struct err bad = ERR_INIT;
     if (r->failed) return fallback;
@@ -98,8 +83,7 @@ static bool get_bool(struct arch_reading *r, const char *key, bool fallback) {
     return v;
 }
 
-/* NULL when absent. */
-static const char *get_string(struct arch_reading *r, const char *key) {
+const char *arch_get_string(struct arch_reading *r, const char *key) {
     const char *v = NULL;
     struct err bad = ERR_INIT;
     if (r->failed) return NULL;
@@ -111,7 +95,7 @@ static const char *get_string(struct arch_reading *r, const char *key) {
 }
 
 /* Reads a token id, the first one of a list; -1 for null, `fallback` without the key. */
-static int get_id(struct arch_reading *r, const char *key, int fallback) {
+static int arch_get_id(struct arch_reading *r, const char *key, int fallback) {
     const json_t *v = json_object_get(r->config, key);
     if (r->failed || !v) return fallback;
     if (json_is_null(v)) return -1;
@@ -128,7 +112,7 @@ static int get_id(struct arch_reading *r, const char *key, int fallback) {
     return err_set(r->e, ERR_INPUT, "%s: \"%s\": must be a token id", r->file, key), fallback;
 }
 
-static void arch_refuse(struct arch_reading *r, const char *key, const char *found, const char *right) {
+void arch_refuse(struct arch_reading *r, const char *key, const char *found, const char *right) {
     if (r->failed) return;
     r->failed = true;
     err_set(r->e, ERR_INPUT, "%s: \"%s\": %s; %s", r->file, key, found, right);
@@ -143,10 +127,10 @@ static const struct {
     { "silu", ACT_SILU },          { "swish", ACT_SILU },         { "tanh", ACT_TANH },
 };
 
-static enum act get_act(struct arch_reading *r, const char *key, const char *fallback) {
-    const char *name = get_string(r, key);
+enum act arch_get_act(struct arch_reading *r, const char *key, const char *fallback) {
+    const char *name = arch_get_string(r, key);
     if (!name) {
-        if (!r->failed) taken(r, key, fallback);
+        if (!r->failed) arch_took(r, key, fallback);
         name = fallback;
     }
     for (size_t i = 0; i < COUNT_OF(act_names); i++)
@@ -161,7 +145,7 @@ static enum act get_act(struct arch_reading *r, const char *key, const char *fal
     return ACT_NONE;
 }
 
-static void divide_heads(struct arch_reading *r, const char *key, struct arch *a) {
+void arch_divide_heads(struct arch_reading *r, const char *key, struct arch *a) {
     if (r->failed) return;
     if (a->width % a->heads) {
         char *found = xprintf("%d", a->heads);
@@ -176,29 +160,29 @@ static void divide_heads(struct arch_reading *r, const char *key, struct arch *a
 
 static void arch_read_bert(struct arch_reading *r, struct arch *a) {
     bool roberta = a->family == FAMILY_ROBERTA;
-    a->width = get_int(r, "hidden_size", -1, 1, WIDTH_MAX);
-    a->encoder_layers = get_int(r, "num_hidden_layers", -1, 1, LAYERS_MAX);
-    a->heads = get_int(r, "num_attention_heads", -1, 1, WIDTH_MAX);
-    divide_heads(r, "num_attention_heads", a);
-    a->inner = get_int(r, "intermediate_size", -1, 1, WIDTH_MAX);
-    a->vocabulary = get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
-    a->positions = get_int(r, "max_position_embeddings", roberta ? 514 : 512, 1, POSITIONS_MAX);
-    a->types = get_int(r, "type_vocab_size", roberta ? 1 : 2, 1, 1024);
-    a->norm_eps = get_double(r, "layer_norm_eps", 1e-12, 0, 1, true);
-    a->act = get_act(r, "hidden_act", "gelu");
-    a->pad_id = get_int(r, "pad_token_id", roberta ? 1 : 0, 0, VOCABULARY_MAX);
+    a->width = arch_get_int(r, "hidden_size", -1, 1, WIDTH_MAX);
+    a->encoder_layers = arch_get_int(r, "num_hidden_layers", -1, 1, LAYERS_MAX);
+    a->heads = arch_get_int(r, "num_attention_heads", -1, 1, WIDTH_MAX);
+    arch_divide_heads(r, "num_attention_heads", a);
+    a->inner = arch_get_int(r, "intermediate_size", -1, 1, WIDTH_MAX);
+    a->vocabulary = arch_get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
+    a->positions = arch_get_int(r, "max_position_embeddings", roberta ? 514 : 512, 1, POSITIONS_MAX);
+    a->types = arch_get_int(r, "type_vocab_size", roberta ? 1 : 2, 1, 1024);
+    a->norm_eps = arch_get_double(r, "layer_norm_eps", 1e-12, 0, 1, true);
+    a->act = arch_get_act(r, "hidden_act", "gelu");
+    a->pad_id = arch_get_int(r, "pad_token_id", roberta ? 1 : 0, 0, VOCABULARY_MAX);
     a->position_offset = roberta ? a->pad_id + 1 : 0;
-    a->dropout = get_rate(r, "hidden_dropout_prob", 0.1, true);
-    a->attention_dropout = get_rate(r, "attention_probs_dropout_prob", 0.1, true);
-    a->classifier_dropout = get_rate(r, "classifier_dropout", a->dropout, false);
+    a->dropout = arch_get_rate(r, "hidden_dropout_prob", 0.1, true);
+    a->attention_dropout = arch_get_rate(r, "attention_probs_dropout_prob", 0.1, true);
+    a->classifier_dropout = arch_get_rate(r, "classifier_dropout", a->dropout, false);
     a->biases = a->scale_scores = a->embed_norm = a->tied = true;
     a->pooler = !roberta;
-    const char *kind = get_string(r, "position_embedding_type");
+    const char *kind = arch_get_string(r, "position_embedding_type");
     if (kind && strcmp(kind, "absolute"))
         arch_refuse(r, "position_embedding_type", kind, "only absolute positions are supported");
-    if (get_bool(r, "is_decoder", false))
+    if (arch_get_bool(r, "is_decoder", false))
         arch_refuse(r, "is_decoder", "true", "this family is supported as an encoder only");
-    if (get_bool(r, "add_cross_attention", false))
+    if (arch_get_bool(r, "add_cross_attention", false))
         arch_refuse(r, "add_cross_attention", "true", "this family is supported as an encoder only");
 }
 
@@ -212,28 +196,28 @@ static void same_on_both(struct arch_reading *r, const char *key, int a, int b) 
 
 static void read_bart(struct arch_reading *r, struct arch *a) {
     bool mbart = a->family == FAMILY_MBART;
-    a->width = get_int(r, "d_model", -1, 1, WIDTH_MAX);
-    a->encoder_layers = get_int(r, "encoder_layers", -1, 1, LAYERS_MAX);
-    a->decoder_layers = get_int(r, "decoder_layers", -1, 1, LAYERS_MAX);
-    a->heads = get_int(r, "encoder_attention_heads", -1, 1, WIDTH_MAX);
-    divide_heads(r, "encoder_attention_heads", a);
+    a->width = arch_get_int(r, "d_model", -1, 1, WIDTH_MAX);
+    a->encoder_layers = arch_get_int(r, "encoder_layers", -1, 1, LAYERS_MAX);
+    a->decoder_layers = arch_get_int(r, "decoder_layers", -1, 1, LAYERS_MAX);
+    a->heads = arch_get_int(r, "encoder_attention_heads", -1, 1, WIDTH_MAX);
+    arch_divide_heads(r, "encoder_attention_heads", a);
     same_on_both(r, "decoder_attention_heads", a->heads,
-                 get_int(r, "decoder_attention_heads", a->heads, 1, WIDTH_MAX));
-    a->inner = get_int(r, "encoder_ffn_dim", -1, 1, WIDTH_MAX);
+                 arch_get_int(r, "decoder_attention_heads", a->heads, 1, WIDTH_MAX));
+    a->inner = arch_get_int(r, "encoder_ffn_dim", -1, 1, WIDTH_MAX);
     same_on_both(r, "decoder_ffn_dim", a->inner,
-                 get_int(r, "decoder_ffn_dim", a->inner, 1, WIDTH_MAX));
-    a->vocabulary = get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
+                 arch_get_int(r, "decoder_ffn_dim", a->inner, 1, WIDTH_MAX));
+    a->vocabulary = arch_get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
     a->position_offset = 2;
     a->positions =
-        get_int(r, "max_position_embeddings", 1024, 1, POSITIONS_MAX) + a->position_offset;
+        arch_get_int(r, "max_position_embeddings", 1024, 1, POSITIONS_MAX) + a->position_offset;
     a->norm_eps = 1e-5;
-    a->act = get_act(r, "activation_function", "gelu");
-    a->pad_id = get_int(r, "pad_token_id", 1, 0, VOCABULARY_MAX);
-    a->dropout = get_rate(r, "dropout", 0.1, true);
-    a->attention_dropout = get_rate(r, "attention_dropout", 0, true);
-    a->classifier_dropout = get_rate(r, "classifier_dropout", 0, false);
-    a->activation_dropout = get_rate(r, "activation_dropout", 0, false);
-    a->embed_scale = get_bool(r, "scale_embedding", false);
+    a->act = arch_get_act(r, "activation_function", "gelu");
+    a->pad_id = arch_get_int(r, "pad_token_id", 1, 0, VOCABULARY_MAX);
+    a->dropout = arch_get_rate(r, "dropout", 0.1, true);
+    a->attention_dropout = arch_get_rate(r, "attention_dropout", 0, true);
+    a->classifier_dropout = arch_get_rate(r, "classifier_dropout", 0, false);
+    a->activation_dropout = arch_get_rate(r, "activation_dropout", 0, false);
+    a->embed_scale = arch_get_bool(r, "scale_embedding", false);
     a->decoder_start = mbart ? -1 : 2;
     a->bos_id = 0;
     a->eos_id = 2;
@@ -242,35 +226,35 @@ static void read_bart(struct arch_reading *r, struct arch *a) {
     a->logits_bias = true;
     a->biases = a->scale_scores = a->embed_norm = true;
     a->pre_norm = mbart;
-    a->tied = get_bool(r, "tie_word_embeddings", true);
+    a->tied = arch_get_bool(r, "tie_word_embeddings", true);
 }
 
 static void read_t5(struct arch_reading *r, struct arch *a) {
-    a->width = get_int(r, "d_model", -1, 1, WIDTH_MAX);
-    a->encoder_layers = get_int(r, "num_layers", -1, 1, LAYERS_MAX);
-    a->decoder_layers = get_int(r, "num_decoder_layers", a->encoder_layers, 1, LAYERS_MAX);
-    a->heads = get_int(r, "num_heads", -1, 1, WIDTH_MAX);
-    a->head_width = get_int(r, "d_kv", 64, 1, WIDTH_MAX);
-    a->inner = get_int(r, "d_ff", -1, 1, WIDTH_MAX);
-    a->vocabulary = get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
-    a->buckets = get_int(r, "relative_attention_num_buckets", 32, 4, 65536);
-    a->bucket_distance = get_int(r, "relative_attention_max_distance", 128, 2, POSITIONS_MAX);
-    a->norm_eps = get_double(r, "layer_norm_epsilon", 1e-6, 0, 1, true);
-    a->pad_id = get_int(r, "pad_token_id", 0, 0, VOCABULARY_MAX);
-    a->dropout = get_rate(r, "dropout_rate", 0.1, true);
+    a->width = arch_get_int(r, "d_model", -1, 1, WIDTH_MAX);
+    a->encoder_layers = arch_get_int(r, "num_layers", -1, 1, LAYERS_MAX);
+    a->decoder_layers = arch_get_int(r, "num_decoder_layers", a->encoder_layers, 1, LAYERS_MAX);
+    a->heads = arch_get_int(r, "num_heads", -1, 1, WIDTH_MAX);
+    a->head_width = arch_get_int(r, "d_kv", 64, 1, WIDTH_MAX);
+    a->inner = arch_get_int(r, "d_ff", -1, 1, WIDTH_MAX);
+    a->vocabulary = arch_get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
+    a->buckets = arch_get_int(r, "relative_attention_num_buckets", 32, 4, 65536);
+    a->bucket_distance = arch_get_int(r, "relative_attention_max_distance", 128, 2, POSITIONS_MAX);
+    a->norm_eps = arch_get_double(r, "layer_norm_epsilon", 1e-6, 0, 1, true);
+    a->pad_id = arch_get_int(r, "pad_token_id", 0, 0, VOCABULARY_MAX);
+    a->dropout = arch_get_rate(r, "dropout_rate", 0.1, true);
     a->attention_dropout = a->activation_dropout = a->dropout;
-    a->classifier_dropout = get_rate(r, "classifier_dropout", 0, false);
+    a->classifier_dropout = arch_get_rate(r, "classifier_dropout", 0, false);
     a->pre_norm = a->rms_norm = a->final_dropout = true;
     a->decoder_start = a->pad_id;
     a->eos_id = 1;
-    a->tied = get_bool(r, "tie_word_embeddings", true);
+    a->tied = arch_get_bool(r, "tie_word_embeddings", true);
     /* Newer files state the scale separately from tying, which they always call true. */
-    a->decoded_scale = get_bool(r, "scale_decoder_outputs", a->tied) && !r->failed
+    a->decoded_scale = arch_get_bool(r, "scale_decoder_outputs", a->tied) && !r->failed
                            ? 1 / sqrt(a->width)
                            : 1;
-    const char *kind = get_string(r, "feed_forward_proj");
+    const char *kind = arch_get_string(r, "feed_forward_proj");
     if (!kind || !strcmp(kind, "relu")) {
-        if (!kind && !r->failed) taken(r, "feed_forward_proj", "relu");
+        if (!kind && !r->failed) arch_took(r, "feed_forward_proj", "relu");
         a->act = ACT_RELU;
     } else if (!strcmp(kind, "gated-gelu")) {
         a->act = ACT_GELU_TANH;
@@ -297,6 +281,10 @@ static const struct {
     [FAMILY_BART] = { "bart", "Bart", read_bart },
     [FAMILY_MBART] = { "mbart", "MBart", read_bart },
     [FAMILY_T5] = { "t5", "T5", read_t5 },
+    [FAMILY_LLAMA] = { "llama", "Llama", arch_read_causal },
+    [FAMILY_MISTRAL] = { "mistral", "Mistral", arch_read_causal },
+    [FAMILY_QWEN2] = { "qwen2", "Qwen2", arch_read_causal },
+    [FAMILY_QWEN3] = { "qwen3", "Qwen3", arch_read_causal },
 };
 
 /* Families under other names: the same layers and tensors, another tokenizer. */
@@ -323,6 +311,8 @@ const char *family_prefix(enum family f) {
     static const char *const prefix[FAMILY_COUNT] = {
         [FAMILY_BERT] = "bert.",   [FAMILY_ROBERTA] = "roberta.", [FAMILY_BART] = "model.",
         [FAMILY_MBART] = "model.", [FAMILY_T5] = "",
+        [FAMILY_LLAMA] = "model.", [FAMILY_MISTRAL] = "model.",
+        [FAMILY_QWEN2] = "model.", [FAMILY_QWEN3] = "model.",
     };
     BUG_IF((unsigned)f >= FAMILY_COUNT);
     return prefix[f];
@@ -344,7 +334,7 @@ static const char *type_of_architecture(struct arch_reading *r) {
     const char *class = first_architecture(r);
     for (int i = 0; class && i < FAMILY_COUNT; i++)
         if (text_starts(class, families[i].architecture)) {
-            taken(r, "model_type", families[i].name);
+            arch_took(r, "model_type", families[i].name);
             return families[i].name;
         }
     for (size_t i = 0; class && i < COUNT_OF(other_names); i++) {
@@ -352,7 +342,7 @@ static const char *type_of_architecture(struct arch_reading *r) {
         if (!text_starts(class, other_names[i].architecture) ||
             (strncmp(class + n, "For", 3) && strcmp(class + n, "Model")))
             continue;
-        taken(r, "model_type", other_names[i].name);
+        arch_took(r, "model_type", other_names[i].name);
         return other_names[i].name;
     }
     return NULL;
@@ -361,13 +351,13 @@ static const char *type_of_architecture(struct arch_reading *r) {
 /* Ids of special tokens. */
 static void read_ids(struct arch_reading *r, struct arch *a) {
     const int start = a->family == FAMILY_T5 ? a->pad_id : -1;
-    a->bos_id = get_id(r, "bos_token_id", a->bos_id);
-    a->eos_id = get_id(r, "eos_token_id", a->eos_id);
+    a->bos_id = arch_get_id(r, "bos_token_id", a->bos_id);
+    a->eos_id = arch_get_id(r, "eos_token_id", a->eos_id);
     if (!arch_generates(a)) return;
-    a->decoder_start = get_id(r, "decoder_start_token_id", a->decoder_start);
+    a->decoder_start = arch_get_id(r, "decoder_start_token_id", a->decoder_start);
     if (a->decoder_start < 0) a->decoder_start = start;
-    a->forced_bos = get_id(r, "forced_bos_token_id", a->forced_bos);
-    a->forced_eos = get_id(r, "forced_eos_token_id", a->forced_eos);
+    a->forced_bos = arch_get_id(r, "forced_bos_token_id", a->forced_bos);
+    a->forced_eos = arch_get_id(r, "forced_eos_token_id", a->forced_eos);
     const struct {
         const char *key;
         int id;
@@ -387,7 +377,7 @@ static void read_ids(struct arch_reading *r, struct arch *a) {
 }
 
 static void arch_read_family(struct arch_reading *r, struct arch *a) {
-    const char *type = get_string(r, "model_type");
+    const char *type = arch_get_string(r, "model_type");
     if (r->failed) return;
     if (!type) type = type_of_architecture(r);
     char *known = known_families();
@@ -443,7 +433,7 @@ static void arch_read_problem(struct arch_reading *r, struct arch *a) {
         [PROBLEM_LABELS] = "multi_label_classification",
         [PROBLEM_SCORES] = "regression",
     };
-    const char *said = get_string(r, "problem_type");
+    const char *said = arch_get_string(r, "problem_type");
     if (!said) return;
     for (int i = PROBLEM_CLASSES; i < (int)COUNT_OF(names); i++)
         if (!strcmp(said, names[i])) a->problem = (enum problem)i;
@@ -466,11 +456,12 @@ static int arch_read_config(const char *file, json_t *config, struct err *first,
     }
     arch_read_family(&r, out);
     if (!r.failed) families[out->family].read(&r, out);
+    if (!out->key_heads) out->key_heads = out->heads;
     read_ids(&r, out);
     arch_read_labels(&r, out);
     arch_read_problem(&r, out);
-    const char *class = first_architecture(&r), *type = get_string(&r, "torch_dtype");
-    if (!type) type = get_string(&r, "dtype");
+    const char *class = first_architecture(&r), *type = arch_get_string(&r, "torch_dtype");
+    if (!type) type = arch_get_string(&r, "dtype");
     snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
     snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
     if (!r.failed && out->positions && arch_max_length(out) < 3)
@@ -509,7 +500,7 @@ bool arch_class_is_other(const char *class) {
 }
 
 int arch_max_length(const struct arch *a) {
-    int n = a->positions ? a->positions - a->position_offset : MAX_TEXT_TOKENS;
+    int n = a->positions ? a->positions - a->position_offset : a->context ? a->context : MAX_TEXT_TOKENS;
     return n < MAX_TEXT_TOKENS ? n : MAX_TEXT_TOKENS;
 }
 

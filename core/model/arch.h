@@ -1,7 +1,8 @@
 /* The shape of a model, from its config.json alone: family, sizes, flags.  Sufficient for counting,
  * validating and drawing a method.
  *
- * In arch.c; the names and shapes of the tensors in arch_tensors.c. */
+ * In arch.c, of decoder-only families in arch_causal.c; the names and shapes of the tensors in
+ * arch_tensors.c. */
 #ifndef CORE_MODEL_ARCH_H
 #define CORE_MODEL_ARCH_H
 
@@ -13,13 +14,28 @@
 #include "core/base/err.h"
 #include "core/engine/ops.h"
 
-enum family { FAMILY_BERT, FAMILY_ROBERTA, FAMILY_BART, FAMILY_MBART, FAMILY_T5, FAMILY_COUNT };
+enum family {
+    FAMILY_BERT, FAMILY_ROBERTA, FAMILY_BART, FAMILY_MBART, FAMILY_T5,
+    FAMILY_LLAMA, FAMILY_MISTRAL, FAMILY_QWEN2, FAMILY_QWEN3, FAMILY_COUNT
+};
 
 /* Meaning of the outputs of a head: "problem_type" of config.json. */
 enum problem {
     PROBLEM_UNSPECIFIED, PROBLEM_CLASSES,
     PROBLEM_LABELS, /* several labels per text, each with its own sigmoid */
     PROBLEM_SCORES
+};
+
+/* Rotary position embeddings: how the frequency of a pair of channels follows from its index ("rope_type"). */
+enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3, ROPE_YARN };
+struct rope {
+    double theta; /* base of the frequencies; 0: no rotary embedding */
+    enum rope_kind kind;
+    double factor;              /* by which the context was extended */
+    double low, high;           /* llama3: "low_freq_factor", "high_freq_factor" */
+    double beta_fast, beta_slow; /* yarn */
+    double scale;               /* yarn: factor of the cosines and sines; otherwise 1 */
+    int original;               /* "original_max_position_embeddings" */
 };
 
 /* Optional parts of a family's transformer. */
@@ -29,9 +45,16 @@ struct arch {
     char architecture[64];/* the first of "architectures", such as "BertModel"; "" when absent */
     int width;            /* d */
     int heads, head_width;/* H, d_h; H·d_h is the width of the projections and may differ from d */
+    int key_heads;        /* heads of keys and values; fewer than H in grouped-query attention */
     int inner;            /* f, FFN inner width */
     int encoder_layers, decoder_layers;
     int vocabulary, positions, types;
+    int context;          /* maximum length of a text where positions are not learned; 0: no limit */
+    bool causal;          /* the only stack is a causal one, encoder_layers deep (a decoder-only model) */
+    int window;           /* causal: tokens that a token attends to, itself included; 0: all before it */
+    struct rope rope;
+    bool qk_norm;         /* queries and keys of each head are normalized (Qwen 3) */
+    bool qkv_biases, o_bias, ffn_biases; /* of the causal families */
     int position_offset;  /* index of the first position: 0 BERT, 2 RoBERTa and BART */
     int pad_id;
     int bos_id, eos_id;            /* -1: not in the config */
@@ -87,6 +110,9 @@ bool arch_generates(const struct arch *a);
 /* Computes the positions of n tokens, from 0; RoBERTa skips padding tokens within a text and assigns them -1,
  * the position before the first. */
 void arch_positions(const struct arch *a, const int32_t *ids, size_t n, int32_t *out);
+/* Computes the angle by which a pair of channels turns from one position to the next, for each of the
+ * head_width/2 pairs. */
+void arch_rope(const struct arch *a, double *frequency);
 /* T5: returns the bucket of the relative position key - query (Raffel et al. 2020, 2.1), in the 32-bit
  * arithmetic used in pretraining.  The decoder is causal. */
 int arch_bucket(const struct arch *a, int distance, bool decoder);
@@ -100,7 +126,8 @@ enum tensor_role {
     ROLE_A_NORM_W, ROLE_A_NORM_B,
     ROLE_F1_W, ROLE_F1_B, ROLE_F1G_W, ROLE_F2_W, ROLE_F2_B, ROLE_F_NORM_W, ROLE_F_NORM_B,
     ROLE_RELATIVE_BIAS, ROLE_FINAL_NORM_W, ROLE_FINAL_NORM_B,
-    ROLE_POOLER_W, ROLE_POOLER_B, ROLE_LM_HEAD, ROLE_COUNT
+    ROLE_POOLER_W, ROLE_POOLER_B, ROLE_LM_HEAD,
+    ROLE_Q_NORM, ROLE_K_NORM, ROLE_F1G_B, ROLE_COUNT
 };
 struct tensor_info {
     char name[96];

@@ -10,10 +10,13 @@
 #include "core/model/taps.h"
 
 /* A size that depends on the config. */
-enum size { ONE, WIDTH, PROJECTED, INNER, VOCABULARY, POSITIONS, TYPES, BUCKETS, HEADS };
+enum size { ONE, WIDTH, PROJECTED, INNER, VOCABULARY, POSITIONS, TYPES, BUCKETS, HEADS, KEYS, HEAD_WIDTH };
 
 /* When a part exists. */
-enum when { ALWAYS, IF_POOLER, IF_GATED, IF_PLAIN, IF_PRE_NORM, IF_UNTIED, FIRST_LAYER };
+enum when {
+    ALWAYS, IF_POOLER, IF_GATED, IF_PLAIN, IF_PRE_NORM, IF_UNTIED, FIRST_LAYER,
+    IF_QKV_BIASES, IF_O_BIAS, IF_FFN_BIASES, IF_QK_NORM
+};
 
 struct tensor_part {
     enum tensor_role role;
@@ -138,6 +141,34 @@ static const struct tensor_part t5_decoder_end[] = {
     T5_NORM(ROLE_FINAL_NORM_W, SUB_EMBED, "decoder.final_layer_norm.weight"),
 };
 
+/* ---- Llama, Mistral, Qwen ---- */
+
+#define CAUSAL_LINEAR(role_w, role_b, sub, out, in, when, name)                                    \
+    { role_w, sub, out, in, ALWAYS, name ".weight" }, { role_b, sub, ONE, out, when, name ".bias" }
+#define CAUSAL_ATTENTION "layers.%d.self_attn."
+#define CAUSAL_FFN "layers.%d.mlp."
+
+static const struct tensor_part causal_embeddings[] = {
+    { ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "embed_tokens.weight" },
+};
+static const struct tensor_part causal_layer[] = {
+    { ROLE_A_NORM_W, SUB_SELF, ONE, WIDTH, ALWAYS, "layers.%d.input_layernorm.weight" },
+    CAUSAL_LINEAR(ROLE_Q_W, ROLE_Q_B, SUB_SELF, PROJECTED, WIDTH, IF_QKV_BIASES, CAUSAL_ATTENTION "q_proj"),
+    CAUSAL_LINEAR(ROLE_K_W, ROLE_K_B, SUB_SELF, KEYS, WIDTH, IF_QKV_BIASES, CAUSAL_ATTENTION "k_proj"),
+    CAUSAL_LINEAR(ROLE_V_W, ROLE_V_B, SUB_SELF, KEYS, WIDTH, IF_QKV_BIASES, CAUSAL_ATTENTION "v_proj"),
+    { ROLE_Q_NORM, SUB_SELF, ONE, HEAD_WIDTH, IF_QK_NORM, CAUSAL_ATTENTION "q_norm.weight" },
+    { ROLE_K_NORM, SUB_SELF, ONE, HEAD_WIDTH, IF_QK_NORM, CAUSAL_ATTENTION "k_norm.weight" },
+    CAUSAL_LINEAR(ROLE_O_W, ROLE_O_B, SUB_SELF, WIDTH, PROJECTED, IF_O_BIAS, CAUSAL_ATTENTION "o_proj"),
+    { ROLE_F_NORM_W, SUB_FFN, ONE, WIDTH, ALWAYS, "layers.%d.post_attention_layernorm.weight" },
+    CAUSAL_LINEAR(ROLE_F1_W, ROLE_F1_B, SUB_FFN, INNER, WIDTH, IF_FFN_BIASES, CAUSAL_FFN "gate_proj"),
+    CAUSAL_LINEAR(ROLE_F1G_W, ROLE_F1G_B, SUB_FFN, INNER, WIDTH, IF_FFN_BIASES, CAUSAL_FFN "up_proj"),
+    CAUSAL_LINEAR(ROLE_F2_W, ROLE_F2_B, SUB_FFN, WIDTH, INNER, IF_FFN_BIASES, CAUSAL_FFN "down_proj"),
+};
+static const struct tensor_part causal_end[] = {
+    { ROLE_FINAL_NORM_W, SUB_EMBED, ONE, WIDTH, ALWAYS, "norm.weight" },
+    { ROLE_LM_HEAD, SUB_EMBED, VOCABULARY, WIDTH, IF_UNTIED, "lm_head.weight" },
+};
+
 #define ONCE(stack, parts) { stack, false, parts, COUNT_OF(parts) }
 #define LAYERS(stack, parts) { stack, true, parts, COUNT_OF(parts) }
 
@@ -161,6 +192,12 @@ static const struct segment t5[] = {
     ONCE(STACK_DECODER, language_head),
 };
 
+static const struct segment causal[] = {
+    ONCE(STACK_ENCODER, causal_embeddings),
+    LAYERS(STACK_ENCODER, causal_layer),
+    ONCE(STACK_ENCODER, causal_end),
+};
+
 static const struct {
     const struct segment *segment;
     size_t segments;
@@ -168,6 +205,8 @@ static const struct {
     [FAMILY_BERT] = { bert, COUNT_OF(bert) },   [FAMILY_ROBERTA] = { bert, COUNT_OF(bert) },
     [FAMILY_BART] = { bart, COUNT_OF(bart) },   [FAMILY_MBART] = { bart, COUNT_OF(bart) },
     [FAMILY_T5] = { t5, COUNT_OF(t5) },
+    [FAMILY_LLAMA] = { causal, COUNT_OF(causal) }, [FAMILY_MISTRAL] = { causal, COUNT_OF(causal) },
+    [FAMILY_QWEN2] = { causal, COUNT_OF(causal) }, [FAMILY_QWEN3] = { causal, COUNT_OF(causal) },
 };
 
 static int arch_tensors_size_of(const struct arch *a, enum size s) {
@@ -181,6 +220,8 @@ static int arch_tensors_size_of(const struct arch *a, enum size s) {
     case TYPES: return a->types;
     case BUCKETS: return a->buckets;
     case HEADS: return a->heads;
+    case KEYS: return a->key_heads * a->head_width;
+    case HEAD_WIDTH: return a->head_width;
     }
     BUG("unknown size %d", (int)s);
 }
@@ -194,6 +235,10 @@ static bool is_there(const struct arch *a, enum when when, int layer) {
     case IF_PRE_NORM: return a->pre_norm;
     case IF_UNTIED: return !a->tied;
     case FIRST_LAYER: return layer == 0;
+    case IF_QKV_BIASES: return a->qkv_biases;
+    case IF_O_BIAS: return a->o_bias;
+    case IF_FFN_BIASES: return a->ffn_biases;
+    case IF_QK_NORM: return a->qk_norm;
     }
     BUG("unknown condition %d", (int)when);
 }
@@ -202,7 +247,7 @@ static bool is_bias(enum tensor_role role) {
     switch (role) {
     case ROLE_EMBED_NORM_B: case ROLE_Q_B: case ROLE_K_B: case ROLE_V_B: case ROLE_O_B:
     case ROLE_A_NORM_B: case ROLE_F1_B: case ROLE_F2_B: case ROLE_F_NORM_B:
-    case ROLE_FINAL_NORM_B: case ROLE_POOLER_B:
+    case ROLE_FINAL_NORM_B: case ROLE_POOLER_B: case ROLE_F1G_B:
         return true;
     default:
         return false;

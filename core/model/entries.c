@@ -13,6 +13,8 @@
 static const char *const prefixes[FAMILY_COUNT] = {
     [FAMILY_BERT] = "bert.",   [FAMILY_ROBERTA] = "roberta.", [FAMILY_BART] = "model.",
     [FAMILY_MBART] = "model.", [FAMILY_T5] = "transformer.",
+    [FAMILY_LLAMA] = "model.", [FAMILY_MISTRAL] = "model.",
+    [FAMILY_QWEN2] = "model.", [FAMILY_QWEN3] = "model.",
 };
 
 /* Prefixes that wrappers add to all names: data-parallel training, torch.compile, a base class, an adapter
@@ -96,8 +98,10 @@ struct entry *entries_find(struct entries *x, const char *name) {
 
 /* ---- one table under several names ---- */
 
-#define SHARED "shared.weight"
 #define HEAD "lm_head.weight"
+
+/* The name of the word embeddings. */
+static const char *table_name(const struct arch *a) { return a->causal ? "embed_tokens.weight" : "shared.weight"; }
 
 static int entries_read_values(const struct entry *x, real **out, struct err *e) {
     *out = mem_try(x->tensor->count, sizeof **out);
@@ -119,20 +123,20 @@ static int entries_compare(const struct entry *a, const struct entry *b, bool *e
 }
 
 /* Renames an entry to the name of the table. */
-static struct entry *become_shared(struct entries *x, struct entry *from) {
+static struct entry *become_shared(struct entries *x, struct entry *from, const char *name) {
     free(from->name);
-    from->name = xstrdup(SHARED);
+    from->name = xstrdup(name);
     sort(x);
-    return entries_find(x, SHARED);
+    return entries_find(x, name);
 }
 
 /* Checks that the tables of the two stacks equal the shared one. */
-static int tie_stack(struct entries *x, const char *name, struct err *e) {
-    struct entry *shared = entries_find(x, SHARED), *own = entries_find(x, name);
+static int tie_stack(struct entries *x, const struct arch *a, const char *name, struct err *e) {
+    struct entry *shared = entries_find(x, table_name(a)), *own = entries_find(x, name);
     bool equal;
     if (!own) return 0;
     if (!shared) {
-        become_shared(x, own);
+        become_shared(x, own, table_name(a));
         return 0;
     }
     int rc = entries_compare(shared, own, &equal, e);
@@ -148,32 +152,34 @@ static int tie_stack(struct entries *x, const char *name, struct err *e) {
 }
 
 static int tie_head(struct entries *x, struct arch *a, struct buf *report, struct err *e) {
-    struct entry *shared = entries_find(x, SHARED), *head = entries_find(x, HEAD);
+    struct entry *shared = entries_find(x, table_name(a)), *head = entries_find(x, HEAD);
     bool equal;
     if (!head) {
-        if (a->tied || a->family != FAMILY_T5) return 0;
+        bool classifies = a->causal && text_ends(a->architecture, "ForSequenceClassification");
+        if (a->tied || (a->family != FAMILY_T5 && !classifies)) return 0;
         a->tied = true;
         if (report) buf_puts(report, "no " HEAD ": the word embedding is used\n");
         return 0;
     }
     if (!a->tied && a->family != FAMILY_T5) return 0;
     if (!shared) {
-        become_shared(x, head);
+        become_shared(x, head, table_name(a));
         return 0;
     }
     int rc = entries_compare(shared, head, &equal, e);
     if (rc) return rc;
     if (a->tied && !equal && report)
         buf_printf(report, "%s differs from %s, so they are not tied, contrary to config.json\n",
-                   HEAD, SHARED);
+                   HEAD, table_name(a));
     a->tied = equal;
     head->used = equal;
     return 0;
 }
 
 int entries_tie(struct entries *x, struct arch *a, struct buf *report, struct err *e) {
+    if (a->causal) return tie_head(x, a, report, e);
     if (!arch_generates(a)) return 0;
-    int rc = tie_stack(x, "encoder.embed_tokens.weight", e);
-    if (!rc) rc = tie_stack(x, "decoder.embed_tokens.weight", e);
+    int rc = tie_stack(x, a, "encoder.embed_tokens.weight", e);
+    if (!rc) rc = tie_stack(x, a, "decoder.embed_tokens.weight", e);
     return rc ? rc : tie_head(x, a, report, e);
 }

@@ -24,6 +24,23 @@ static void facts_add_double(struct buf *b, const char *name, double v) {
     buf_printf(b, "%s=%s ", name, text);
 }
 
+/* Only of decoder-only models, so that the fingerprints of others stay. */
+static void add_causal(struct buf *b, const struct arch *a) {
+    add_int(b, "key_heads", a->key_heads);
+    add_int(b, "context", a->context);
+    add_int(b, "window", a->window);
+    add_int(b, "qk_norm", a->qk_norm);
+    add_int(b, "rope", (int)a->rope.kind);
+    facts_add_double(b, "rope_theta", a->rope.theta);
+    facts_add_double(b, "rope_factor", a->rope.factor);
+    facts_add_double(b, "rope_scale", a->rope.scale);
+    facts_add_double(b, "rope_low", a->rope.low);
+    facts_add_double(b, "rope_high", a->rope.high);
+    facts_add_double(b, "rope_beta_fast", a->rope.beta_fast);
+    facts_add_double(b, "rope_beta_slow", a->rope.beta_slow);
+    add_int(b, "rope_original", a->rope.original);
+}
+
 /* Names of labels and the type of stored weights do not affect what a run computes. */
 static void add_shape(struct buf *b, const struct arch *a) {
     buf_printf(b, "family=%s activation=%s ", family_name(a->family), activations[a->act]);
@@ -60,6 +77,7 @@ static void add_shape(struct buf *b, const struct arch *a) {
     facts_add_double(b, "attention_dropout", a->attention_dropout);
     facts_add_double(b, "activation_dropout", a->activation_dropout);
     facts_add_double(b, "classifier_dropout", a->classifier_dropout);
+    if (a->causal) add_causal(b, a);
 }
 
 /* The bias of the logits is a used tensor that is not covered by the hash of the weights. */

@@ -26,6 +26,7 @@ int joined_token(const struct forward *f, int sequence, int token) {
 }
 
 int joined_read(const struct forward *f, int sequence) {
+    if (f->model->arch.causal) return f->rows.start[sequence + 1] - 1;
     bool first = joined_on(f) && f->hooks->joined.first_read;
     return first ? f->rows.start[sequence] : joined_token(f, sequence, 0);
 }

@@ -21,7 +21,7 @@ const int32_t *joined_types(const struct forward *f);
 /* Return the row of a sequence's token in the matrices of the encoder, and its number of tokens. */
 int joined_token(const struct forward *f, int sequence, int token);
 int joined_tokens(const struct forward *f, int sequence);
-/* Returns the row of a sequence that the classifier reads. */
+/* Returns the row of a sequence that the classifier reads: the last one of a causal stack. */
 int joined_read(const struct forward *f, int sequence);
 /* Computes the mean over each sequence's tokens, without added rows; sequences × d. */
 node joined_mean(const struct forward *f, node x);

@@ -114,6 +114,8 @@ struct forward {
         target_rows; /* filled by forward_init; `rows` includes those that a method adds (joined.h) */
     struct tape_rows tokens;     /* the batch's tokens: equal to `rows` if none are added */
     const struct hooks *hooks;   /* NULL: the pretrained model */
+    const real *turn;            /* cosines and sines of the positions of `rows`, for op_rotary; NULL: the
+                                    family has no rotary embeddings */
     enum precision precision;    /* of products with its frozen maps; from the hooks, otherwise float32 */
     struct decode_cache *cache;  /* NULL: forward_decode takes complete targets.  Otherwise one token per
                                     live row of the cache, without `encoded` after the first step
@@ -139,8 +141,8 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
 node forward_below(struct forward *f, int layers);
 /* Runs the encoder: its last layer, after the final norm if the family has one; tokens × d. */
 node forward_encode(struct forward *f);
-/* Returns the input of the classifier: BERT tanh(pooler(first token)), otherwise the first token; rows ×
- * d. */
+/* Returns the input of the classifier: BERT tanh(pooler(first token)), of a causal stack the last token,
+ * otherwise the first token; rows × d. */
 node forward_pool(struct forward *f, node encoded);
 /* Returns the first token of each row; rows × d. */
 node forward_first(struct forward *f, node encoded);

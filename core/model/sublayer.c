@@ -161,6 +161,13 @@ static void through_cache(const struct forward *f, const struct site *s, node *k
     else cache_cross(f->cache, f->tape, s->layer, s->key_rows, k, v, how);
 }
 
+/* Queries or keys as attention compares them: normalized per head and rotated, where the family does so. */
+static node place_in_text(const struct forward *f, const struct site *s, enum tensor_role norm, node x) {
+    const struct arch *a = &f->model->arch;
+    if (a->qk_norm) x = op_rmsnorm(f->tape, x, NODE_NONE, weight_at(f, norm, s), a->norm_eps);
+    return f->turn ? op_rotary(f->tape, x, a->head_width, f->turn) : x;
+}
+
 node sublayer_attend(const struct forward *f, struct site *s, node x, node keys) {
     const struct arch *a = &f->model->arch;
     const struct hooks *h = f->hooks;
@@ -180,10 +187,12 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
     struct watched watched = { f, s };
     struct attention how = {
         .heads = a->heads,
+        .key_heads = a->key_heads,
+        .window = a->window,
         .score_scale = a->scale_scores ? 1 / sqrt(a->head_width) : 1,
         .query_rows = s->rows,
         .key_rows = s->key_rows,
-        .causal = s->stack == STACK_DECODER && s->sublayer == SUB_SELF,
+        .causal = (a->causal || s->stack == STACK_DECODER) && s->sublayer == SUB_SELF,
         .relative_bias = relative_bias(f, s),
         .bucket = f->model->bucket[s->stack],
         .reach = a->bucket_distance,
@@ -194,6 +203,8 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
         .seen = f->attention_seen ? show_attention : NULL,
         .seen_self = &watched,
     };
+    q = place_in_text(f, s, ROLE_Q_NORM, q);
+    k = place_in_text(f, s, ROLE_K_NORM, k);
     if (f->cache && s->stack == STACK_DECODER) through_cache(f, s, &k, &v, &how);
     node head = offer_both(f, s, TAP_A_HEAD, op_attention(t, q, k, v, &how));
     node context = offer_both(f, s, TAP_A_CTX, head);
@@ -212,7 +223,7 @@ static node activate(const struct forward *f, struct site *s, node in) {
     } else {
         act = op_linear_act(t, in, map_at(f, ROLE_F1_W, s), weight_at(f, ROLE_F1_B, s), a->act);
     }
-    if (a->gated) act = op_mul(t, act, op_linear(t, in, map_at(f, ROLE_F1G_W, s), NODE_NONE));
+    if (a->gated) act = op_mul(t, act, linear(f, s, in, ROLE_F1G_W, ROLE_F1G_B));
     act = sublayer_offer(f, s, TAP_F_ACT, TAP_RAW, act);
     act = sublayer_drop(f, s, "f.act", f->activation_dropout, act);
     return sublayer_offer(f, s, TAP_F_ACT, TAP_DONE, act);

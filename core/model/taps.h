@@ -1,7 +1,8 @@
 /* Taps: the named locations of a transformer block that a method may read or write, and the hooks for doing
  * so.  Transformer code knows taps, never methods.
  *
- * n: query tokens, m: key tokens, d: width, H: heads, f: FFN inner width. */
+ * n: query tokens, m: key tokens, d: width, H: heads, dq = H·d_h, dk = (heads of keys)·d_h, f: FFN inner
+ * width. */
 #ifndef CORE_MODEL_TAPS_H
 #define CORE_MODEL_TAPS_H
 
@@ -17,8 +18,8 @@ enum tap {
     TAP_A_RES, /* n×d  residual stream before the sublayer */
     TAP_A_IN, /* n×d  sublayer input: post-norm a.res, pre-norm LN(a.res) */
     TAP_A_Q, /* n×dq xW_q + b_q */
-    TAP_A_K, /* m×dq */
-    TAP_A_V, /* m×dq */
+    TAP_A_K, /* m×dk */
+    TAP_A_V, /* m×dk */
     TAP_A_HEAD, /* n×dq concatenated per-head outputs (the same matrix as a.ctx) */
     TAP_A_CTX, /* n×dq concatenated heads, the input of W_o */
     TAP_A_OUT, /* n×d  a.ctx W_o + b_o, after its dropout */

@@ -7,6 +7,22 @@
 #include "core/model/joined.h"
 #include "core/model/sublayer.h"
 
+/* Computes cosines and sines of the angles at every position, counted from the start of its sequence. */
+static const real *turn_of(const struct forward *f) {
+    const struct arch *a = &f->model->arch;
+    size_t half = (size_t)a->head_width / 2, rows = (size_t)f->rows.start[f->rows.count], at = 0;
+    double *frequency = tape_keep(f->tape, half * sizeof *frequency);
+    real *turn = tape_keep(f->tape, rows * 2 * half * sizeof *turn);
+    arch_rope(a, frequency);
+    for (int i = 0; i < f->rows.count; i++)
+        for (int j = 0; j < f->rows.start[i + 1] - f->rows.start[i]; j++, at += 2 * half)
+            for (size_t k = 0; k < half; k++) {
+                turn[at + k] = (real)(a->rope.scale * cos(j * frequency[k]));
+                turn[at + half + k] = (real)(a->rope.scale * sin(j * frequency[k]));
+            }
+    return turn;
+}
+
 void forward_init(struct forward *f, struct tape *t, const struct model *m, const struct batch *b,
                   const struct hooks *hooks) {
     *f = (struct forward){
@@ -24,6 +40,7 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
     };
     if (f->precision == PRECISION_BF16) tape_thin(t);
     joined_init(f);
+    if (m->arch.rope.theta > 0 && b->start) f->turn = turn_of(f);
 }
 
 /* ---- embeddings ---- */
@@ -215,7 +232,7 @@ node forward_decode(struct forward *f, node encoded) {
 
 node forward_first(struct forward *f, node encoded) {
     tape_site(f->tape, "pooler");
-    if (!joined_on(f)) return op_pool_first(f->tape, encoded, &f->rows);
+    if (!joined_on(f) && !f->model->arch.causal) return op_pool_first(f->tape, encoded, &f->rows);
     int32_t *ids = tape_keep(f->tape, (size_t)f->rows.count * sizeof *ids);
     for (int i = 0; i < f->rows.count; i++) ids[i] = joined_read(f, i);
     const struct embed_table all = { encoded, ids, 0 };
@@ -233,8 +250,8 @@ node forward_pool(struct forward *f, node encoded) {
 
 /* The output map: a separate one, or the word embedding if they are tied. */
 static node vocabulary_map(const struct forward *f) {
-    bool tied = f->model->arch.tied;
-    struct site s = transformer_site_of(f, tied ? STACK_ENCODER : STACK_DECODER, SUB_EMBED, -1);
+    bool tied = f->model->arch.tied, one = tied || f->model->arch.causal;
+    struct site s = transformer_site_of(f, one ? STACK_ENCODER : STACK_DECODER, SUB_EMBED, -1);
     tape_site(f->tape, "vocabulary");
     return map_at(f, tied ? ROLE_EMBED_WORD : ROLE_LM_HEAD, &s);
 }
