@@ -171,8 +171,10 @@ static int check_beside(const char *path, const char *suffix, int mode, struct e
         rc = err_set(e, ERR_DATABASE, "%s: cannot be %s (%s); it contains %s %s", file,
                      mode & W_OK ? "written" : "read", strerror(errno), holds, path);
     } else if (wal && !is_journal(file)) {
-        rc = err_set(e, ERR_DATABASE, "%s: not an SQLite write-ahead log; the file was not changed; if it does "
-                                      "not belong to %s, move it away", file, path);
+        rc = err_set(e, ERR_DATABASE,
+                     "%s: not an SQLite write-ahead log; the file was not changed; if it does "
+                     "not belong to %s, move it away",
+                     file, path);
     }
     free(file);
     return rc;

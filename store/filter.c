@@ -150,7 +150,8 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
         rc = db_step(st, e);
     }
     if (rc > 0 && rank >= 2 && sqlite3_column_int(st, 2) == rank) {
-        rc = err_set(e, ERR_USAGE, "\"%s\" is ambiguous: several metrics start with it; use the full name", name);
+        rc = err_set(e, ERR_USAGE, "\"%s\" is ambiguous: several metrics start with it; use the full name",
+                     name);
     }
     sqlite3_finalize(st);
     free(like);

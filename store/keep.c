@@ -229,7 +229,8 @@ static int purge(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     if (rc) return rc;
     if (c->typed != (int64_t)c->count)
         return err_set(e, ERR_USAGE,
-                       "%zu runs would be deleted permanently, but %lld was entered as confirmation; nothing was deleted",
+                       "%zu runs would be deleted permanently, but %lld was entered as confirmation; nothing "
+                       "was deleted",
                        c->count, (long long)c->typed);
     for (size_t i = 0, named = c->count; !rc && i < named; i++)
         rc = choose_all(db, c, c->chosen[i],
@@ -361,14 +362,16 @@ int store_check_name(const char *name, struct err *e) {
     char *shown = text_visible(name, strlen(name));
     bool plain = !strcmp(shown, name);
     free(shown);
-    if (!plain) return err_set(e, ERR_USAGE, "a run's name must not contain line breaks or control characters");
+    if (!plain)
+        return err_set(e, ERR_USAGE, "a run's name must not contain line breaks or control characters");
     if (*name == ' ' || (*name && name[strlen(name) - 1] == ' '))
         return err_set(e, ERR_USAGE, "\"%s\": a run's name must not start or end with a space", name);
     if (*name && (strchr("#-", *name) || text_to_double(name, &number) ||
                   !name[strspn(name, "0123456789,.| ")] || !strcmp(name, "last")))
         return err_set(
             e, ERR_USAGE,
-            "invalid run name \"%s\": a name must not be a number, look like an option, or be \"last\"", name);
+            "invalid run name \"%s\": a name must not be a number, look like an option, or be \"last\"",
+            name);
     return 0;
 }
 

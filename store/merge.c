@@ -152,9 +152,9 @@ struct one_run {
 /* Both runs' logs record it. */
 static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
     const struct store_merged *x = r->out;
-    char *text = xprintf("run %lld and run %lld (run %lld of %s) differ from step %lld on and remain separate runs",
-                         (long long)x->apart, (long long)x->into, (long long)x->from, r->m->from->path,
-                         (long long)x->step);
+    char *text = xprintf(
+        "run %lld and run %lld (run %lld of %s) differ from step %lld on and remain separate runs",
+        (long long)x->apart, (long long)x->into, (long long)x->from, r->m->from->path, (long long)x->step);
     int rc = event_add(db, x->apart, store_now(), -1, "message", NULL, text, e);
     if (!rc) rc = event_add(db, x->into, store_now(), -1, "message", NULL, text, e);
     free(text);

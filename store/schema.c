@@ -276,9 +276,10 @@ int schema_detect(sqlite3 *db, enum schema_kind *kind, struct err *e) {
     }
     if (application == BEFORE) return refuse_older(db, e);
     if (application != SCHEMA_APPLICATION)
-        return err_set(e, ERR_DATABASE,
-                       "%s: a database of another program; it was not changed; use another file with --db FILE",
-                       sqlite3_db_filename(db, "main"));
+        return err_set(
+            e, ERR_DATABASE,
+            "%s: a database of another program; it was not changed; use another file with --db FILE",
+            sqlite3_db_filename(db, "main"));
     *kind = version > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_SAME;
     return *kind == SCHEMA_NEWER ? look_newer(db, version, e) : 0;
 }

@@ -151,10 +151,11 @@ static int no_rows(const struct import *m, struct err *e) {
                        first->why);
     json_t *whole = json_parse("", buf_text(file) + bom, file->size - bom, NULL);
     if (whole && (d->report.lines > 1 || json_is_object(json_array_get(whole, 0))))
-        err_set(e, ERR_INPUT,
-                "%s: a single JSON document (%s with %zu items); expected JSON Lines, with one object per line",
-                d->path, json_kind(whole),
-                json_is_array(whole) ? json_array_size(whole) : json_object_size(whole));
+        err_set(
+            e, ERR_INPUT,
+            "%s: a single JSON document (%s with %zu items); expected JSON Lines, with one object per line",
+            d->path, json_kind(whole),
+            json_is_array(whole) ? json_array_size(whole) : json_object_size(whole));
     else if (!d->columns || !columns_missing(m->o, d, e))
         err_set(e, ERR_INPUT, "%s: no examples could be read: line %zu: %s", d->path, first->line,
                 first->why);
@@ -250,11 +251,11 @@ void dataset_release(struct dataset *d) {
 static int past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
                           int embedding_rows, struct err *e) {
     const struct example *r = &d->example[i];
-    return err_set(e, ERR_INPUT,
-                   "%s: example %llu (line %zu): token \"%s\" has id %d, outside the vocabulary of the model (%d "
-                   "tokens); the tokenizer does not match the model",
-                   d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id,
-                   embedding_rows);
+    return err_set(
+        e, ERR_INPUT,
+        "%s: example %llu (line %zu): token \"%s\" has id %d, outside the vocabulary of the model (%d "
+        "tokens); the tokenizer does not match the model",
+        d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id, embedding_rows);
 }
 
 static void count_tokens(struct import_report *r, const struct encoded *x, size_t line) {

@@ -143,11 +143,11 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
         else buf_puts(&others, "…");
         named++;
     }
-    err_set(e, ERR_INPUT,
-            "%s: ambiguous label %s in %zu example%s%s: a class, or a mark for unlabeled examples%s; use --kind "
-            "classes to read %s as a class, or --unlabeled %s to ignore these examples",
-            m->d->path, s, at.examples, at.examples == 1 ? "" : "s", buf_text(&lines), buf_text(&others), s,
-            s);
+    err_set(
+        e, ERR_INPUT,
+        "%s: ambiguous label %s in %zu example%s%s: a class, or a mark for unlabeled examples%s; use --kind "
+        "classes to read %s as a class, or --unlabeled %s to ignore these examples",
+        m->d->path, s, at.examples, at.examples == 1 ? "" : "s", buf_text(&lines), buf_text(&others), s, s);
     buf_release(&lines);
     buf_release(&others);
     return e->code;
@@ -283,7 +283,9 @@ static int decide(const struct import *m, const struct distinct *x, enum data_ki
                                "scores"
                              : "labels are classes, because some are not numbers");
     if (!k.odd && x->vocab.count > 20)
-        text_line(&r->notes, "warning: %zu different integers are used as classes; for regression use --kind scores", x->vocab.count);
+        text_line(&r->notes,
+                  "warning: %zu different integers are used as classes; for regression use --kind scores",
+                  x->vocab.count);
     return 0;
 }
 

@@ -31,7 +31,8 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
     if (!(s->limit > 0) || s->no_train) return 0;
     double n = s->limit < 1 ? floor(s->limit * (double)all + 0.5) : s->limit;
     if (n < 1)
-        return err_set(e, ERR_USAGE, "--limit %.10g%%: selects none of the %zu examples of %s; use a larger value",
+        return err_set(e, ERR_USAGE,
+                       "--limit %.10g%%: selects none of the %zu examples of %s; use a larger value",
                        100 * s->limit, all, d->path);
     bool *drawn = xcalloc(all + 1, sizeof *drawn);
     if (n < (double)all) {
@@ -145,7 +146,8 @@ static int split_validation(struct task *t, const struct task_files *p, const st
              : t->train.examples < TASK_LARGE ? halve(t, p, s, o, e)
                                           : hold_some(t, p, s, o, e);
     if (!rc)
-        text_line(&t->test.report.notes, "the test set has %zu examples and is evaluated once, at the end of a run",
+        text_line(&t->test.report.notes,
+                  "the test set has %zu examples and is evaluated once, at the end of a run",
                   t->test.examples);
     return rc;
 }

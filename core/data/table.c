@@ -105,7 +105,8 @@ static int table_name_columns(const struct import *m, const struct records *r, b
     struct dataset *d = m->d;
     const char *const *name = m->o->headless;
     if (r->fields > 10000)
-        return err_set(e, ERR_INPUT, "%s: line %zu: too many columns: %zu; the maximum is 10,000; check the delimiter",
+        return err_set(e, ERR_INPUT,
+                       "%s: line %zu: too many columns: %zu; the maximum is 10,000; check the delimiter",
                        d->path, r->first, r->fields);
     d->columns = (int)r->fields;
     d->column = xcalloc(r->fields, sizeof *d->column);

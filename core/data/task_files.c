@@ -72,7 +72,8 @@ static char *find_folder(const struct task_source *s, struct err *e) {
     if (path && file_is_folder(path)) return path;
     free(path);
     if (file_exists(s->where)) {
-        err_set(e, ERR_USAGE, "%s: a file, not a task; use a task name or folder, or --train for a file", s->where);
+        err_set(e, ERR_USAGE, "%s: a file, not a task; use a task name or folder, or --train for a file",
+                s->where);
         return NULL;
     }
     char **names;
@@ -141,7 +142,8 @@ static int files_named(struct task_files *p, const struct task_source *s, char *
     char *dot = strrchr(*name, '.');
     if (dot && dot != *name) *dot = '\0';
     if (s->dev && s->split > 0)
-        return err_set(e, ERR_USAGE, "--split: the validation set is %s (--dev); use only one of them", s->dev);
+        return err_set(e, ERR_USAGE, "--split: the validation set is %s (--dev); use only one of them",
+                       s->dev);
     if (!s->dev && s->split_validation)
         return err_set(e, ERR_USAGE,
                        "--split-validation: needs a validation set; give its file with --dev");

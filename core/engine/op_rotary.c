@@ -1,6 +1,5 @@
-#include "core/engine/kernel.h"
-#include "core/engine/ops.h"
 #include "core/base/mem.h"
+#include "core/engine/ops.h"
 #include "core/engine/record.h"
 
 struct rotary {

@@ -69,8 +69,8 @@ node op_layernorm_groups(struct tape *t, node x, node residual, node gamma, node
 node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps);
 
 /* Rotary position embedding (Su et al. 2021, 3.2.2): in each head of `head` columns, column j < head/2 and
- * column head/2 + j are rotated as a pair.  turn: rows × head, the cosines of a row's head/2 angles, then their
- * sines; alive for the step. */
+ * column head/2 + j are rotated as a pair.  turn: rows × head, the cosines of a row's head/2 angles, then
+ * their sines; alive for the step. */
 node op_rotary(struct tape *t, node x, int head, const real *turn);
 
 /* Inverted dropout with probability p at a named site; element (row id, token in its row, channel).  The

@@ -261,9 +261,10 @@ static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step
         bool fine = text_to_double(word, &of.perplexity) && of.perplexity >= 1;
         if (colon) fine = fine && text_to_int(colon, &of.seed) && of.seed >= 0;
         if (!fine)
-            rc = lesson_refuse(
-                r, "\"%s\": invalid perplexity; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer of at least 0)",
-                word);
+            rc = lesson_refuse(r,
+                               "\"%s\": invalid perplexity; write PERPLEXITY (at least 1) or PERPLEXITY:SEED "
+                               "(an integer of at least 0)",
+                               word);
         else if (s->maps == LESSON_SHOWN)
             rc = lesson_refuse(r, "\"%s\": too many maps; a step shows at most %d", word, LESSON_SHOWN);
         else s->map[s->maps++] = of;
@@ -292,8 +293,9 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
     int rc = lesson_take_name(r, &at, s);
     if (rc) return rc;
     if (kind == LESSON_ASK)
-        return *at ? lesson_refuse(r, "unexpected \"%s\"; write the question in the next lines, indented by two spaces",
-                                   at)
+        return *at ? lesson_refuse(
+                         r, "unexpected \"%s\"; write the question in the next lines, indented by two spaces",
+                         at)
                    : 0;
     rc = take_equals(r, &at, s);
     if (rc || kind == LESSON_RUN) return rc ? rc : lesson_take_run(r, at, s);

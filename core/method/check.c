@@ -318,7 +318,8 @@ static void check_selection(struct check *c, const struct module *m) {
     for (int i = 0; i < c->tensors; i++) n += module_selects(m, c->a, &c->tensor[i]);
     if (n == 0 && vectors && !c->a->biases)
         ERROR(c, "V11",
-              "this model has no bias vectors to train%s: use full(target=norms), which has about as few parameters",
+              "this model has no bias vectors to train%s: use full(target=norms), which has about as few "
+              "parameters",
               c->a->buckets ? " (relative_attention_bias is an embedding of relative positions)" : "");
     else if (n == 0)
         ERROR(c, "V11",

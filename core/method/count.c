@@ -215,6 +215,8 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
 
 const char *terms_letter(const struct arch *a, enum tap t) {
     int w = tap_width(a, t);
+    if (t == TAP_A_K || t == TAP_A_V)
+        return w == a->width ? "d" : w < a->heads * a->head_width ? "H_k·d_h" : "H·d_h";
     return w == a->width ? "d" : w == a->inner ? "f" : "H·d_h";
 }
 
@@ -346,7 +348,7 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
     struct terms t = { BUF_INIT, BUF_INIT };
     struct span s[SPANS];
     char tail[96], shown[32], letters[32], many[16] = "";
-    int d = a->width, dq = tap_width(a, TAP_A_Q), mid = m->mid, layers = 0;
+    int d = a->width, dq = tap_width(a, TAP_A_K), mid = m->mid, layers = 0;
     int n = module_spans(m, a, s);
     for (int i = 0; i < n; i++) layers += s[i].end - s[i].first;
     if (n > 1) snprintf(many, sizeof many, "%d·", n);
@@ -382,7 +384,7 @@ static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const
     struct terms t = { BUF_INIT, BUF_INIT };
     char letters[32], layers[64], text[96], shown[96];
     struct span span[SPANS];
-    int n = module_spans(m, a, span), d = a->width, dq = tap_width(a, m->write);
+    int n = module_spans(m, a, span), d = a->width, dq = tap_width(a, TAP_A_K);
     const char *many = n > 1 ? "2·" : "", *each = m->source == SOURCE_PROMPT_SEP ? "T·" : "";
     layers_text(m, a, letters, layers);
     snprintf(text, sizeof text, "%sT·l·d", many);

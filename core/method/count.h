@@ -17,7 +17,7 @@ void terms_add(struct terms *t, const char *letters, const char *format, ...);
 void terms_matrices(struct terms *t, const struct module *m, const struct arch *a);
 /* Writes "384→8→384", or "r 8" without a model. */
 void terms_label(const struct module *m, const struct arch *a, char out[64]);
-/* Returns the letter of a tap's width: "d", "f", "H·d_h". */
+/* Returns the letter of a tap's width: "d", "f", "H·d_h", "H_k·d_h". */
 const char *terms_letter(const struct arch *a, enum tap t);
 
 #endif

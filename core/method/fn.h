@@ -25,7 +25,7 @@ struct slot_shape {
 
 /* The size of a dimension: one, the module's size, the width of the tap that it reads or writes, or the
  * vocabulary size. */
-enum dim { DIM_ONE, DIM_SIZE, DIM_READ, DIM_WRITE, DIM_VOCABULARY };
+enum dim { DIM_ONE, DIM_SIZE, DIM_READ, DIM_WRITE, DIM_KEYS, DIM_VOCABULARY };
 
 struct function_slot {
     enum slot slot;

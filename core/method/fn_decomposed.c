@@ -91,11 +91,13 @@ static bool check(struct check *c, const struct module *m) {
         enum tap input = tap_map_input(m->write);
         if (input == TAP_NONE)
             ERROR(c, "V70",
-                  "%s is not the output of a linear layer, whose weight could be decomposed: use write=a.q, a.k, "
+                  "%s is not the output of a linear layer, whose weight could be decomposed: use write=a.q, "
+                  "a.k, "
                   "a.v, a.out, f.pre or f.out",
                   tap_name(m->write));
         else
-            ERROR(c, "V70", "only the weight of one linear layer can be decomposed: use read=%s with write=%s",
+            ERROR(c, "V70",
+                  "only the weight of one linear layer can be decomposed: use read=%s with write=%s",
                   tap_name(input), tap_name(m->write));
         return true;
     }
@@ -103,7 +105,8 @@ static bool check(struct check *c, const struct module *m) {
         const struct module *o = &c->m->module[i];
         if (i == c->at || o->write != m->write || !module_is_map(o) || !modules_meet(m, o, c->a)) continue;
         ERROR(c, "V71",
-              "module %d also changes the linear layer that writes %s, so the norm of its weight would be ambiguous: "
+              "module %d also changes the linear layer that writes %s, so the norm of its weight would be "
+              "ambiguous: "
               "remove one of the two",
               i + 1, tap_name(m->write));
         break;

@@ -26,7 +26,8 @@ static const struct function_place places[] = { { "q", TAP_A_Q },       { "k", T
 
 static bool check(struct check *c, const struct module *m) {
     if (m->comp == COMP_MULTIPLY) return true;
-    ERROR(c, "V9", "a scale only multiplies: omit comp=; to add a vector, use bitfit or bias(write=%s)", tap_name(m->write));
+    ERROR(c, "V9", "a scale only multiplies: omit comp=; to add a vector, use bitfit or bias(write=%s)",
+          tap_name(m->write));
     return false;
 }
 
@@ -42,7 +43,8 @@ static void advise(struct check *c, const struct module *m) {
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
     (void)first;
     (void)y;
-    WARN(c, "V44", "two scales at %s are equivalent to one, their product: remove one of the two", tap_name(x->write));
+    WARN(c, "V44", "two scales at %s are equivalent to one, their product: remove one of the two",
+         tap_name(x->write));
 }
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {

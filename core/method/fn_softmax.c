@@ -6,8 +6,8 @@
 #include "core/method/fn.h"
 
 static const struct function_slot slots[] = {
-    { SLOT_KEY, "P_k", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_WRITE },
-    { SLOT_VALUE, "P_v", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_WRITE },
+    { SLOT_KEY, "P_k", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_KEYS },
+    { SLOT_VALUE, "P_v", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_KEYS },
     { 0 },
 };
 
@@ -40,10 +40,10 @@ static bool check(struct check *c, const struct module *m) {
 /* Checks positions skipped before the text, as PEFT does in training. */
 static void check_shift(struct check *c, const struct module *m) {
     const struct arch *a = c->a;
-    if (!a->positions || a->decoder_layers)
+    if ((!a->positions && !a->causal) || a->decoder_layers)
         ERROR(
             c, "V76",
-            "shift=yes needs an encoder-only model with learned position embeddings: omit shift=");
+            "shift=yes needs a model with one stack and learned or rotary position embeddings: omit shift=");
     else if (m->size + 3 > arch_max_length(a))
         ERROR(c, "V76", "l = %d skipped positions leave no room for text in the model's %d positions",
               m->size, arch_max_length(a));
@@ -60,8 +60,8 @@ static void advise(struct check *c, const struct module *m) {
     if (m->shift) check_shift(c, m);
     if (m->size > c->a->head_width)
         INFO(c, "V20",
-             "l = %d is above the head width %d: the change of each head's output has rank at most %d", m->size,
-             c->a->head_width, c->a->head_width);
+             "l = %d is above the head width %d: the change of each head's output has rank at most %d",
+             m->size, c->a->head_width, c->a->head_width);
     if (m->comp == COMP_GATED && c->a->attention_dropout > 0)
         WARN(c, "V34",
              "with attention dropout %g the gate is exact only in evaluation: in training, dropout also "
@@ -82,8 +82,8 @@ static void pair(struct check *c, const struct module *x, int first, const struc
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
-    snprintf(letters, sizeof letters, "2·l·%s", terms_letter(a, m->write));
-    terms_add(t, letters, "2·%d·%d", m->size, tap_width(a, m->write));
+    snprintf(letters, sizeof letters, "2·l·%s", terms_letter(a, TAP_A_K));
+    terms_add(t, letters, "2·%d·%d", m->size, tap_width(a, TAP_A_K));
 }
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
@@ -92,7 +92,7 @@ static void formula(const struct module *m, const struct formula_words *w, char 
 }
 
 static void label(const struct module *m, const struct arch *a, char out[64]) {
-    if (a) snprintf(out, 64, "P %d×%d", m->size, tap_width(a, TAP_A_HEAD));
+    if (a) snprintf(out, 64, "P %d×%d", m->size, tap_width(a, TAP_A_K));
     else snprintf(out, 64, "P l %d", m->size);
 }
 

@@ -111,8 +111,8 @@ char *kronecker_arithmetic(const struct plan *p, const struct arch *a, int modul
     each /= places;
     text_thousands((int64_t)trained, shown);
     if (m->factor)
-        buf_printf(&b, "(k·(%s+2·r+%s) with n %d, k %d, r %d, plus the remaining parameters", "in", "out", m->mid, m->factor,
-                   m->size);
+        buf_printf(&b, "(k·(%s+2·r+%s) with n %d, k %d, r %d, plus the remaining parameters", "in", "out",
+                   m->mid, m->factor, m->size);
     else buf_printf(&b, "((in+out)·r/n with n %d, r %d, plus the remaining parameters", m->mid, m->size);
     buf_printf(&b, ": %zu)·%zu", each, places);
     if (once) buf_printf(&b, " + n³ = %zu·%zu + %zu", each, places, once);

@@ -91,6 +91,7 @@ static int64_t dim_of(enum dim d, const struct module *m, const struct arch *a) 
     case DIM_SIZE: return m->size;
     case DIM_READ: return tap_width(a, m->read);
     case DIM_WRITE: return tap_width(a, m->write);
+    case DIM_KEYS: return tap_width(a, TAP_A_K);
     case DIM_VOCABULARY: return a->vocabulary;
     }
     BUG("unknown slot dimension %d", d);
@@ -291,9 +292,10 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
 
 /* Returns whether a constant added to all keys of a layer has an effect. It has none on a softmax over these
  * keys only; it has one if a prefix shares the softmax, or if a module after `from` reads the keys, unless
- * linearly onto themselves. */
+ * linearly onto themselves, or if positions rotate the keys. */
 static bool key_shift_matters(const struct plan *p, const struct arch *a, int stack, int site,
                               int layer, int from) {
+    if (a->rope.theta > 0) return true;
     for (int i = 0; i < p->method.count; i++) {
         const struct module *m = &p->method.module[i];
         if (!module_covers(m, a, stack, site, layer)) continue;

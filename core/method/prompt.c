@@ -7,7 +7,7 @@
 #include "core/method/sources.h"
 
 void prompt_maps(const struct module *m, const struct arch *a, struct prompt_map out[PROMPT_MAPS]) {
-    int d = a->width, dq = tap_width(a, m->write), b = m->mid;
+    int d = a->width, dq = tap_width(a, TAP_A_K), b = m->mid;
     out[0] = (struct prompt_map){ SLOT_PROMPT_DOWN_K, "D_k", b, d };
     out[1] = (struct prompt_map){ SLOT_PROMPT_UP_K, "U_k", dq, b };
     out[2] = (struct prompt_map){ SLOT_PROMPT_DOWN_V, "D_v", b, d };
@@ -16,7 +16,7 @@ void prompt_maps(const struct module *m, const struct arch *a, struct prompt_map
 
 void prompt_plan(struct build *b, int module, const struct span *s) {
     const struct module *m = &b->p->method.module[module];
-    int tasks = b->p->tasks, dq = tap_width(b->a, m->write);
+    int tasks = b->p->tasks, dq = tap_width(b->a, TAP_A_K);
     struct prompt_map map[PROMPT_MAPS];
     prompt_maps(m, b->a, map);
     build_place(b, module, s, -1);

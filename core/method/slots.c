@@ -8,7 +8,7 @@ bool tap_is_ffn(enum tap t) { return t >= TAP_F_RES && t <= TAP_F_END; }
 
 int tap_width(const struct arch *a, enum tap tap) {
     switch (tap) {
-    case TAP_A_K: case TAP_A_V: return a->key_heads * a->head_width;
+    case TAP_A_K: case TAP_A_V: return arch_key_width(a);
     case TAP_A_Q: case TAP_A_HEAD: case TAP_A_CTX: return a->heads * a->head_width;
     case TAP_F_PRE: case TAP_F_ACT: return a->inner;
     default: return a->width;

@@ -29,7 +29,7 @@ static void plan_mlp(struct build *b, int module, const struct span *s) {
         prompt_rows_plan(b, module, s);
         return;
     }
-    int d = b->a->width, dq = tap_width(b->a, TAP_A_Q);
+    int d = b->a->width, dq = tap_width(b->a, TAP_A_K);
     int generated = 2 * (s->end - s->first) * dq;
     build_place(b, module, s, -1);
     build_own(b, module, s, -1, SLOT_MLP_E, 1, m->size, d);

@@ -1,13 +1,13 @@
-#include "core/model/arch_reading.h"
+#include "core/model/arch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/arch_reading.h"
 
 enum {
     CONFIG_LIMIT = 1 << 20, /* bytes */
@@ -456,7 +456,6 @@ static int arch_read_config(const char *file, json_t *config, struct err *first,
     }
     arch_read_family(&r, out);
     if (!r.failed) families[out->family].read(&r, out);
-    if (!out->key_heads) out->key_heads = out->heads;
     read_ids(&r, out);
     arch_read_labels(&r, out);
     arch_read_problem(&r, out);
@@ -503,6 +502,8 @@ int arch_max_length(const struct arch *a) {
     int n = a->positions ? a->positions - a->position_offset : a->context ? a->context : MAX_TEXT_TOKENS;
     return n < MAX_TEXT_TOKENS ? n : MAX_TEXT_TOKENS;
 }
+
+int arch_key_width(const struct arch *a) { return (a->key_heads ? a->key_heads : a->heads) * a->head_width; }
 
 bool arch_generates(const struct arch *a) { return a->decoder_layers > 0; }
 

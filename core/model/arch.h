@@ -26,7 +26,8 @@ enum problem {
     PROBLEM_SCORES
 };
 
-/* Rotary position embeddings: how the frequency of a pair of channels follows from its index ("rope_type"). */
+/* Rotary position embeddings: how the frequency of a pair of channels follows from its index ("rope_type").
+ */
 enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3, ROPE_YARN };
 struct rope {
     double theta; /* base of the frequencies; 0: no rotary embedding */
@@ -45,7 +46,7 @@ struct arch {
     char architecture[64];/* the first of "architectures", such as "BertModel"; "" when absent */
     int width;            /* d */
     int heads, head_width;/* H, d_h; H·d_h is the width of the projections and may differ from d */
-    int key_heads;        /* heads of keys and values; fewer than H in grouped-query attention */
+    int key_heads;        /* heads of keys and values in grouped-query attention; 0: H */
     int inner;            /* f, FFN inner width */
     int encoder_layers, decoder_layers;
     int vocabulary, positions, types;
@@ -105,6 +106,8 @@ int arch_max_length(const struct arch *a);
 /* Returns whether the head of a class of transformers, such as "BertForTokenClassification", does not
  * classify texts but tokens, choices or answer spans. */
 bool arch_class_is_other(const char *class);
+/* Returns the width of keys and values. */
+int arch_key_width(const struct arch *a);
 /* Returns whether there is a decoder, so that text can be generated. */
 bool arch_generates(const struct arch *a);
 /* Computes the positions of n tokens, from 0; RoBERTa skips padding tokens within a text and assigns them -1,

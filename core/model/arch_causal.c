@@ -97,7 +97,8 @@ static void read_heads(struct arch_reading *r, struct arch *a) {
     if (width && !json_is_null(width)) a->head_width = arch_get_int(r, "head_dim", -1, 2, WIDTH_MAX);
     else if (a->family == FAMILY_QWEN3) a->head_width = 128;
     else arch_divide_heads(r, "num_attention_heads", a);
-    if (!r->failed && a->head_width % 2) arch_refuse(r, "head_dim", "odd", "rotary embeddings need an even width");
+    if (!r->failed && a->head_width % 2)
+        arch_refuse(r, "head_dim", "odd", "rotary embeddings need an even width");
     if (!r->failed && (size_t)a->heads * (size_t)a->head_width > WIDTH_MAX)
         arch_refuse(r, "head_dim", "too large", "num_attention_heads × head_dim must be at most 65536");
 }

@@ -22,11 +22,11 @@ void arch_took(struct arch_reading *r, const char *key, const char *value);
 void arch_refuse(struct arch_reading *r, const char *key, const char *found, const char *right);
 /* Reads an integer between lo and hi.  `fallback` < 0: the key is required. */
 int arch_get_int(struct arch_reading *r, const char *key, int fallback, int lo, int hi);
-/* Reads a number between lo and hi.  `said`: whether using the default is reported. */
+/* Reads a number between lo and hi.  `reported`: whether using the default is. */
 double arch_get_double(struct arch_reading *r, const char *key, double fallback, double lo, double hi,
-                       bool said);
+                       bool reported);
 /* Reads a probability of dropout. */
-double arch_get_rate(struct arch_reading *r, const char *key, double fallback, bool said);
+double arch_get_rate(struct arch_reading *r, const char *key, double fallback, bool reported);
 bool arch_get_bool(struct arch_reading *r, const char *key, bool fallback);
 /* Returns NULL when the key is absent. */
 const char *arch_get_string(struct arch_reading *r, const char *key);

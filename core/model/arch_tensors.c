@@ -220,7 +220,7 @@ static int arch_tensors_size_of(const struct arch *a, enum size s) {
     case TYPES: return a->types;
     case BUCKETS: return a->buckets;
     case HEADS: return a->heads;
-    case KEYS: return a->key_heads * a->head_width;
+    case KEYS: return arch_key_width(a);
     case HEAD_WIDTH: return a->head_width;
     }
     BUG("unknown size %d", (int)s);

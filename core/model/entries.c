@@ -101,7 +101,9 @@ struct entry *entries_find(struct entries *x, const char *name) {
 #define HEAD "lm_head.weight"
 
 /* The name of the word embeddings. */
-static const char *table_name(const struct arch *a) { return a->causal ? "embed_tokens.weight" : "shared.weight"; }
+static const char *table_name(const struct arch *a) {
+    return a->causal ? "embed_tokens.weight" : "shared.weight";
+}
 
 static int entries_read_values(const struct entry *x, real **out, struct err *e) {
     *out = mem_try(x->tensor->count, sizeof **out);

@@ -7,9 +7,11 @@
 #include "core/model/joined.h"
 #include "core/model/sublayer.h"
 
-/* Computes cosines and sines of the angles at every position, counted from the start of its sequence. */
+/* Computes cosines and sines of the angles at every position, counted from the start of its sequence, or from
+ * where a prefix shifts it. */
 static const real *turn_of(const struct forward *f) {
     const struct arch *a = &f->model->arch;
+    int first = f->hooks ? f->hooks->moved : 0;
     size_t half = (size_t)a->head_width / 2, rows = (size_t)f->rows.start[f->rows.count], at = 0;
     double *frequency = tape_keep(f->tape, half * sizeof *frequency);
     real *turn = tape_keep(f->tape, rows * 2 * half * sizeof *turn);
@@ -17,8 +19,8 @@ static const real *turn_of(const struct forward *f) {
     for (int i = 0; i < f->rows.count; i++)
         for (int j = 0; j < f->rows.start[i + 1] - f->rows.start[i]; j++, at += 2 * half)
             for (size_t k = 0; k < half; k++) {
-                turn[at + k] = (real)(a->rope.scale * cos(j * frequency[k]));
-                turn[at + half + k] = (real)(a->rope.scale * sin(j * frequency[k]));
+                turn[at + k] = (real)(a->rope.scale * cos((first + j) * frequency[k]));
+                turn[at + half + k] = (real)(a->rope.scale * sin((first + j) * frequency[k]));
             }
     return turn;
 }

@@ -46,9 +46,11 @@ int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t
     size_t size = n >= 4 ? little_endian(b) : 0;
     memset(m, 0, sizeof *m);
     if (!size || size % 4 || size > n - 4)
-        return err_set(e, ERR_INPUT,
-                       "%s: \"precompiled_charsmap\": invalid trie size: %zu; must be a positive multiple of 4 "
-                       "and at most %zu", path, size, n >= 4 ? n - 4 : 0);
+        return err_set(
+            e, ERR_INPUT,
+            "%s: \"precompiled_charsmap\": invalid trie size: %zu; must be a positive multiple of 4 "
+            "and at most %zu",
+            path, size, n >= 4 ? n - 4 : 0);
     m->units = size / 4;
     m->unit = xmalloc(size);
     for (size_t i = 0; i < m->units; i++) m->unit[i] = little_endian(b + 4 + 4 * i);

@@ -92,7 +92,8 @@ static int read_piece(struct tokenizer *t, struct template *f, const char *path,
         }
     }
     return fits ? 0
-                : err_set(e, ERR_INPUT, "%s: template: more than %d items, or a \"type_id\" not between 0 and 255", path,
+                : err_set(e, ERR_INPUT,
+                          "%s: template: more than %d items, or a \"type_id\" not between 0 and 255", path,
                           TEMPLATE_PIECES);
 }
 

@@ -217,8 +217,9 @@ int tokenizer_encode(const struct tokenizer *t, const char *a, size_t a_size, co
     memset(out, 0, sizeof *out);
     const struct template *form = b ? &t->pair : &t->single;
     if (max_len < (size_t)form->tokens)
-        return err_set(e, ERR_USAGE, "maximum length of %zu tokens: too short for the %d special tokens of a %s",
-                       max_len, form->tokens, b ? "pair" : "text");
+        return err_set(e, ERR_USAGE,
+                       "maximum length of %zu tokens: too short for the %d special tokens of a %s", max_len,
+                       form->tokens, b ? "pair" : "text");
     struct id_list side[2] = { { 0 }, { 0 } };
     struct counts c = { 0 };
     text_ids(t, a, a_size, &side[0], &c);

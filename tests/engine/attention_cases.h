@@ -45,7 +45,8 @@ static bool attention_make(int i, struct setup *s) {
     input(s, 3, c->bias ? BUCKETS : -1, c->heads);
     result(s, s->rows[0], d);
     s->attention = (struct attention){
-        .heads = c->heads, .key_heads = c->group ? c->heads / group : 0, .window = c->window, .score_scale = 0.7, .query_rows = &s->q, .key_rows = &s->k,
+        .heads = c->heads, .key_heads = c->group ? c->heads / group : 0, .window = c->window,
+        .score_scale = 0.7, .query_rows = &s->q, .key_rows = &s->k,
         .causal = c->causal, .bucket = s->bucket, .reach = REACH,
         .dropout = c->dropout, .site = CASE_SITE, .set = s->set,
     };
