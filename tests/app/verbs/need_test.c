@@ -172,8 +172,8 @@ static void what_does_not_fit_is_not_started(void **state) {
           "petri: sections: not enough memory: the run needs about " },
         { LARGE " --workers 2 --seeds 1,2", 720, 0, "waits until other runs have released memory" },
     };
-    char *said, *forced = xprintf(LARGE " --workers 1 --force --db '%s'", stage.db);
     if (TEST_PATIENCE > 1) test_skip("a sanitizer needs all of the address space");
+    char *said, *forced = xprintf(LARGE " --workers 1 --force --db '%s'", stage.db);
     for (size_t i = 0; i < COUNT_OF(limited); i++) {
         char *words = xprintf("%s --db '%s'", limited[i].words, stage.db);
         int status = run_limited(limited[i].megabytes, words, &said);
