@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/engine/profile.h"
 #include "core/base/room.h"
 
 struct product {
@@ -38,12 +39,14 @@ void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a,
         GROW(r->product, r->room, r->count + 1);
         r->product[r->count++] = (struct product){ m, n, k, ta, tb, beta != 0 };
     }
+    double begin = profile_begin();
     CBLAS_TRANSPOSE opa = ta ? CblasTrans : CblasNoTrans, opb = tb ? CblasTrans : CblasNoTrans;
 #ifdef PETRI_DOUBLE
     cblas_dgemm(CblasRowMajor, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 #else
     cblas_sgemm(CblasRowMajor, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 #endif
+    profile_part(PROFILE_PRODUCTS, begin);
 }
 
 /* Exported by OpenBLAS only; other libraries with the same interface lack them. */

@@ -10,6 +10,7 @@ const int dnnl_sums[DNNL_SUM_COUNTS] = { 512, 256, 128, 64, 32 };
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "core/engine/profile.h"
 
 /* From OpenMP, which oneDNN calls: the limit belongs to the calling thread. */
 extern void omp_set_num_threads(int count);
@@ -249,7 +250,9 @@ static void multiply_at(dnnl_primitive_t run, void *const at[OPERANDS], dnnl_mem
         made += !rc;
     }
     arg[made] = (dnnl_exec_arg_t){ DNNL_ARG_WEIGHTS, b };
+    double begin = profile_begin();
     if (!rc) rc = execute(run, made + !!b, arg);
+    profile_part(PROFILE_PRODUCTS, begin);
     while (made > 0) dnnl_memory_destroy(arg[--made].memory);
     if (rc == dnnl_out_of_memory) mem_lack(scratch);
     BUG_IF(rc);

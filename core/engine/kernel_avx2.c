@@ -30,6 +30,9 @@ static inline __attribute__((always_inline)) __m128 four_totals(__m256 a, __m256
     return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
 }
 #define FOUR_TOTALS four_totals
+#include "core/engine/lanes_x86.h"
+#define TOTAL total8
+#define LARGEST largest8
 #define TAKE_PART take_part
 #define PUT_PART put_part
 #include "core/engine/kernel_body.h"

@@ -31,6 +31,14 @@ static inline __attribute__((always_inline)) __m128 four_totals(__m512 a, __m512
     return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
 }
 #define FOUR_TOTALS four_totals
+#include "core/engine/lanes_x86.h"
+static inline __attribute__((always_inline)) float total16(__m512 a) { return total8(folded(a)); }
+
+static inline __attribute__((always_inline)) float largest16(__m512 a) {
+    return largest8(_mm256_max_ps(_mm512_extractf32x8_ps(a, 1), _mm512_castps512_ps256(a)));
+}
+#define TOTAL total16
+#define LARGEST largest16
 #define TAKE_PART take_part
 #define PUT_PART put_part
 #include "core/engine/kernel_body.h"

@@ -61,7 +61,8 @@ INLINE vec first_lanes(vec v, size_t left, real fill) {
     return left >= (size_t)LANES ? v : choose(lanes_before(left), v, ALL(fill));
 }
 
-/* The sum of the lanes, by halves. */
+/* The sum of the lanes, by halves, and the largest.  Processors with shuffles of lanes define these two. */
+#ifndef TOTAL
 INLINE real total(vec v) {
     real part[LANES];
     memcpy(part, &v, sizeof v);
@@ -77,6 +78,10 @@ INLINE real largest(vec v) {
         for (int j = 0; j < w; j++) part[j] = part[j + w] > part[j] ? part[j + w] : part[j];
     return part[0];
 }
+#else
+INLINE real total(vec v) { return TOTAL(v); }
+INLINE real largest(vec v) { return LARGEST(v); }
+#endif
 
 /* ---- functions ---- */
 

@@ -9,6 +9,7 @@
 #include "core/engine/blas.h"
 #include "core/engine/kernel.h"
 #include "core/engine/dnnl.h"
+#include "core/engine/profile.h"
 
 enum { FORWARD, BACK };
 
@@ -72,16 +73,20 @@ size_t packed_bytes(const struct packed *p) {
 
 /* Rounds `live` rows of s·x to bfloat16, followed by rows of zeros. */
 static void round_rows(int rows, int live, int cols, real s, const real *x, int ldx, uint16_t *y) {
+    double begin = profile_begin();
     for (int i = 0; i < live; i++)
         kernel_bf16((size_t)cols, s, x + (size_t)i * (size_t)ldx, y + (size_t)i * (size_t)cols);
     memset(y + (size_t)live * (size_t)cols, 0, (size_t)(rows - live) * (size_t)cols * sizeof *y);
+    profile_part(PROFILE_CASTS, begin);
 }
 
 /* The same as float32, without rows of zeros. */
 static real *rounded_rows(struct arena *scratch, int n, int cols, real s, const real *x, int ldx) {
     real *y = arena_scratch(scratch, (size_t)n * (size_t)cols * sizeof *y);
+    double begin = profile_begin();
     for (int i = 0; i < n; i++)
         kernel_round_bf16((size_t)cols, s, x + (size_t)i * (size_t)ldx, y + (size_t)i * (size_t)cols);
+    profile_part(PROFILE_CASTS, begin);
     return y;
 }
 

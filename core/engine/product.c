@@ -3,6 +3,7 @@
 #include "core/engine/blas.h"
 #include "core/engine/kernel.h"
 #include "core/engine/packed.h"
+#include "core/engine/profile.h"
 #include "core/engine/record.h"
 
 enum { FEW = 48 }; /* with more rows, packing a weight is worthwhile */
@@ -53,31 +54,37 @@ static bool is_thin(const struct tape *t, struct product_weight w) {
 static void thin_forward(struct tape *t, struct product_weight w, int n, real s, const real *x, int ldx,
                          const real *plus, int ldp, real *y, int ldy) {
     int in = tape_cols_of(t, w.w);
+    double begin = profile_begin();
     if (w.rows <= THIN) thin_dots(n, w.rows, in, s, x, ldx, weight_rows(t, w), plus, ldp, y, ldy);
     else kernel_thin_add(n, in, w.rows, s, x, ldx, thin_transposed(t, w), plus, ldp, y, ldy);
+    profile_part(PROFILE_PRODUCTS, begin);
 }
 
 static void thin_to_input(struct tape *t, struct product_weight w, int n, real s, const real *dy, int lddy,
                           bool add, real *dx, int lddx) {
     int in = tape_cols_of(t, w.w);
     const real *plus = add ? dx : NULL;
+    double begin = profile_begin();
     if (w.rows <= THIN) kernel_thin_add(n, w.rows, in, s, dy, lddy, weight_rows(t, w), plus, lddx, dx, lddx);
     else thin_dots(n, in, w.rows, s, dy, lddy, thin_transposed(t, w), plus, lddx, dx, lddx);
+    profile_part(PROFILE_PRODUCTS, begin);
 }
 
 static void thin_to_weight(struct tape *t, struct product_weight w, int n, real s, const real *dy, int lddy,
                            const real *x, int ldx, bool add, real *dw) {
     size_t in = (size_t)tape_cols_of(t, w.w), rows = (size_t)w.rows, size = in * rows;
     real *sum = arena_scratch(record_arena(t), size * sizeof *sum);
+    double begin = profile_begin();
     if (w.rows <= THIN) {
         kernel_thin_sum(n, w.rows, (int)in, dy, lddy, x, ldx, sum);
         if (add) kernel_add_to(size, s, sum, dw);
         else kernel_scale(size, s, sum, dw);
-        return;
+    } else {
+        kernel_thin_sum(n, (int)in, w.rows, x, ldx, dy, lddy, sum);
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < in; j++, dw++) *dw = s * sum[j * rows + i] + (add ? *dw : 0);
     }
-    kernel_thin_sum(n, (int)in, w.rows, x, ldx, dy, lddy, sum);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < in; j++, dw++) *dw = s * sum[j * rows + i] + (add ? *dw : 0);
+    profile_part(PROFILE_PRODUCTS, begin);
 }
 
 /* ---- */

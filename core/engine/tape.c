@@ -8,6 +8,7 @@
 
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
+#include "core/engine/profile.h"
 #include "core/engine/record.h"
 
 /* The memory of a gradient.  Referenced by every value whose gradient it is; returned to its free list when
@@ -336,7 +337,9 @@ node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands,
         memcpy(r.saved, params, size);
     }
     r.out = tape_add_value(t, v);
+    double begin = profile_begin();
     op_table[op].forward(t, &r);
+    profile_op(op, false, begin);
     if (v.needs) {
         TAPE_GROW(t, t->record, t->record_room, t->records + 1);
         t->record[t->records++] = r;
@@ -469,7 +472,9 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
             out->shown = out->grad;
             out->grad->holders++;
         }
+        double begin = profile_begin();
         op_table[r->op].backward(t, r);
+        profile_op(r->op, true, begin);
         drop_grad(t, out);
     }
     for (size_t i = 0; i < t->leaves; i++) {

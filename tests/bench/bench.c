@@ -19,7 +19,7 @@ struct bench_watch {
     double at, cpu, tokens;
     struct bench_times *out;
     struct blas_record *record; /* of the step under way, when on the calling thread */
-    bool recording;
+    bool recording, here;
 };
 
 static void watch_event(void *self, const struct event *e) {
@@ -36,6 +36,8 @@ static void watch_event(void *self, const struct event *e) {
     if (e->step == w->last) run_stop(w->run);
     w->at = clock_seconds();
     if (e->step == w->warm) w->cpu = clock_process_seconds();
+    if (e->step == w->warm && w->here) profile_start(&w->out->parts);
+    if (e->step == w->last) profile_stop();
 }
 
 static int by_size(const void *a, const void *b) {
@@ -95,10 +97,19 @@ int bench_config(const struct bench_work *w, struct run_config *c, struct err *e
     return rc;
 }
 
+/* Divides the sums of all steps by their number. */
+static void share_parts(struct bench_times *t) {
+    t->alone = 0;
+    for (int i = 0; i < t->steps; i++) t->alone += t->second[i] / t->steps;
+    for (int i = 0; i < OP_COUNT; i++)
+        for (int back = 0; back < 2; back++) t->parts.op[i][back] /= t->steps;
+    for (int i = 0; i < PROFILE_PARTS; i++) t->parts.part[i] /= t->steps;
+}
+
 int bench_train(const struct bench_work *work, int workers, struct bench_times *out, struct err *e) {
     *out = (struct bench_times){ 0 };
     struct bench_watch w = { .warm = work->warm, .last = work->warm + work->steps, .at = clock_seconds(), .out = out,
-                       .recording = !workers && work->products };
+                       .recording = !workers && work->products, .here = !workers };
     struct run *r = w.run = bench_begin(work, w.last + 1, (struct event_sink){ &w, watch_event }, e);
     if (!r) return e->code;
     if (workers) {
@@ -109,6 +120,7 @@ int bench_train(const struct bench_work *work, int workers, struct bench_times *
     } else {
         run_here(r);
     }
+    profile_stop();
     int rc = w.points ? 0 : err_set(e, ERR_FAILED, "the run made no step");
     run_free(r);
     if (w.record) {
@@ -122,6 +134,7 @@ int bench_train(const struct bench_work *work, int workers, struct bench_times *
     out->steps = w.points;
     bench_median(out);
     out->tokens = w.tokens / w.points;
+    if (!workers) share_parts(out);
     return 0;
 }
 

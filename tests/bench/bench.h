@@ -4,6 +4,7 @@
 #define TESTS_BENCH_BENCH_H
 
 #include "core/base/err.h"
+#include "core/engine/profile.h"
 #include "core/train/run/run.h"
 
 enum { BENCH_STEPS = 64 };
@@ -14,6 +15,8 @@ struct bench_times {
     double median;
     double cpu;                 /* processor seconds of all threads over those steps */
     double tokens;              /* tokens of a step, mean over those steps */
+    double alone;               /* without workers: seconds of a step, mean, … */
+    struct profile parts;       /* … and of its parts */
     double gemm_seconds;        /* replay of the matrix products of the last step; 0: not requested */
 };
 

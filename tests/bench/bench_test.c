@@ -32,6 +32,15 @@ static void eight_tasks_are_in_every_step(void **state) {
     free(folder);
 }
 
+/* The parts of a step: its ops, and products and casts in them. */
+static void check_parts(const struct bench_times *t, bool casts) {
+    double ops = 0, inner = t->parts.part[PROFILE_PRODUCTS] + t->parts.part[PROFILE_CASTS];
+    for (int i = 0; i < OP_COUNT; i++) ops += t->parts.op[i][0] + t->parts.op[i][1];
+    assert_true(t->parts.op[OP_linear][0] > 0 && t->parts.op[OP_linear][1] > 0 && !t->parts.op[OP_bias][0]);
+    assert_true(t->parts.part[PROFILE_PRODUCTS] > 0 && (t->parts.part[PROFILE_CASTS] > 0) == casts);
+    assert_true(inner < ops && ops < t->alone);
+}
+
 /* A made model's maps are packed for the precision that was asked for. */
 static void a_made_model_is_trained_in_bf16(void **state) {
     (void)state;
@@ -43,11 +52,13 @@ static void a_made_model_is_trained_in_bf16(void **state) {
     bench_task(&t, 8, 8, m->arch.vocabulary);
     struct bench_work w = { .model = m, .tasks = { 1, all }, .method = "lora(r=2)", .batch = 4, .warm = 1, .steps = 1 };
     const size_t bytes = model_bytes(m);
-    test_ok(bench_train(&w, 1, &times, &e), &e);
+    test_ok(bench_train(&w, 0, &times, &e), &e);
     assert_int_equal(model_bytes(m), bytes);
+    check_parts(&times, false);
     w.precision = "bf16";
-    test_ok(bench_train(&w, 1, &times, &e), &e);
+    test_ok(bench_train(&w, 0, &times, &e), &e);
     assert_true(model_bytes(m) > bytes);
+    check_parts(&times, true);
     w.precision = "f16";
     assert_int_equal(bench_train(&w, 1, &times, &e), ERR_USAGE);
     bench_task_free(&t);

@@ -20,9 +20,10 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
+#include "core/engine/packed.h"
 
 struct bench_options {
-    bool history, methods, keys;
+    bool history, methods, keys, parts;
     const char *peer, *precision;
     int64_t seconds, runs, points, threads;
 };
@@ -39,6 +40,7 @@ static const struct option_spec OPTIONS[] = {
     { "points", "N", "number of points of its longest run", GROUP_OUTPUT, OWN(points), FILLS_INTEGER, 1, 100000000, 1000000 },
     { "peer-work", "NAME", "measure one workload that tests/reference/peer_bench.py runs with the reference libraries",
       GROUP_OUTPUT, OWN(peer) },
+    { "parts", NULL, "print the parts of a step of --peer-work, on one thread", GROUP_OUTPUT, OWN(parts) },
     { "precision", "f32|bf16", "precision of the training of --peer-work (default f32)", GROUP_OUTPUT, OWN(precision) },
     { "threads", "N", "workers for --peer-work", GROUP_OUTPUT, OWN(threads), FILLS_INTEGER, 1, 64, 1 },
     { "model", "DIR", .help = "model for --peer-work and --keys" },
@@ -64,8 +66,27 @@ static void close_object(const struct args *a, struct buf *b) {
     buf_release(b);
 }
 
+/* Parts of a training step. */
+static void say_parts(const struct args *a, const struct bench_times *t, struct buf *b) {
+    double ops = 0;
+    for (int i = 0; i < OP_COUNT; i++)
+        for (int back = 0; back < 2; back++) {
+            double seconds = t->parts.op[i][back];
+            char *key = xprintf("%s%s", op_table[i].name, back ? "_back" : "");
+            if (seconds > 0) bench_say(a, key, 1000 * seconds, "ms", back ? "backward" : "forward", b);
+            ops += seconds;
+            free(key);
+        }
+    double products = t->parts.part[PROFILE_PRODUCTS], casts = t->parts.part[PROFILE_CASTS];
+    bench_say(a, "step", 1000 * t->alone, "ms", "one step", b);
+    bench_say(a, "products", 1000 * products, "ms", "matrix products in its ops", b);
+    bench_say(a, "casts", 1000 * casts, "ms", "rounding to bfloat16 for them", b);
+    bench_say(a, "rest", 1000 * (t->alone - products), "ms", "the step without products, casts included", b);
+    bench_say(a, "outside", 1000 * (t->alone - ops), "ms", "outside of ops: batches, tape, optimizer", b);
+}
+
 static int peer_work(const struct args *a, const char *name, struct err *e) {
-    int64_t threads = asked(a)->threads;
+    int64_t threads = asked(a)->parts ? 0 : asked(a)->threads;
     struct bench_times times;
     const char *precision = asked(a)->precision ? asked(a)->precision : "f32";
     int rc = bench_peer(&(struct bench_peer){ name, a->task, model_of(a), precision, (int)threads }, &times, e);
@@ -85,6 +106,7 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
     bench_say(a, "cpu", times.cpu, "s", "processor time of all threads", &b);
     bench_say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
     bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "peak resident memory", &b);
+    if (times.alone > 0) say_parts(a, &times, &b);
     close_object(a, &b);
     return 0;
 }
@@ -92,7 +114,7 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
 struct bench_measured {
     double one, two; /* callers of sgemm */
     int steps;
-    struct bench_times alone, both;
+    struct bench_times alone, both, half; /* the last in bf16 */
     struct bench_ratio ratio[BENCH_RATIOS], outer;
     double outer_scaling;
 };
@@ -115,6 +137,9 @@ static int bench_measure(double seconds, struct bench_measured *out, struct err 
     }
     if (!rc) rc = bench_train(&w, 2, &out->both, e);
     out->steps = w.steps;
+    w.products = false;
+    w.precision = "bf16";
+    if (!rc && packed_is_native()) rc = bench_train(&w, 0, &out->half, e);
     bench_task_free(&t);
     bench_model_free(m);
     if (!rc) rc = bench_ratios(0.5 * seconds, out->ratio, e);
@@ -218,6 +243,11 @@ static int bench_run(const struct args *a, struct err *e) {
         bench_say(a, "step_seconds", m->alone.median, "s", "one worker, median", &b);
         bench_say(a, "step_seconds_2", m->both.median, "s", "two workers, median", &b);
         bench_say(a, "scaling", m->alone.median / m->both.median, "×", "speedup by a second worker", &b);
+        bench_say(a, "rest_seconds", m->alone.alone - m->alone.parts.part[PROFILE_PRODUCTS], "s", "one worker, without products", &b);
+        if (m->half.steps) {
+            bench_say(a, "step_seconds_bf16", m->half.median, "s", "one worker, --precision bf16, median", &b);
+            bench_say(a, "rest_seconds_bf16", m->half.alone - m->half.parts.part[PROFILE_PRODUCTS], "s", "the same without products", &b);
+        }
         bench_say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
         bench_say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
         bench_say(a, "steps", m->steps, "", "measured in each", &b);
