@@ -54,9 +54,10 @@ static bool is_up_of_pair(const struct plan *p, const struct plan_tensor *t) {
 static void likeness_take_tensor(struct piece *c, const struct model *m, const struct plan_tensor *t,
                                  const real *params) {
     *c = (struct piece){ .name = xstrdup(t->name), .v = params + t->offset, .count = t->count };
-    if (t->kind != PLAN_MODEL || !m->weight[t->tensor]) return;
+    const real *before = t->kind == PLAN_MODEL ? model_weight(m, t->tensor) : NULL;
+    if (!before) return;
     c->made = xcalloc(t->count, sizeof *c->made);
-    for (size_t i = 0; i < t->count; i++) c->made[i] = params[t->offset + i] - m->weight[t->tensor][i];
+    for (size_t i = 0; i < t->count; i++) c->made[i] = params[t->offset + i] - before[i];
     c->v = c->made;
 }
 

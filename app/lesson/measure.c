@@ -155,7 +155,8 @@ static double *folded_change(struct lesson_play *p, const struct expression_argu
         bool here = merged[i] && !out && !t->vector && t->stack == STACK_ENCODER && t->layer == layer - 1;
         size_t n = here ? (size_t)t->rows * (size_t)t->cols : 0;
         if (here) out = xmalloc(n * sizeof *out);
-        for (size_t k = 0; k < n; k++) out[k] = (double)merged[i][k] - (double)m->weight[i][k];
+        const real *before = here ? model_weight(m, i) : NULL;
+        for (size_t k = 0; k < n; k++) out[k] = (double)merged[i][k] - (double)before[k];
         if (here) *rows = t->rows, *cols = t->cols;
         free(merged[i]);
     }

@@ -57,7 +57,7 @@ void *tape_keep(struct tape *t, size_t bytes);
 /* Adds a frozen leaf: memory of the caller, read-only, alive for the step. */
 node tape_frozen(struct tape *t, int rows, int cols, const real *value);
 /* Adds a frozen leaf whose products with rows are computed in bfloat16 by `packed` (core/engine/packed.h),
- * which may be NULL. */
+ * which may be NULL; otherwise `value` may be NULL, and nothing else reads the leaf. */
 struct packed;
 node tape_frozen_packed(struct tape *t, int rows, int cols, const real *value, const struct packed *packed);
 /* Likewise for a leaf that exists; a trained one is of packed_trained_new, and its gradient is computed in

@@ -221,7 +221,7 @@ static bool is_the_pooler(struct hub_reader *r, const char *head) {
         const struct bag_tensor *t = bag_find(&r->head, name);
         int i = arch_find(r->in.m->tensor, r->in.m->tensors, parts[k].role, STACK_ENCODER, SUB_EMBED, -1);
         same = t && i >= 0 && t->count == (size_t)r->in.m->tensor[i].rows * (size_t)r->in.m->tensor[i].cols &&
-               !memcmp(t->values, r->in.m->weight[i], t->count * sizeof *t->values);
+               !memcmp(t->values, model_weight(r->in.m, i), t->count * sizeof *t->values);
         free(name);
     }
     return same;

@@ -361,7 +361,7 @@ static const real *dense(const struct hub_out *o, bool bias) {
     for (int k = 0; k < o->plan->tensors; k++)
         if (o->plan->tensor[k].kind == PLAN_MODEL && o->plan->tensor[k].tensor == i)
             return o->params + o->plan->tensor[k].offset;
-    return i < 0 ? NULL : o->m->weight[i];
+    return i < 0 ? NULL : model_weight(o->m, i);
 }
 
 static int write_head(const struct hub_out *o, const char *path, struct err *e) {

@@ -68,7 +68,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
     size_t n = (size_t)t->rows * (size_t)t->cols;
     real *w = r->folded = reading_room(&r->in, n);
     if (!w) return err_set(e, ERR_SYSTEM, "out of memory for the pooler");
-    memcpy(w, r->in.m->weight[i], n * sizeof *w);
+    memcpy(w, model_weight(r->in.m, i), n * sizeof *w);
     blas_gemm(false, false, t->rows, t->cols, rank, (real)s, b->values, rank, a->values, t->cols, 1, w,
               t->cols);
     if (length && set_lengths(r, w, (size_t)t->cols, length, e)) return e->code;
@@ -272,7 +272,7 @@ static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *na
     const struct tensor_info *of = reading_map(r->in.m, module);
     free(module);
     if (!of || t->count != (size_t)of->rows * (size_t)of->cols) return false;
-    const real *own = r->in.m->weight[of - r->in.m->tensor];
+    const real *own = model_weight(r->in.m, of - r->in.m->tensor);
     for (size_t i = 0; i < t->count; i++)
         if (t->values[i] != own[i]) return false;
     t->used = true;
@@ -363,7 +363,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     if (!rc) rc = take_projection(r, e);
     /* a pooler with a merged map keeps its bias unless the file has one */
     int b = arch_find(r->in.m->tensor, r->in.m->tensors, ROLE_POOLER_B, STACK_ENCODER, SUB_EMBED, -1);
-    if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
+    if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = model_weight(r->in.m, b);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     if (!rc && !prompt && !r->modules)
         rc = err_set(e, ERR_INPUT, "%s: no adapter tensors found", r->in.bag.path);

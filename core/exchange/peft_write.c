@@ -223,7 +223,7 @@ static void add_own(struct out *o, const struct plan_tensor *t) {
         add_norm(o, of, v);
         return;
     }
-    if (full && !memcmp(v, o->m->weight[t->tensor], t->count * sizeof *v)) return;
+    if (full && !memcmp(v, model_weight(o->m, t->tensor), t->count * sizeof *v)) return;
     char *name = xprintf("%s%s", family_prefix(o->m->arch.family), of->name);
     size_t module = (size_t)(strrchr(name, '.') - name);
     bool wrapped = !full && is_wrapped(o, name, module);
@@ -247,7 +247,8 @@ static void add_halves(struct out *o) {
             saved = saved || is_name(o->saved[k], name, (size_t)(strrchr(name, '.') - name));
         for (size_t k = 0; k < o->to.tensors && saved; k++) saved = strcmp(o->to.tensor[k].name, full) != 0;
         if (saved)
-            writing_add(&o->to, full, t->vector ? 0 : (size_t)t->rows, (size_t)t->cols, o->m->weight[i]);
+            writing_add(&o->to, full, t->vector ? 0 : (size_t)t->rows, (size_t)t->cols,
+                        model_weight(o->m, i));
         else free(full);
         free(name);
     }

@@ -28,7 +28,8 @@ node use_weight(struct tape *t, const struct use *u, enum tensor_role role) {
     int i = arch_find(m->tensor, m->tensors, role, u->site->stack, u->site->sublayer, u->site->layer);
     if (i < 0) return NODE_NONE;
     if (a->of_model[i] >= 0) return attach_weight(a, i);
-    return m->weight[i] ? tape_frozen(t, m->tensor[i].rows, m->tensor[i].cols, m->weight[i]) : NODE_NONE;
+    const real *w = model_weight(m, i);
+    return w ? tape_frozen(t, m->tensor[i].rows, m->tensor[i].cols, w) : NODE_NONE;
 }
 
 const struct plan *use_plan(const struct use *u) { return u->attach->p; }

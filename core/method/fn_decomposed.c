@@ -17,7 +17,7 @@ static void start_length(const struct module *m, const struct model *of, const s
                          real *out) {
     int i = arch_find(of->tensor, of->tensors, tap_weight_role(m->write), t->stack, t->site, t->layer);
     BUG_IF(i < 0);
-    const real *w = of->weight[i];
+    const real *w = model_weight(of, i);
     for (int r = 0; r < t->cols; r++, w += of->tensor[i].cols) {
         double sum = 0;
         for (int c = 0; c < of->tensor[i].cols; c++) sum += (double)w[c] * (double)w[c];
@@ -148,7 +148,7 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
                                t->cols,
                                m->size,
                                all ? 1 : merge_scale(x, at),
-                               x->m->weight[i],
+                               model_weight(x->m, i),
                                merge_values(x, at, SLOT_UP_W),
                                merge_values(x, at, SLOT_DOWN_W) };
     const struct merge_change change = { .up = c.up, .down = c.down };

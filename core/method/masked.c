@@ -188,7 +188,7 @@ static node make_fixed(const struct prologue *x, node base) {
 
 node masked_make(const struct prologue *x) {
     const struct plan_generated *of = x->of;
-    node base = tape_frozen(x->t, of->rows, of->cols, x->m->weight[of->tensor]), part[3];
+    node base = tape_frozen(x->t, of->rows, of->cols, model_weight(x->m, of->tensor)), part[3];
     tape_site(x->t, "mask of %s", of->name);
     if (masked_is_fixed(&x->p->method)) return make_fixed(x, base);
     for (int k = 0; k < 3; k++) { /* the change, its gates, and the gate of the tensor, which can be absent */

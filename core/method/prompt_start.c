@@ -125,7 +125,7 @@ void prompt_rows_start(const struct module *m, const struct plan_tensor *t, cons
     }
     int word = arch_find(model->tensor, model->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
     BUG_IF(word < 0 || model->tensor[word].cols != t->cols);
-    struct words_of w = { .m = model, .table = model->weight[word], .d = t->cols, .key = key,
+    struct words_of w = { .m = model, .table = model_weight(model, word), .d = t->cols, .key = key,
                          .factor = model->arch.embed_scale ? sqrt(model->arch.width) : 1 };
     list_ids(&w, m->init == INIT_VOCABULARY_ALL);
     int rows = t->rows / t->blocks;

@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/model/entries.h"
 #include "core/model/facts.h"
+#include "core/model/packings.h"
 
 enum { UNUSED_LISTED = 40 };
 
@@ -266,16 +267,18 @@ static int load_read_values(struct loading *l, size_t values) {
     return 0;
 }
 
-static void hash_values(struct sha256 *h, const real *v, size_t n) {
-    if (!REAL_IS_DOUBLE) {
-        sha256_add(h, v, n * sizeof *v);
-        return;
-    }
-    float piece[4096];
-    for (size_t i = 0; i < n; i += COUNT_OF(piece)) {
-        size_t k = n - i < COUNT_OF(piece) ? n - i : COUNT_OF(piece);
-        for (size_t j = 0; j < k; j++) piece[j] = (float)v[i + j];
-        sha256_add(h, piece, k * sizeof *piece);
+/* Values that cannot be read again give another hash. */
+static void hash_values(struct sha256 *h, const struct model *m, int i) {
+    enum { PIECE = 4096 };
+    real room[PIECE];
+    float single[PIECE];
+    size_t all = (size_t)m->tensor[i].rows * (size_t)m->tensor[i].cols;
+    for (size_t at = 0, n; at < all; at += n) {
+        n = all - at < PIECE ? all - at : PIECE;
+        const real *v = packings_look(m, i, at, n, room);
+        if (!v) return;
+        for (size_t j = 0; REAL_IS_DOUBLE && j < n; j++) single[j] = (float)v[j];
+        sha256_add(h, REAL_IS_DOUBLE ? (const void *)single : v, n * sizeof *single);
     }
 }
 
@@ -288,7 +291,7 @@ void model_hash(const struct model *m, char out[65]) {
         char *line = xprintf("%s %d %d\n", t->name, t->rows, t->cols);
         sha256_add(h, line, strlen(line));
         free(line);
-        hash_values(h, m->weight[i], (size_t)t->rows * (size_t)t->cols);
+        hash_values(h, m, i);
     }
     sha256_finish(h, out);
 }
@@ -408,6 +411,7 @@ static int load(struct loading *l) {
     if (!rc) rc = load_shape(l);
     if (rc) return rc;
     m->weight = xcalloc((size_t)m->tensors, sizeof *m->weight);
+    model_make_packings(m);
     size_t values = 0;
     rc = check_tensors(l, &values);
     if (!rc) rc = load_read_values(l, values);
@@ -425,6 +429,7 @@ static int load(struct loading *l) {
 int model_fill(struct model *m, struct err *e) {
     struct loading l = { .m = m, .e = e };
     int rc = load(&l);
+    if (!rc) packings_read_from(m, &l.weights, &l.found);
     load_close(&l);
     return rc;
 }

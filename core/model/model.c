@@ -11,52 +11,6 @@
 #include "core/base/text.h"
 #include "core/model/load.h"
 
-/* The tensors packed for bfloat16, each made on first use. */
-struct packings {
-    pthread_mutex_t lock;
-    struct packed *of[];
-};
-
-void model_make_packings(struct model *m) {
-    struct packings *p = xcalloc(1, sizeof *p + (size_t)m->tensors * sizeof *p->of);
-    pthread_mutex_init(&p->lock, NULL);
-    m->packings = p;
-}
-
-void model_free_packings(struct model *m) {
-    struct packings *p = m->packings;
-    if (!p) return;
-    for (int i = 0; i < m->tensors; i++) packed_free(p->of[i]);
-    pthread_mutex_destroy(&p->lock);
-    free(p);
-}
-
-const struct packed *model_packed(const struct model *m, int i) {
-    struct packings *p = m->packings;
-    BUG_IF(i < 0 || i >= m->tensors || !m->weight[i]);
-    if (!p) return NULL;
-    size_t lacks = 0;
-    pthread_mutex_lock(&p->lock);
-    if (!p->of[i]) p->of[i] = packed_new(m->tensor[i].rows, m->tensor[i].cols, m->weight[i], &lacks);
-    const struct packed *packed = p->of[i];
-    pthread_mutex_unlock(&p->lock);
-    if (!packed) mem_lack(lacks);
-    return packed;
-}
-
-size_t model_bytes(const struct model *m) {
-    struct packings *p = m->packings;
-    size_t bytes = 0;
-    for (int i = 0; i < m->tensors; i++)
-        if (m->weight[i]) bytes += (size_t)m->tensor[i].rows * (size_t)m->tensor[i].cols * sizeof(real);
-    if (!p) return bytes;
-    pthread_mutex_lock(&p->lock);
-    for (int i = 0; i < m->tensors; i++)
-        if (p->of[i]) bytes += packed_bytes(p->of[i]);
-    pthread_mutex_unlock(&p->lock);
-    return bytes;
-}
-
 static void free_model(struct model *m) {
     model_free_packings(m);
     arch_release(&m->arch);
@@ -100,10 +54,7 @@ static struct model *load_folder(const char *where, char *folder, struct err *e)
     struct model *m = xcalloc(1, sizeof *m);
     m->folder = folder;
     m->name = model_name_of(where, folder);
-    if (!model_fill(m, e ? e : &own)) {
-        model_make_packings(m);
-        return m;
-    }
+    if (!model_fill(m, e ? e : &own)) return m;
     free_model(m);
     return NULL;
 }

@@ -16,7 +16,8 @@ struct model {
     struct tokenizer *tokenizer; /* NULL when the folder has none (reported) */
     int tensors;
     struct tensor_info *tensor;  /* arch_tensors() */
-    real **weight;               /* weight[i]: packed values of tensor[i]; NULL for an absent pooler */
+    real **weight;               /* weight[i]: values of tensor[i], to be read with model_weight; NULL for an
+                                    absent pooler */
     real *values;                /* the block that contains them */
     /* The classification head of the checkpoint, if any (classifier.weight labels×d, bias 1×labels). */
     real *head_w, *head_b;
@@ -26,7 +27,7 @@ struct model {
     struct words_head {
         real *w, *b, *norm_w, *norm_b, *bias; /* d×d, 1×d each, 1×vocabulary; NULL: none */
     } words;
-    struct packings *packings;   /* model_packed; NULL: none are made */
+    struct packings *packings;   /* model_packed; NULL: none are made (packings.h) */
     real *logits_bias;           /* 1×vocabulary, added to the logits; NULL: none, or all 0 */
     int32_t *bucket[2];          /* by enum stack: buckets of the relative bias for the distances
                                     -bucket_distance…bucket_distance; NULL without */
@@ -56,6 +57,9 @@ struct model *model_share(const char *where, struct err *e);
 void model_release(struct model *m);
 /* Computes the sha256 of struct model from the current weights. */
 void model_hash(const struct model *m, char out[65]);
+/* Returns the float32 values of tensor i, which then remain in memory; NULL for an absent pooler.  Values that
+ * were released after packing are read again from the file, which must not have changed.  Thread-safe. */
+const real *model_weight(const struct model *m, int i);
 /* Returns tensor i packed for bfloat16 products; packed on first use and shared by all runs.  NULL for a
  * model created without model_load or model_make_packings.  Calls mem_lack when out of memory.
  * Thread-safe. */

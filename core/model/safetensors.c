@@ -66,6 +66,7 @@ struct st_file {
     int fd;                     /* -1: from memory */
     const unsigned char *bytes; /* from memory */
     size_t size;                /* of the whole file */
+    struct timespec written;    /* its modification time */
     size_t data;                /* where the data part begins */
     json_t *header;
     struct st_tensor *tensor; /* in the order of their data */
@@ -391,6 +392,7 @@ struct st_file *st_open_fd(const char *name, int fd, struct err *e) {
     f->name = xstrdup(name);
     f->fd = fd;
     f->size = (size_t)st.st_size;
+    f->written = st.st_mtim;
     return open_checked(f, e);
 }
 
@@ -411,6 +413,13 @@ void st_close(struct st_file *f) {
     json_decref(f->header);
     free(f->name);
     free(f);
+}
+
+bool st_has_changed(const struct st_file *f) {
+    struct stat st;
+    if (f->fd < 0) return false;
+    return fstat(f->fd, &st) || (size_t)st.st_size != f->size || st.st_mtim.tv_sec != f->written.tv_sec ||
+           st.st_mtim.tv_nsec != f->written.tv_nsec;
 }
 
 size_t st_count(const struct st_file *f) { return f->count; }
@@ -498,21 +507,23 @@ static int read_strided(const struct st_file *f, const struct st_tensor *t, real
     return rc;
 }
 
-static int read_values(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
+/* Reads n values from `first` on; of a strided tensor all. */
+static int read_values(const struct st_file *f, const struct st_tensor *t, size_t first, size_t n, real *out,
+                       struct err *e) {
     if (t->type != ST_F32 && t->type != ST_F16 && t->type != ST_BF16 && t->type != ST_F64)
         return err_set(e, ERR_INPUT,
                        "%s: tensor \"%s\": type %s; weights must be F32, F16, BF16 or F64",
                        f->name, t->name, types[t->type].name);
     if (t->strided) return read_strided(f, t, out, e);
     enum st_type own = REAL_IS_DOUBLE ? ST_F64 : ST_F32;
-    if (t->type == own) return fetch(f, f->data + t->begin, out, t->end - t->begin, e);
-    size_t size = st_type_size(t->type), step = CHUNK / size;
+    size_t size = st_type_size(t->type), step = CHUNK / size, from = f->data + t->begin + first * size;
+    if (t->type == own) return fetch(f, from, out, n * size, e);
     unsigned char *chunk = xmalloc(CHUNK);
     int rc = 0;
-    for (size_t i = 0; !rc && i < t->count; i += step) {
-        size_t n = t->count - i < step ? t->count - i : step;
-        rc = fetch(f, f->data + t->begin + i * size, chunk, n * size, e);
-        if (!rc) convert(t->type, chunk, n, out + i);
+    for (size_t i = 0; !rc && i < n; i += step) {
+        size_t k = n - i < step ? n - i : step;
+        rc = fetch(f, from + i * size, chunk, k * size, e);
+        if (!rc) convert(t->type, chunk, k, out + i);
     }
     free(chunk);
     return rc;
@@ -551,8 +562,14 @@ static int refuse_values(const struct st_file *f, const struct st_tensor *t, con
 }
 
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
-    int rc = read_values(f, t, out, e);
+    int rc = read_values(f, t, 0, t->count, out, e);
     return rc || all_finite(out, t->count) ? rc : refuse_values(f, t, out, e);
+}
+
+int st_read_part(const struct st_file *f, const struct st_tensor *t, size_t first, size_t n, real *out,
+                 struct err *e) {
+    BUG_IF(t->strided || first > t->count || n > t->count - first);
+    return read_values(f, t, first, n, out, e);
 }
 
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e) {

@@ -45,6 +45,8 @@ struct st_file *st_open_memory(const char *name, const void *bytes, size_t n, st
 /* Opens an open file; takes ownership of `fd`, also on failure.  `name` is used in messages. */
 struct st_file *st_open_fd(const char *name, int fd, struct err *e);
 void st_close(struct st_file *f);
+/* Returns whether the open file was written to since it was opened. */
+bool st_has_changed(const struct st_file *f);
 size_t st_count(const struct st_file *f);
 const struct st_tensor *st_at(const struct st_file *f, size_t i);
 const struct st_tensor *st_find(const struct st_file *f, const char *name);
@@ -54,6 +56,9 @@ const char *st_meta(const struct st_file *f, const char *key);
  * ERR_INPUT for another type, and for a NaN or infinite value, with its position: all parameters are read
  * here. */
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
+/* Reads n values from `first` on, likewise but without the check for NaN.  Not for a strided tensor. */
+int st_read_part(const struct st_file *f, const struct st_tensor *t, size_t first, size_t n, real *out,
+                 struct err *e);
 /* Returns the tensor's bytes as stored in the file (end - begin of them): I64 to int64_t.  Not for a strided
  * one. */
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);

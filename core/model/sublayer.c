@@ -17,8 +17,8 @@ static node weight_of(const struct forward *f, int tensor, bool map) {
     }
     if (!m->weight[tensor]) return NODE_NONE;
     const struct packed *packed = map && f->precision == PRECISION_BF16 ? model_packed(m, tensor) : NULL;
-    return tape_frozen_packed(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols, m->weight[tensor],
-                              packed);
+    return tape_frozen_packed(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols,
+                              packed ? NULL : model_weight(m, tensor), packed);
 }
 
 node forward_weight(const struct forward *f, int tensor) { return weight_of(f, tensor, false); }

@@ -285,7 +285,8 @@ static void corpus_cluster(struct corpus *c, const struct model *m, size_t first
     if (!n || table < 0) return;
     float *x = xcalloc(n * d, sizeof *x), *center = xcalloc((size_t)clusters * d, sizeof *center);
     uint32_t *order = xcalloc(n, sizeof *order);
-    for (size_t i = 0; i < n; i++) vector_of(c, m, c->word[first + i].text, m->weight[table], x + i * d);
+    const real *words = model_weight(m, table);
+    for (size_t i = 0; i < n; i++) vector_of(c, m, c->word[first + i].text, words, x + i * d);
     rng_permute(rng_key(c->how.seed, RNG_DRAW, first, rng_site("clusters")), order, n);
     for (int k = 0; k < clusters; k++) memcpy(center + (size_t)k * d, x + order[k] * d, d * sizeof *center);
     for (int round = 0; round < ROUNDS; round++) {

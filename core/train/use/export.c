@@ -199,7 +199,7 @@ static const real *values_of(const struct predictor *p, real **merged, int i) {
     const struct plan_tensor *dense =
         pooler ? head_tensor(p->plan, role == ROLE_POOLER_W ? "head.dense.weight" : "head.dense.bias") : NULL;
     if (dense) return p->params + dense->offset;
-    if (merged[i] || m->weight[i]) return merged[i] ? merged[i] : m->weight[i];
+    if (merged[i] || m->weight[i]) return merged[i] ? merged[i] : model_weight(m, i);
     if (!pooler) return NULL;
     const struct plan_tensor *made =
         head_tensor(p->plan, role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias");

@@ -47,7 +47,7 @@ static void estimates_cover_the_peak(void **state) {
     };
     double peak[COUNT_OF(quick)];
     for (size_t i = 0; i < COUNT_OF(quick); i++) peak[i] = peak_of(&quick[i]);
-    assert_true(peak[1] > peak[0] + 2e6); /* frozen maps in bfloat16, beside the weights */
+    assert_true(peak[1] < peak[0] + 1e5); /* frozen maps in bfloat16 instead of float32 */
     for (size_t i = 0; i < COUNT_OF(slow) && test_slow(); i++) peak_of(&slow[i]);
 }
 
