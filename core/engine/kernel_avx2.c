@@ -10,6 +10,7 @@
 #define LANES 8
 #define FUSED _mm256_fmadd_ps
 #define KERNELS kernels_avx2
+#include "core/engine/lanes_x86.h"
 
 static inline __attribute__((always_inline)) __m256i mask_of(size_t left) {
     __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -21,7 +22,9 @@ static inline __attribute__((always_inline)) __m256 take_part(const float *p, si
 }
 
 static inline __attribute__((always_inline)) void put_part(float *p, size_t left, __m256 v) {
-    _mm256_maskstore_ps(p, mask_of(left), v);
+    float part[8];
+    _mm256_storeu_ps(part, v);
+    put_pieces(p, left, part);
 }
 
 static inline __attribute__((always_inline)) __m128 four_totals(__m256 a, __m256 b, __m256 c,
@@ -30,7 +33,6 @@ static inline __attribute__((always_inline)) __m128 four_totals(__m256 a, __m256
     return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
 }
 #define FOUR_TOTALS four_totals
-#include "core/engine/lanes_x86.h"
 #define TOTAL total8
 #define LARGEST largest8
 #define TAKE_PART take_part

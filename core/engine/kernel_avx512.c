@@ -10,13 +10,16 @@
 #define LANES 16
 #define FUSED _mm512_fmadd_ps
 #define KERNELS kernels_avx512
+#include "core/engine/lanes_x86.h"
 
 static inline __attribute__((always_inline)) __m512 take_part(const float *p, size_t left) {
     return _mm512_maskz_loadu_ps((__mmask16)((1u << left) - 1), p);
 }
 
 static inline __attribute__((always_inline)) void put_part(float *p, size_t left, __m512 v) {
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << left) - 1), v);
+    float part[16];
+    _mm512_storeu_ps(part, v);
+    put_pieces(p, left, part);
 }
 
 /* Adds the upper eight lanes to the lower. */
@@ -31,7 +34,6 @@ static inline __attribute__((always_inline)) __m128 four_totals(__m512 a, __m512
     return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
 }
 #define FOUR_TOTALS four_totals
-#include "core/engine/lanes_x86.h"
 static inline __attribute__((always_inline)) float total16(__m512 a) { return total8(folded(a)); }
 
 static inline __attribute__((always_inline)) float largest16(__m512 a) {

@@ -464,9 +464,10 @@ static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real
 
 /* Two rounds of multiply and shift on (channel, 64-bit row key): every bit of the key and
  * of the channel reaches every bit of the result. */
+#define CHANNEL_STEP 0x9E3779B1u
+/* h: channel · CHANNEL_STEP + key. */
 #define CHANNEL_HASH(h, key)                                                                       \
     do {                                                                                           \
-        h = h * 0x9E3779B1u + (uint32_t)(key);                                                     \
         h ^= h >> 16;                                                                              \
         h *= 0x21F0AAADu;                                                                          \
         h ^= (uint32_t)((key) >> 32);                                                              \
@@ -478,16 +479,16 @@ static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real
 static void body_dropout(uint64_t key, uint32_t drop, real keep, size_t n, const real *x, real *y) {
 #if REAL_IS_DOUBLE
     for (size_t i = 0; i < n; i++) {
-        uint32_t h = (uint32_t)i;
+        uint32_t h = (uint32_t)i * CHANNEL_STEP + (uint32_t)key;
         CHANNEL_HASH(h, key);
         y[i] = h >> 8 < drop ? 0 : x[i] * keep;
     }
 #else
     typedef uint32_t uvec __attribute__((vector_size(LANES * sizeof(uint32_t))));
-    uvec lane;
-    for (uint32_t j = 0; j < LANES; j++) lane[j] = j;
-    for (size_t i = 0; i < n; i += LANES) {
-        uvec h = lane + (uint32_t)i;
+    uvec next;
+    for (uint32_t j = 0; j < LANES; j++) next[j] = j * CHANNEL_STEP + (uint32_t)key;
+    for (size_t i = 0; i < n; i += LANES, next += (uint32_t)LANES * CHANNEL_STEP) {
+        uvec h = next;
         CHANNEL_HASH(h, key);
         ivec kept = (ivec)(h >> 8) >= (int32_t)drop;
         put(y + i, n - i, (vec)((ivec)(take(x + i, n - i) * keep) & kept));
