@@ -1,7 +1,7 @@
 #include "core/engine/dnnl.h"
 
 const int dnnl_rows[DNNL_ROW_COUNTS] = { 128, 64, 32, 16, 8 };
-const int dnnl_sums[DNNL_SUM_COUNTS] = { 512, 256, 128, 64, 32 };
+const int dnnl_sums[DNNL_SUM_COUNTS] = { 512, 256, 128, 64, 32, 16 };
 
 #if defined(PETRI_DNNL) && !REAL_IS_DOUBLE
 #include <oneapi/dnnl/dnnl.h>

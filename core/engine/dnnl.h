@@ -31,8 +31,8 @@ size_t dnnl_product_scratch(const struct dnnl_product *p);
 void dnnl_product_run(const struct dnnl_product *p, int which, const uint16_t *x, const real *bias, bool add,
                       real *y, void *scratch);
 
-/* Examples that one call sums over, as an index into dnnl_sums. */
-enum { DNNL_SUM_COUNTS = 5 };
+/* Examples that one call sums over, as an index into dnnl_sums: each a multiple of the next. */
+enum { DNNL_SUM_COUNTS = 6 };
 extern const int dnnl_sums[DNNL_SUM_COUNTS];
 
 /* Y = Lᵀ R, or added to Y: L has `rows` columns, R has `cols`. */

@@ -90,10 +90,11 @@ static real *rounded_rows(struct arena *scratch, int n, int cols, real s, const 
     return y;
 }
 
-/* Returns the largest number of rows of one call that n rows fill up to less than the smallest number. */
-static int row_count(int n) {
-    int which = 0, least = dnnl_rows[DNNL_ROW_COUNTS - 1];
-    while (dnnl_rows[which] >= n + least) which++;
+/* Returns the index of the largest of these numbers of rows, in falling order, that n > 0 rows fill up to less
+ * than the smallest number. */
+static int row_count(int n, const int *rows, int counts) {
+    int which = 0, least = rows[counts - 1];
+    while (rows[which] >= n + least) which++;
     return which;
 }
 
@@ -104,7 +105,8 @@ static void multiply_native(const struct dnnl_product *p, struct arena *scratch,
     void *work = arena_scratch(scratch, dnnl_product_scratch(p));
     real *last = NULL;
     for (int from = 0, rows; from < n; from += rows) {
-        int which = row_count(n - from), live = n - from < dnnl_rows[which] ? n - from : dnnl_rows[which];
+        int which = row_count(n - from, dnnl_rows, DNNL_ROW_COUNTS),
+            live = n - from < dnnl_rows[which] ? n - from : dnnl_rows[which];
         real *to = y + (size_t)from * (size_t)out;
         rows = dnnl_rows[which];
         round_rows(rows, live, in, s, x + (size_t)from * (size_t)ldx, ldx, few);
@@ -165,27 +167,22 @@ void packed_to_input(const struct packed *p, struct arena *scratch, int n, real 
     multiply(p, BACK, scratch, n, s, dy, lddy, NULL, add, dx);
 }
 
-/* Returns the largest number of examples to sum over in one call that n examples fill, or else the smallest. */
-static int sum_size(int n) {
-    int which = 0;
-    while (which < DNNL_SUM_COUNTS - 1 && dnnl_sums[which] > n) which++;
-    return which;
-}
-
 static void sum_native(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
                        const real *x, int ldx, bool add, real *dw) {
-    size_t most = (size_t)dnnl_sums[sum_size(n)];
+    if (!n && !add) memset(dw, 0, (size_t)p->rows * (size_t)p->cols * sizeof *dw);
+    if (!n) return;
+    size_t most = (size_t)dnnl_sums[row_count(n, dnnl_sums, DNNL_SUM_COUNTS)];
     uint16_t *left = arena_scratch(scratch, most * (size_t)p->rows * sizeof *left),
              *right = arena_scratch(scratch, most * (size_t)p->cols * sizeof *right);
     void *work = arena_scratch(scratch, dnnl_sum_scratch(p->sum));
     for (int from = 0; from < n;) {
-        int which = sum_size(n - from), rows = dnnl_sums[which], live = n - from < rows ? n - from : rows;
+        int which = row_count(n - from, dnnl_sums, DNNL_SUM_COUNTS), rows = dnnl_sums[which],
+            live = n - from < rows ? n - from : rows;
         round_rows(rows, live, p->rows, s, dy + (size_t)from * (size_t)lddy, lddy, left);
         round_rows(rows, live, p->cols, 1, x + (size_t)from * (size_t)ldx, ldx, right);
         dnnl_sum_run(p->sum, which, left, right, add || from, dw, work);
         from += rows;
     }
-    if (!n && !add) memset(dw, 0, (size_t)p->rows * (size_t)p->cols * sizeof *dw);
 }
 
 void packed_to_weight(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
