@@ -1,5 +1,6 @@
 #include "core/text/pretokenizer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/json.h"
@@ -13,50 +14,6 @@ void pretokenizer_work_release(struct pretokenizer_work *w) {
         buf_release(&w->text[i]);
         buf_release(&w->signs[i]);
     }
-}
-
-/* ---- GPT-2's expression ----
- * 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ */
-
-enum class { CLASS_LETTER, CLASS_NUMBER, CLASS_BLANK, CLASS_OTHER };
-
-static enum class class_at(const char *s, size_t n, size_t at, size_t *used) {
-    uint32_t cp;
-    *used = utf8_decode(s + at, n - at, &cp);
-    return unicode_is_letter(cp) ? CLASS_LETTER : unicode_is_space(cp) ? CLASS_BLANK
-         : unicode_is_number(cp) ? CLASS_NUMBER : CLASS_OTHER;
-}
-
-static size_t contraction(const char *s, size_t n) {
-    static const char *const known[] = { "'s", "'t", "'re", "'ve", "'m", "'ll", "'d" };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        size_t size = strlen(known[i]);
-        if (size <= n && !memcmp(s, known[i], size)) return size;
-    }
-    return 0;
-}
-
-/* Returns the end of the next piece of GPT-2's expression at s[at … n), at < n. */
-static size_t pretokenizer_gpt2(const char *s, size_t n, size_t at) {
-    size_t used, from = at, last = at;
-    if (s[at] == '\'') {
-        size_t size = contraction(s + at, n - at);
-        if (size) return at + size;
-    }
-    enum class kind = class_at(s, n, at, &used);
-    if (s[at] == ' ' && at + 1 < n) {
-        enum class next = class_at(s, n, at + 1, &used);
-        if (next != CLASS_BLANK) {
-            kind = next;
-            at++;
-        }
-    }
-    while (at < n && class_at(s, n, at, &used) == kind) {
-        last = at;
-        at += used;
-    }
-    /* the last blank belongs to the following word */
-    return kind == CLASS_BLANK && at < n && last > from ? last : at;
 }
 
 /* ---- the chain ---- */
@@ -84,6 +41,30 @@ static void at_blanks(const struct pretokenizer_run *r, size_t level, const char
     }
 }
 
+static void at_digits(const struct pretokenizer_run *r, size_t level, const char *s, size_t n, bool start) {
+    bool each = r->pretokenizer->step[level].split, before = false;
+    size_t from = 0, used;
+    for (size_t at = 0; at < n; at += used) {
+        uint32_t cp;
+        used = utf8_decode(s + at, n - at, &cp);
+        bool digit = unicode_is_numeric(cp);
+        if (at && (digit != before || (digit && each))) {
+            pretokenizer_cut(r, level + 1, s + from, at - from, start && !from);
+            from = at;
+        }
+        before = digit;
+    }
+    pretokenizer_cut(r, level + 1, s + from, n - from, start && !from);
+}
+
+static void at_matches(const struct pretokenizer_run *r, size_t level, const char *s, size_t n, bool start) {
+    enum regex x = r->pretokenizer->step[level].regex;
+    for (size_t at = 0, end; at < n; at = end) {
+        end = regex_next(x, s, n, at);
+        pretokenizer_cut(r, level + 1, s + at, end - at, start && !at);
+    }
+}
+
 static void pretokenizer_byte_level_run(const struct pretokenizer_run *r, size_t level, const char *s,
                                         size_t n, bool start) {
     const struct cut *c = &r->pretokenizer->step[level];
@@ -96,7 +77,7 @@ static void pretokenizer_byte_level_run(const struct pretokenizer_run *r, size_t
         n = text->size;
     }
     for (size_t at = 0, end; at < n; at = end) {
-        end = c->split ? pretokenizer_gpt2(s, n, at) : n;
+        end = c->split ? regex_next(REGEX_GPT2, s, n, at) : n;
         buf_clear(signs);
         bytes_to_signs(s + at, end - at, signs);
         pretokenizer_cut(r, level + 1, signs->data, signs->size, start && !at);
@@ -142,6 +123,8 @@ static void pretokenizer_cut(const struct pretokenizer_run *r, size_t level, con
             pretokenizer_cut(r, level + 1, s + from, to - from, start && !from);
         break;
     case CUT_BLANKS: at_blanks(r, level, s, n, start); break;
+    case CUT_DIGITS: at_digits(r, level, s, n, start); break;
+    case CUT_MATCHES: at_matches(r, level, s, n, start); break;
     case CUT_BYTE_LEVEL: pretokenizer_byte_level_run(r, level, s, n, start); break;
     case CUT_METASPACE: pretokenizer_metaspace(r, level, s, n, start); break;
     }
@@ -168,6 +151,38 @@ static int read_byte_level(struct cut *c, const char *path, const json_t *part, 
     *c = (struct cut){ .kind = CUT_BYTE_LEVEL, .split = split,
                       .prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER };
     return e->code ? err_prefix(e, "pre_tokenizer ByteLevel") : 0;
+}
+
+static int read_digits(struct cut *c, const char *path, const json_t *part, struct err *e) {
+    *c = (struct cut){ .kind = CUT_DIGITS };
+    e->code = 0;
+    json_get_bool(part, path, "individual_digits", &c->split, e);
+    return e->code ? err_prefix(e, "pre_tokenizer Digits") : 0;
+}
+
+/* All text matches the supported expressions, so "invert" would not change the pieces. */
+static int read_split(struct cut *c, const char *path, const json_t *part, struct err *e) {
+    const char *behavior = "\"behavior\" is missing";
+    e->code = 0;
+    json_get_string(part, path, "behavior", &behavior, e);
+    if (e->code) return err_prefix(e, "pre_tokenizer Split");
+    if (strcmp(behavior, "Isolated"))
+        return err_set(e, ERR_INPUT, "%s: pre_tokenizer Split: unsupported behavior: %.40s; supported: Isolated",
+                       path, behavior);
+    const json_t *pattern = json_object_get(part, "pattern");
+    const char *regex = json_string_value(json_object_get(pattern, "Regex"));
+    const char *text = regex ? regex : json_string_value(json_object_get(pattern, "String"));
+    if (!text)
+        return err_set(e, ERR_INPUT, "%s: pre_tokenizer Split: \"pattern\" must be a \"String\" or \"Regex\"",
+                       path);
+    *c = (struct cut){ .kind = CUT_MATCHES, .regex = regex ? regex_find(regex) : REGEX_NONE };
+    if (c->regex != REGEX_NONE) return 0;
+    char *shown = text_visible(text, strlen(text) > 240 ? 240 : strlen(text));
+    err_set(e, ERR_INPUT,
+            "%s: pre_tokenizer Split: unsupported %s \"%s\"; supported: the regular expressions of GPT-2, "
+            "Qwen2 and Llama 3", path, regex ? "regular expression" : "text", shown);
+    free(shown);
+    return e->code;
 }
 
 static int pretokenizer_read_metaspace(struct cut *c, const char *path, const json_t *part, struct err *e) {
@@ -213,11 +228,13 @@ int pretokenizer_read(struct pretokenizer *c, const char *path, const json_t *pa
     struct cut *step = &c->step[c->count++];
     if (!strcmp(type, "ByteLevel")) return read_byte_level(step, path, part, e);
     if (!strcmp(type, "Metaspace")) return pretokenizer_read_metaspace(step, path, part, e);
+    if (!strcmp(type, "Digits")) return read_digits(step, path, part, e);
+    if (!strcmp(type, "Split")) return read_split(step, path, part, e);
     bool bert = !strcmp(type, "BertPreTokenizer");
     if (!bert && strcmp(type, "WhitespaceSplit"))
         return err_set(e, ERR_INPUT,
                        "%s: unsupported pre_tokenizer: %s; supported: BertPreTokenizer, "
-                       "WhitespaceSplit, ByteLevel, Metaspace and Sequence", path, type);
+                       "WhitespaceSplit, Digits, Split, ByteLevel, Metaspace and Sequence", path, type);
     *step = (struct cut){ .kind = bert ? CUT_BERT : CUT_BLANKS };
     return 0;
 }

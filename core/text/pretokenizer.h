@@ -12,17 +12,21 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/text/regex.h"
 
 enum cut_kind {
     CUT_BERT,       /* at blanks, punctuation alone */
     CUT_BLANKS,     /* at blanks, which are dropped */
+    CUT_DIGITS,     /* numbers apart from the rest */
+    CUT_MATCHES,    /* the matches of an expression */
     CUT_BYTE_LEVEL, /* GPT-2's expression; bytes become signs (bytes.h) */
     CUT_METASPACE,  /* blanks become a sign that starts a piece */
 };
 enum cut_prepend { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
 struct cut {
     enum cut_kind kind;
-    bool split;               /* BYTE_LEVEL: by the expression; METASPACE: at the sign */
+    bool split;               /* DIGITS: each alone; BYTE_LEVEL: by the expression; METASPACE: at the sign */
+    enum regex regex;         /* of MATCHES */
     enum cut_prepend prepend; /* prepend a blank (BYTE_LEVEL) or the sign (METASPACE) */
     char sign[8];
     size_t sign_size;

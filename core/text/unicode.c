@@ -233,6 +233,10 @@ bool unicode_is_number(uint32_t cp) {
     return c ? c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO : WITHIN(cp, sooner_numbers);
 }
 
+bool unicode_is_numeric(uint32_t cp) {
+    return unicode_is_number(cp) || (cp >= 0x11DE0 && cp <= 0x11DE9) || (cp >= 0x16FF4 && cp <= 0x16FF6);
+}
+
 int unicode_combining(uint32_t cp) {
     if (cp < 0x300) return 0;
     int combining = utf8proc_get_property((utf8proc_int32_t)cp)->combining_class;

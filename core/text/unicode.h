@@ -23,6 +23,7 @@ bool unicode_is_word(uint32_t cp);        /* letter, mark, digit, connector: \w 
 bool unicode_is_any_mark(uint32_t cp);    /* M*: marks removed by StripAccents */
 bool unicode_is_letter(uint32_t cp);      /* \p{L} of the reference's regular expressions */
 bool unicode_is_number(uint32_t cp);      /* \p{N} */
+bool unicode_is_numeric(uint32_t cp);     /* \p{N} of the reference's newer tables: Digits */
 int unicode_combining(uint32_t cp);       /* canonical combining class */
 /* Returns the number of bytes of s[0 … n) after Python's str.rstrip(). */
 size_t unicode_rstrip(const char *s, size_t n);

@@ -89,6 +89,9 @@ static void broken_models(void **state) {
 #define MAP(text)                                                                                  \
     WITH("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":" text "}")
 
+#define SPLIT(behavior, pattern)                                                                   \
+    "\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"" behavior "\",\"pattern\":" pattern "}"
+
 static void broken_parts(void **state) {
     (void)state;
     static const char *const bad[][2] = {
@@ -110,8 +113,18 @@ static void broken_parts(void **state) {
         {MAP("\"BQAAAAAAAAAAAAAA\""), "invalid trie size: 5;"},
         {MAP("\"/////wAAAAAAAAAA\""), "invalid trie size: 4294967295;"},
         {MAP("\"BAAAAAAAAAD/////\""), "are not valid UTF-8"},
-        {WITH("\"pre_tokenizer\":{\"type\":\"Digits\"}"),
-         "unsupported pre_tokenizer: Digits; supported: BertPreTokenizer, WhitespaceSplit"},
+        {WITH("\"pre_tokenizer\":{\"type\":\"Punctuation\"}"),
+         "unsupported pre_tokenizer: Punctuation; supported: BertPreTokenizer, WhitespaceSplit"},
+        {WITH("\"pre_tokenizer\":{\"type\":\"Digits\",\"individual_digits\":1}"),
+         "\"individual_digits\" must be"},
+        {WITH("\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a|b\"}}"),
+         "Split: unsupported behavior: \"behavior\" is missing; supported: Isolated"},
+        {WITH(SPLIT("MergedWithPrevious", "{\"String\":\" \"}")),
+         "Split: unsupported behavior: MergedWithPrevious; supported: Isolated"},
+        {WITH(SPLIT("Isolated", "4")), "Split: \"pattern\" must be"},
+        {WITH(SPLIT("Isolated", "{\"Regex\":\"a|b\"}")),
+         "unsupported regular expression \"a|b\"; supported: the regular expressions of GPT-2, Qwen2"},
+        {WITH(SPLIT("Isolated", "{\"String\":\"ab\"}")), "Split: unsupported text \"ab\"; supported: the"},
         {WITH("\"pre_tokenizer\":{\"type\":\"Sequence\"}"), "Sequence: \"pretokenizers\" is missing"},
         {WITH("\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[4]}"), ": \"type\" is missing"},
         {WITH("\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":3}"),

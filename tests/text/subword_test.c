@@ -1,5 +1,5 @@
 /* Byte-level BPE and Unigram beside the tokenizers library: odd lines, lines of real text,
- * every code point.  tests/reference/make_subword.py makes the fixtures. */
+ * every code point.  make_subword.py, make_variants.py and make_bytelevel.py in tests/reference/ make the fixtures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +218,40 @@ static void every_code_point(void **state) {
     buf_release(&want);
 }
 
+/* What the splits of decoder-only models do to it after and before other characters. */
+static void every_code_point_split(void **state) {
+    (void)state;
+    static const char *const before[] = {"a", "12", "!", " ", "\n", "'"};
+    static const struct pretokenizer cut[] = {
+        {1, {{.kind = CUT_MATCHES, .regex = REGEX_QWEN2}}},
+        {1, {{.kind = CUT_MATCHES, .regex = REGEX_LLAMA3}}},
+        {1, {{.kind = CUT_DIGITS, .split = true}}},
+        {1, {{.kind = CUT_DIGITS}}},
+    };
+    struct buf want = fixture("tests/reference/bytelevel_unicode.txt");
+    const char *at = want.data;
+    for (uint32_t block = 0; block < 0x110000; block += 0x1000, at += 24) {
+        if (passed_over(block)) continue;
+        struct sha256 *h = sha256_start();
+        for (uint32_t cp = block; cp < block + 0x1000; cp++) {
+            if (cp >= 0xD800 && cp < 0xE000) continue;
+            for (size_t i = 0; i < COUNT_OF(before); i++) {
+                char raw[8];
+                size_t n = strlen(before[i]);
+                memcpy(raw, before[i], n);
+                n += utf8_encode(cp, raw + n);
+                raw[n++] = 'x';
+                for (size_t c = 0; c < COUNT_OF(cut); c++) add_cut(h, &cut[c], raw, n);
+            }
+        }
+        char hex[65], line[32];
+        sha256_finish(h, hex);
+        snprintf(line, sizeof line, "%06x %.16s\n", block, hex);
+        if (strncmp(at, line, 24)) fail_msg("block %06x differs from the reference", block);
+    }
+    buf_release(&want);
+}
+
 /* ---- other parts of tokenizer.json ---- */
 
 static void check_variant(json_t *variant, const json_t *texts) {
@@ -244,14 +278,14 @@ static void check_variant(json_t *variant, const json_t *texts) {
     free(root);
 }
 
-static void variants(void **state) {
-    (void)state;
-    struct buf text = fixture("tests/reference/subword_variants.jsonl");
+/* Every tokenizer of a file of make_variants.py and make_bytelevel.py. */
+static void check_variants(const char *file, size_t tokenizers) {
+    struct buf text = fixture(file);
     struct err e = ERR_INIT;
     json_t *texts = NULL;
     size_t count = 0;
     for (char *rest = text.data, *one; (one = strsep(&rest, "\n")) && rest;) {
-        json_t *line = json_parse("subword_variants.jsonl", one, strlen(one), &e);
+        json_t *line = json_parse(file, one, strlen(one), &e);
         if (!line) fail_msg("%s", e.text);
         if (!texts) {
             texts = json_incref(json_object_get(line, "texts"));
@@ -261,9 +295,19 @@ static void variants(void **state) {
         }
         json_decref(line);
     }
-    assert_int_equal(count, 22);
+    assert_int_equal(count, tokenizers);
     json_decref(texts);
     buf_release(&text);
+}
+
+static void variants(void **state) {
+    (void)state;
+    check_variants("tests/reference/subword_variants.jsonl", 22);
+}
+
+static void byte_level_variants(void **state) {
+    (void)state;
+    check_variants("tests/reference/bytelevel_variants.jsonl", 8);
 }
 
 /* Every byte that is no UTF-8 is read as U+FFFD. */
@@ -325,7 +369,9 @@ int main(void) {
         cmocka_unit_test(shared_lines),
         cmocka_unit_test(shared_lines_t5),
         cmocka_unit_test(every_code_point),
+        cmocka_unit_test(every_code_point_split),
         cmocka_unit_test(variants),
+        cmocka_unit_test(byte_level_variants),
         cmocka_unit_test(invalid_bytes),
         cmocka_unit_test(long_words),
     };
