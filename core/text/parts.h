@@ -133,6 +133,8 @@ int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *
 /* <s> A </s> and <s> A </s> </s> B </s>, all of type 0. */
 int tokenizer_roberta_templates(struct tokenizer *t, const char *file, const char *cls,
                                 const char *sep, struct err *e);
+/* BOS A EOS and BOS A EOS BOS B EOS, the second half of type 1; an id of -1 is left out. */
+void tokenizer_end_templates(struct tokenizer *t, int32_t bos, int32_t eos);
 /* A, and A B: without special tokens. */
 void tokenizer_plain_templates(struct tokenizer *t);
 

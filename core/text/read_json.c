@@ -31,21 +31,43 @@ static int bert_settings(struct tokenizer *t, const char *path, const json_t *ro
     return 0;
 }
 
-/* The same holds for add_prefix_space of byte-level tokenizers. */
+/* The same holds for add_prefix_space of byte-level tokenizers without a split of another kind before it. */
 static int prefix_setting(struct tokenizer *t, const char *path, const struct reading *r,
                           struct err *e) {
     bool prefix;
     e->code = 0;
     if (!json_get_bool(r->settings, r->settings_path, "add_prefix_space", &prefix, e))
         return e->code;
-    for (size_t i = 0; i < t->pretokenizer.count; i++) {
-        struct cut *c = &t->pretokenizer.step[i];
-        if (c->kind != CUT_BYTE_LEVEL || (c->prepend == PREPEND_ALWAYS) == prefix) continue;
-        c->prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
-        text_line(r->report, "add_prefix_space: %s has %s, %s has %s; %s is used", path,
-                  prefix ? "false" : "true", r->settings_path, prefix ? "true" : "false",
-                  r->settings_path);
-    }
+    struct cut *c = &t->pretokenizer.step[0];
+    if (!t->pretokenizer.count || c->kind != CUT_BYTE_LEVEL || (c->prepend == PREPEND_ALWAYS) == prefix)
+        return 0;
+    c->prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
+    text_line(r->report, "add_prefix_space: %s has %s, %s has %s; %s is used", path, prefix ? "false" : "true",
+              r->settings_path, prefix ? "true" : "false", r->settings_path);
+    return 0;
+}
+
+/* Returns the id of a token that tokenizer_config.json names as a string or an object, or -1. */
+static int32_t named_token(const struct tokenizer *t, const struct reading *r, const char *key) {
+    const json_t *v = json_object_get(r->settings, key);
+    const char *text = json_string_value(json_is_object(v) ? json_object_get(v, "content") : v);
+    return text ? vocab_find(&t->vocab, text, strlen(text)) : -1;
+}
+
+/* add_bos_token and add_eos_token replace the templates of decoder-only models, so that a token is never
+ * added twice. */
+static int ends_setting(struct tokenizer *t, const char *path, const struct reading *r, struct err *e) {
+    bool bos = false, eos = false;
+    e->code = 0;
+    bool set = json_get_bool(r->settings, r->settings_path, "add_bos_token", &bos, e);
+    set = json_get_bool(r->settings, r->settings_path, "add_eos_token", &eos, e) || set;
+    if (e->code || !set || t->kind != MODEL_BPE) return e->code;
+    int tokens = t->single.tokens;
+    tokenizer_end_templates(t, bos ? named_token(t, r, "bos_token") : -1,
+                            eos ? named_token(t, r, "eos_token") : -1);
+    if (t->single.tokens != tokens)
+        text_line(r->report, "special tokens added to a text: %s has %d, %s has %d; %s is used", path, tokens,
+                  r->settings_path, t->single.tokens, r->settings_path);
     return 0;
 }
 
@@ -66,8 +88,10 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
         (r->settings && (bert_settings(t, path, root, r, e) || prefix_setting(t, path, r, e))) ||
         tokenizer_read_added(t, path, root, r->report, e) ||
         tokenizer_read_templates(t, path, json_object_get(root, "post_processor"), r->report, e) ||
+        (r->settings && ends_setting(t, path, r, e)) ||
         decoder_read(&t->decoder, path, json_object_get(root, "decoder"), e))
         return e->code;
+    if (!t->single.tokens) text_line(r->report, "%s: no special tokens are added to a text", path);
     static const char *const baked[] = { "truncation", "padding" };
     for (size_t i = 0; i < COUNT_OF(baked); i++) {
         const json_t *v = json_object_get(root, baked[i]);

@@ -53,14 +53,24 @@ void tokenizer_plain_templates(struct tokenizer *t) {
     t->pair = (struct template){ 2, 0, { { 0, -1, 0 }, { 1, -1, 1 } } };
 }
 
-/* ---- tokenizer.json ---- */
-
 static bool add_piece(struct template *f, int text, int32_t id, json_int_t type) {
     if (f->pieces == TEMPLATE_PIECES || type < 0 || type > 255) return false;
     f->piece[f->pieces++] = (struct template_piece){ text, id, (uint8_t)type };
     f->tokens += text < 0;
     return true;
 }
+
+void tokenizer_end_templates(struct tokenizer *t, int32_t bos, int32_t eos) {
+    t->single = t->pair = (struct template){ 0 };
+    for (int text = 0; text < 2; text++) {
+        if (bos >= 0) add_piece(&t->pair, -1, bos, text);
+        add_piece(&t->pair, text, -1, text);
+        if (eos >= 0) add_piece(&t->pair, -1, eos, text);
+        if (!text) t->single = t->pair;
+    }
+}
+
+/* ---- tokenizer.json ---- */
 
 /* Reads one {"SpecialToken":{…}} or {"Sequence":{…}}. */
 static int read_piece(struct tokenizer *t, struct template *f, const char *path, const json_t *item,
@@ -162,9 +172,6 @@ int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t
         text_line(report, "%s has no post_processor: [CLS] and [SEP] are added as in BERT", path);
         return tokenizer_bert_templates(t, path, "[CLS]", "[SEP]", e);
     }
-    if (!t->single.pieces) {
-        text_line(report, "%s: no special tokens are added to a text", path);
-        tokenizer_plain_templates(t);
-    }
+    if (!t->single.pieces) tokenizer_plain_templates(t);
     return 0;
 }

@@ -176,6 +176,54 @@ static void settings_have_the_last_word(void **state) {
     }
 }
 
+#define ENDED(post)                                                                                \
+    "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"<s>\":0,\"</s>\":1,\"a\":2,\"\u0120a\":3,\"\u0120\":4}," \
+    "\"merges\":[[\"\u0120\",\"a\"]]},\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":["       \
+    "{\"type\":\"Digits\"},{\"type\":\"ByteLevel\",\"add_prefix_space\":false}]},"                  \
+    "\"post_processor\":" post "}"
+#define STARTED                                                                                    \
+    ENDED("{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\"}},"           \
+          "{\"Sequence\":{\"id\":\"A\"}}],\"pair\":[{\"Sequence\":{\"id\":\"A\"}},"                   \
+          "{\"Sequence\":{\"id\":\"B\"}}],\"special_tokens\":{\"<s>\":{\"ids\":[0]}}}")
+#define NAMES "\"bos_token\":\"<s>\",\"eos_token\":{\"content\":\"</s>\"},"
+
+/* The token at the start comes from the template or from add_bos_token, and is added once. */
+static void start_token_is_added_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *settings, *one, *two, *part; /* ids of a text and of a pair; part of the report */
+    } want[] = {
+        {ENDED("null"), NULL, "2", "2 2", "no special tokens are added"},
+        {STARTED, NULL, "0 2", "2 2", ""},
+        {STARTED, "{" NAMES "\"add_prefix_space\":true}", "0 2", "2 2", ""},
+        {STARTED, "{" NAMES "\"add_bos_token\":true}", "0 2", "0 2 0 2", ""},
+        {ENDED("{\"type\":\"ByteLevel\"}"), "{" NAMES "\"add_bos_token\":true}", "0 2", "0 2 0 2",
+         "has 0, "},
+        {STARTED, "{" NAMES "\"add_bos_token\":false,\"add_eos_token\":true}", "2 1", "2 1 2 1", ""},
+        {STARTED, "{" NAMES "\"add_bos_token\":false}", "2", "2 2", "has 0; "},
+        {STARTED, "{\"bos_token\":null,\"add_bos_token\":true}", "2", "2 2", "has 0; "},
+    };
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        struct err e = ERR_INIT;
+        struct buf report = BUF_INIT;
+        struct tokenizer *t =
+            read_files((struct files){.json = want[i].json, .settings = want[i].settings}, &report, &e);
+        if (!t) fail_msg("%zu: %s", i, e.text);
+        for (int pair = 0; pair < 2; pair++) {
+            struct encoded x;
+            struct buf got = BUF_INIT;
+            test_ok(tokenizer_encode(t, "a", 1, pair ? "a" : NULL, pair, 64, &x, &e), &e);
+            for (size_t k = 0; k < x.n; k++) buf_printf(&got, k ? " %d" : "%d", x.ids[k]);
+            if (strcmp(got.data, pair ? want[i].two : want[i].one) || !strstr(buf_text(&report), want[i].part))
+                fail_msg("%zu: %s, report: %s", i, got.data, buf_text(&report));
+            encoded_release(&x);
+            buf_release(&got);
+        }
+        buf_release(&report);
+        tokenizer_free(t);
+    }
+}
+
 static void baked_truncation_is_ignored(void **state) {
     (void)state;
     struct err e = ERR_INIT;
@@ -205,6 +253,7 @@ int main(void) {
         cmocka_unit_test(broken_files),
         cmocka_unit_test(deep_and_large_files_are_refused_fast),
         cmocka_unit_test(settings_have_the_last_word),
+        cmocka_unit_test(start_token_is_added_once),
         cmocka_unit_test(baked_truncation_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
