@@ -290,10 +290,16 @@ static int prepare_sums(struct dnnl_sum *p, int rows, int cols) {
     return rc;
 }
 
-struct dnnl_sum *dnnl_sum_new(int rows, int cols) {
+struct dnnl_sum *dnnl_sum_new(int rows, int cols, size_t *failed) {
+    *failed = 0;
     if (!dnnl_is_native()) return NULL;
-    struct dnnl_sum *p = xcalloc(1, sizeof *p);
-    if (!prepare_sums(p, rows, cols)) return p;
+    struct dnnl_sum *p = mem_try(1, sizeof *p);
+    if (!p) *failed = sizeof *p;
+    if (!p) return NULL;
+    *p = (struct dnnl_sum){ 0 };
+    int rc = prepare_sums(p, rows, cols);
+    if (!rc) return p;
+    if (rc == dnnl_out_of_memory) *failed = sizeof *p;
     dnnl_sum_free(p);
     return NULL;
 }
@@ -333,8 +339,9 @@ int dnnl_product_pack(struct dnnl_product *p, const real *b, bool transposed) {
     (void)p, (void)b, (void)transposed;
     return 1;
 }
-struct dnnl_sum *dnnl_sum_new(int rows, int cols) {
+struct dnnl_sum *dnnl_sum_new(int rows, int cols, size_t *failed) {
     (void)rows, (void)cols;
+    *failed = 0;
     return NULL;
 }
 void dnnl_sum_free(struct dnnl_sum *p) { (void)p; }

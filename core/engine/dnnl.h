@@ -38,8 +38,9 @@ extern const int dnnl_sums[DNNL_SUM_COUNTS];
 /* Y = Lᵀ R, or added to Y: L has `rows` columns, R has `cols`. */
 struct dnnl_sum;
 
-/* NULL when this build, the processor or oneDNN cannot.  Release with dnnl_sum_free. */
-struct dnnl_sum *dnnl_sum_new(int rows, int cols);
+/* NULL when this build, the processor or oneDNN cannot, and with the size of a block in *failed when out of
+ * memory.  Release with dnnl_sum_free. */
+struct dnnl_sum *dnnl_sum_new(int rows, int cols, size_t *failed);
 void dnnl_sum_free(struct dnnl_sum *p);
 /* Returns the bytes of scratch memory that a call needs. */
 size_t dnnl_sum_scratch(const struct dnnl_sum *p);

@@ -46,8 +46,10 @@ struct packed *packed_new(int rows, int cols, const real *w, size_t *failed) {
 
 struct packed *packed_trained_new(int rows, int cols, size_t *failed) {
     struct packed *p = packed_new(rows, cols, NULL, failed);
-    if (p) p->sum = dnnl_sum_new(rows, cols);
-    return p;
+    if (p) p->sum = dnnl_sum_new(rows, cols, failed);
+    if (!*failed) return p;
+    packed_free(p);
+    return NULL;
 }
 
 void packed_fill(struct packed *p, const real *w) {
