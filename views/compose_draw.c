@@ -308,7 +308,7 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     char trained[32], kept[32], head[32];
     if (!f->counted) {
         canvas_text(c, r.x + 3, y, f->errors ? INK_WARN : INK_DIM,
-                    f->errors ? "no parameter count: the method is invalid"
+                    f->errors ? "no parameter count: the method or the regime is invalid"
                     : v->arch ? ""
                               : "no model: press T to choose one");
         return;

@@ -253,7 +253,7 @@ static void remove_module(struct ui *ui) {
 
 static void compose_edit_train(struct ui *ui, struct effect *out) {
     const char *why = compose_refusal(&ui->compose);
-    if (why) ui_say(ui, SAY_ERROR, "%s%.300s", ui->compose.facts.errors ? "invalid method: " : "", why);
+    if (why) ui_say(ui, SAY_ERROR, "%s%.300s", ui->compose.facts.errors ? "cannot train: " : "", why);
     else if (compose_lacks_memory(&ui->compose))
         ui_ask(ui, ASK_MEMORY, 0, "needs about %.0f MB, %.0f MB available. Train anyway?   y yes   Esc no",
                ui->compose.facts.cost.bytes / 1e6, ui->compose.available / 1e6);

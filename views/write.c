@@ -14,8 +14,8 @@ static const struct {
     { EFFECT_TABLE, "json", "as JSON", "an array of objects, for scripts" },
     { EFFECT_TABLE, "markdown", "as Markdown", "a table for documents" },
     { EFFECT_EXPORT, "csv", "as CSV", "loss, learning rate and gradient norm of every step, and all evaluations" },
-    { EFFECT_EXPORT, "json", "as JSON Lines", "the same points, one JSON object per line" },
-    { EFFECT_EXPORT, "markdown", "as Markdown", "the same points as a table" },
+    { EFFECT_EXPORT, "json", "as JSON Lines", "the same curves, one JSON object per line" },
+    { EFFECT_EXPORT, "markdown", "as Markdown", "the same curves as a table" },
     { EFFECT_EXPORT, "hf", "as a Hugging Face folder", "the model with the method merged into its weights" },
     { EFFECT_PICTURE, "svg", "as an SVG picture", "vector graphics for documents and slides" },
     { EFFECT_PICTURE, "png", "as a PNG picture", "requires rsvg-convert (package librsvg2-bin)" },
@@ -39,7 +39,7 @@ static void write_subject(const struct ui *ui, size_t form, char out[120]) {
         if (s->table) s->table(ui, out);
         return;
     case EFFECT_EXPORT:
-        if (run > 0) snprintf(out, 120, hf ? "#%lld" : "the points of #%lld", (long long)run);
+        if (run > 0) snprintf(out, 120, hf ? "#%lld" : "the training curves of #%lld", (long long)run);
         return;
     default: snprintf(out, 120, "the screen"); return;
     }

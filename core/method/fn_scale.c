@@ -36,8 +36,8 @@ static void advise(struct check *c, const struct module *m) {
         WARN(c, "V8", "scaling q and scaling k are equivalent: use write=a.k");
     if (m->write == TAP_F_PRE && c->a->act != ACT_RELU)
         WARN(c, "V10",
-             "scaling f.pre is equivalent to scaling f.act only for relu and l > 0: use write=f.act, as in "
-             "the paper");
+             "the model does not use ReLU, so scaling f.pre is not equivalent to scaling f.act: use write=f.act, "
+             "as (IA)³ does");
 }
 
 static void pair(struct check *c, const struct module *x, int first, const struct module *y) {

@@ -336,7 +336,7 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
     text_thousands((int64_t)values, all);
     if (!masked_is_fixed(&p->method))
         return xprintf("w and a gate for each of %s parameters of %d tensors%s = %s", all, tensors,
-                       p->method.pruning.groups ? ", a gate for each tensor" : "", shown);
+                       p->method.pruning.groups ? ", plus one gate per tensor" : "", shown);
     return xprintf("%g of %s parameters of %d tensors = %s; stored with their rows and columns",
                    p->method.pruning.keep, all, tensors, shown);
 }

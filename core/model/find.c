@@ -183,7 +183,7 @@ char *model_find(const char *where, struct err *e) {
     char *found = in_cache(where, &looked);
     if (!found && file_name_is_safe(where)) found = in_assets(where, &looked);
     if (!found)
-        err_set(e, ERR_NOT_FOUND, "%s: model folder not found%s%s", where,
+        err_set(e, ERR_NOT_FOUND, "%s: model folder not found%s%s; list models with `petri models`", where,
                 looked.size ? "; searched " : "", looked.size ? buf_text(&looked) + 2 : "");
     buf_release(&looked);
     return found;

@@ -498,7 +498,7 @@ static void the_nearest_says_what_differs(void **state) {
     nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only in self-attention");
     nearest("bitfit(stack=decoder,site=ffn)", "bitfit, but all only in the FFN, all only in the decoder");
     nearest("ia3(at=k)", "ia3, but without its module at a.v, without its module at f.act");
-    nearest("parallel-adapter-ffn(norm=own)", "parallel-adapter-ffn, but own norm after f.out");
+    nearest("parallel-adapter-ffn(norm=own)", "parallel-adapter-ffn, but own norm after the bottleneck at f.out");
     nearest("adapter-per-task(act=gelu)", "adapter-per-task, but gelu at f.out");
     nearest("lora(at=v)", "lora, but without its module at a.q");
     nearest("lora(at=q+k)", "lora, but a.k instead of a.v");

@@ -243,7 +243,7 @@ static void test_not_there(void **state) {
     (void)state;
     load_refused("", ERR_USAGE, "empty");
     load_refused("/nonexistent/model", ERR_NOT_FOUND,
-                 "/nonexistent/model: model folder not found");
+                 "/nonexistent/model: model folder not found; list models with `petri models`");
     char *folder = test_folder();
     load_refused(folder, ERR_NOT_FOUND, "config.json: cannot be opened");
     char *file = test_file(folder, "model.safetensors", "x", 1);

@@ -261,7 +261,7 @@ static void all_that_is_shown_can_be_written(void **state) {
                                        "the screen as text: screen text",
                                        "the screen as text with colors: screen ansi"};
     static const char *const train[] = {
-        "the points of #3 as CSV: run csv", "the points of #3 as JSON Lines: run json", "the points of #3 as Markdown: run markdown",
+        "the training curves of #3 as CSV: run csv", "the training curves of #3 as JSON Lines: run json", "the training curves of #3 as Markdown: run markdown",
         "#3 as a Hugging Face folder: run hf", "the screen as an SVG picture: screen svg",
         "the screen as a PNG picture: screen png", "the screen as text: screen text", "the screen as text with colors: screen ansi"};
     writes(SCREEN_HELP, help, (int)COUNT_OF(help));

@@ -95,7 +95,7 @@ static void training_is_asked_for(void **state) {
     assert_true(ui.compose.facts.errors > 0);
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
     assert_int_equal(ui.say, SAY_ERROR);
-    assert_true(scene_shows(&ui, "no parameter count: the method is invalid"));
+    assert_true(scene_shows(&ui, "no parameter count: the method or the regime is invalid"));
     ui_release(&ui);
 }
 

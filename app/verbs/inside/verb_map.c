@@ -187,7 +187,7 @@ static void print_rating(const char *name, const struct rating *r, int k) {
         out_text(r->why);
         puts(")");
     } else if (k) {
-        printf("%-12s %.6f  of %d neighbors\n", name, r->value, k);
+        printf("%-12s %.6f  of the %d nearest neighbors have the same label\n", name, r->value, k);
     } else {
         printf("%-12s %.6f\n", name, r->value);
     }

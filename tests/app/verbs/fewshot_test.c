@@ -173,7 +173,7 @@ static void draws_by_an_inner_rule_are_kept(int id, const char *toy) {
     free(file);
     char *out = file_join(stage.folder, "adapted"), *text = stage_out(0, "export %d --db '%s' --to petri '%s'", adapted, stage.db, out);
     free(text);
-    stage_refused(2, "inner layers of its heads have the model width, 8; this head has 384", "export %d --db '%s' --to hub '%s/hub'", adapted, stage.db,
+    stage_refused(2, "hidden layers of its heads have the model width, 8, but that of this head is 384", "export %d --db '%s' --to hub '%s/hub'", adapted, stage.db,
                   stage.folder);
     told = stage_json("import '%s' --model '%s' --db '%s' --json", out, stage.model, stage.db);
     json_decref(told);
@@ -229,7 +229,7 @@ static void draws_without_a_pooler_keep_nothing(void **state) {
     json_t *run = command_json(&c, 1);
     int id = (int)json_integer_value(stage_at(run, "id"));
     command_release(&c);
-    stage_refused(2, "the tensors of samples cannot be stored: a two-layer classifier on a pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
+    stage_refused(2, "the tensors of samples cannot be stored: the two-layer classifier uses a pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
                   stage.db, toy);
     command_run(&c, NULL, "adapt %d --db '%s' --task '%s' --k 2 --draws 1 --steps 2", id, stage.db, toy);
     command_expect(&c, 0);
@@ -340,7 +340,7 @@ static void a_list_of_tasks(void **state) {
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     stage_refused(2, "requires --tasks", "fewshot --db '%s'", stage.db);
-    stage_refused(3, "alpha: no samples with 8 examples per class were found", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
+    stage_refused(3, "alpha: no support set with 8 examples per class found", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
                   stage.db, leopard);
     stage_refused(2, "--steps: cannot be combined with --stop-loss",
                   RUN "--tasks '%s' --steps 2 --stop-loss 1", stage.model, stage.db, leopard);
