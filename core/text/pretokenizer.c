@@ -143,6 +143,12 @@ void pretokenizer_byte_level(struct pretokenizer *c, bool prefix_space) {
                                        .prepend = prefix_space ? PREPEND_ALWAYS : PREPEND_NEVER };
 }
 
+void pretokenizer_qwen2(struct pretokenizer *c, bool prefix_space) {
+    c->step[c->count++] = (struct cut){ .kind = CUT_MATCHES, .regex = REGEX_QWEN2 };
+    pretokenizer_byte_level(c, prefix_space);
+    c->step[c->count - 1].split = false;
+}
+
 static int read_byte_level(struct cut *c, const char *path, const json_t *part, struct err *e) {
     bool prefix = true, split = true;
     e->code = 0;

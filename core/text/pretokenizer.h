@@ -45,8 +45,9 @@ void pretokenizer_work_release(struct pretokenizer_work *w);
 /* Reads the chain; `part` may be NULL or null (the whole text is one piece).  Unsupported steps are refused
  * by name. */
 int pretokenizer_read(struct pretokenizer *c, const char *path, const json_t *part, struct err *e);
-/* Returns a chain of GPT-2's split alone. */
+/* Append GPT-2's split, and Qwen2's. */
 void pretokenizer_byte_level(struct pretokenizer *c, bool prefix_space);
+void pretokenizer_qwen2(struct pretokenizer *c, bool prefix_space);
 /* Calls piece(self, …) for every piece of n bytes of UTF-8, in order.  `start`: s is at the start of the
  * whole text. */
 void pretokenizer_run(const struct pretokenizer *c, const char *s, size_t n, bool start,

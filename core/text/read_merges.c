@@ -53,13 +53,18 @@ static int read_merges_read_lines(struct tokenizer *t, const char *path, struct 
     return rc;
 }
 
-/* The special tokens of the family: GPT-2 has one and adds none around a text; RoBERTa and BART have <s> and
- * </s>. */
-static bool is_gpt2(const struct tokenizer *t, const struct reading *r) {
+/* GPT-2 has one special token and adds none around a text; RoBERTa and BART have <s> and </s>; Qwen2 adds
+ * none, normalizes a text and splits it by its own expression. */
+enum merges_family { FAMILY_GPT2, FAMILY_ROBERTA, FAMILY_QWEN2 };
+
+static enum merges_family family_of(const struct tokenizer *t, const struct reading *r) {
     const char *class = json_string_value(json_object_get(r->settings, "tokenizer_class"));
-    if (class && !strncmp(class, "GPT2", 4)) return true;
-    if (class) return false;
-    return vocab_find(&t->vocab, "<s>", 3) < 0 && vocab_find(&t->vocab, "<|endoftext|>", 13) >= 0;
+    if (class)
+        return !strncmp(class, "GPT2", 4)    ? FAMILY_GPT2
+               : !strncmp(class, "Qwen2", 5) ? FAMILY_QWEN2
+                                             : FAMILY_ROBERTA;
+    bool gpt2 = vocab_find(&t->vocab, "<s>", 3) < 0 && vocab_find(&t->vocab, "<|endoftext|>", 13) >= 0;
+    return gpt2 ? FAMILY_GPT2 : FAMILY_ROBERTA;
 }
 
 static int specials(struct tokenizer *t, const char *path, bool gpt2, const struct reading *r,
@@ -103,7 +108,15 @@ int tokenizer_read_merges(struct tokenizer *t, const char *vocab_path, const cha
     json_decref(vocab);
     t->kind = MODEL_BPE;
     if (rc || read_merges_read_lines(t, merges_path, e)) return e->code;
-    pretokenizer_byte_level(&t->pretokenizer, prefix);
+    enum merges_family family = family_of(t, r);
     decoder_byte_level(&t->decoder);
-    return specials(t, vocab_path, is_gpt2(t, r), r, e);
+    if (family != FAMILY_QWEN2) {
+        pretokenizer_byte_level(&t->pretokenizer, prefix);
+        return specials(t, vocab_path, family == FAMILY_GPT2, r, e);
+    }
+    t->normalizer.count = 1;
+    t->normalizer.step[0] = (struct normalizer_step){ .kind = NORMALIZER_FORM, .compose = true };
+    pretokenizer_qwen2(&t->pretokenizer, prefix);
+    tokenizer_plain_templates(t);
+    return tokenizer_added_decoder(t, r, e);
 }

@@ -96,6 +96,46 @@ static void vocabulary_and_merges(void **state) {
     tokenizer_free(t);
 }
 
+/* The same of Qwen2, in the files that its class saves. */
+static void vocabulary_and_merges_of_qwen2(void **state) {
+    (void)state;
+    struct buf file = fixture("tests/reference/causal/qwen2/tokenizer.json"), lines = BUF_INIT, one = BUF_INIT, two = BUF_INIT;
+    struct err e = ERR_INIT;
+    json_t *root = json_parse("tokenizer.json", file.data, file.size, &e), *model = json_object_get(root, "model"), *x;
+    json_t *settings = json_pack("{s:s,s:{}}", "tokenizer_class", "Qwen2Tokenizer", "added_tokens_decoder");
+    char *folder = test_folder(), id[16], *text;
+    size_t i;
+    json_array_foreach(json_object_get(model, "merges"), i, x)
+        buf_printf(&lines, "%s %s\n", json_string_value(json_array_get(x, 0)), json_string_value(json_array_get(x, 1)));
+    json_array_foreach(json_object_get(root, "added_tokens"), i, x) {
+        snprintf(id, sizeof id, "%d", (int)json_integer_value(json_object_get(x, "id")));
+        json_object_set(json_object_get(settings, "added_tokens_decoder"), id, x);
+    }
+    test_put(folder, "merges.txt", lines.data);
+    test_put(folder, "vocab.json", text = json_dumps(json_object_get(model, "vocab"), 0));
+    free(text);
+    test_put(folder, "tokenizer_config.json", text = json_dumps(settings, 0));
+    free(text);
+    struct tokenizer *t = read_folder(folder), *whole = read_reference("tests/reference/causal/qwen2");
+    struct buf odd = fixture("tests/reference/odd_lines.txt");
+    for (char *rest = odd.data, *line; (line = strsep(&rest, "\n")) && rest;) {
+        size_t n = unescape(line);
+        result(t, line, n, NULL, 0, &one);
+        result(whole, line, n, NULL, 0, &two);
+        assert_string_equal(one.data, two.data);
+    }
+    tokenizer_free(t);
+    tokenizer_free(whole);
+    json_decref(root);
+    json_decref(settings);
+    free(folder);
+    buf_release(&file);
+    buf_release(&lines);
+    buf_release(&odd);
+    buf_release(&one);
+    buf_release(&two);
+}
+
 /* ---- real text ---- */
 
 /* By each of the KINDS that is there. */
@@ -396,6 +436,7 @@ int main(void) {
         cmocka_unit_test(odd_lines_unigram),
         cmocka_unit_test(odd_lines_t5),
         cmocka_unit_test(vocabulary_and_merges),
+        cmocka_unit_test(vocabulary_and_merges_of_qwen2),
         cmocka_unit_test(shared_lines),
         cmocka_unit_test(shared_lines_t5),
         cmocka_unit_test(every_code_point),
