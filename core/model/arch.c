@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/model/arch_reading.h"
+#include "core/model/gguf.h"
 
 enum {
     CONFIG_LIMIT = 1 << 20, /* bytes */
@@ -482,7 +483,8 @@ int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, 
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e) {
     struct err first = ERR_INIT;
     char *file = file_is_folder(path) ? file_join(path, "config.json") : xstrdup(path);
-    int rc = arch_read_config(file, json_read(file, CONFIG_LIMIT, &first), &first, out, report, e);
+    json_t *config = gguf_is_file(file) ? gguf_config(file, &first) : json_read(file, CONFIG_LIMIT, &first);
+    int rc = arch_read_config(file, config, &first, out, report, e);
     free(file);
     return rc;
 }

@@ -83,7 +83,7 @@ struct arch {
     char torch_dtype[16]; /* "" when absent */
 };
 
-/* Reads DIR/config.json (or the file itself).  Defaults used are reported in `report` (may be NULL), one line
+/* Reads DIR/config.json (or the file itself), or the metadata of a GGUF file.  Defaults used are reported in `report` (may be NULL), one line
  * each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide width, vocabulary ≤ 2^22, positions ≤
  * 2^20).  An unsupported model_type (xlm-roberta and camembert are RoBERTas) is refused with the list of
  * supported ones. */

@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/gguf.h"
 
 /* ---- names ---- */
 
@@ -64,6 +65,16 @@ static void sort(struct entries *x) {
     if (x->n) qsort(x->entry, x->n, sizeof *x->entry, entries_by_name);
 }
 
+int entries_refuse_stray(const char *folder, const char *tensor, struct err *e) {
+    char *name = text_visible(tensor, strlen(tensor));
+    int rc = err_set(e, ERR_INPUT,
+                     "%s: tensor \"%s\": not part of this architecture; models that only resemble it are not "
+                     "supported",
+                     folder, name);
+    free(name);
+    return rc;
+}
+
 int entries_list(struct entries *x, const struct weights *w, const struct arch *a,
                  const char *folder, struct buf *report, struct err *e) {
     char *wrapped = wrapping(w, a);
@@ -75,7 +86,9 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
     for (size_t i = 0; i < w->files; i++)
         for (size_t k = 0; k < st_count(w->file[i].st); k++) {
             const struct st_tensor *t = st_at(w->file[i].st, k);
-            x->entry[x->n++] = (struct entry){ canonical(a, t->name + skip), &w->file[i], t, false };
+            char *name = st_gguf(w->file[i].st) ? gguf_folder_name(t->name) : canonical(a, t->name + skip);
+            if (!name) return entries_refuse_stray(folder, t->name, e);
+            x->entry[x->n++] = (struct entry){ name, &w->file[i], t, false };
         }
     sort(x);
     for (size_t i = 1; i < x->n; i++)

@@ -27,6 +27,9 @@ struct entries {
  * a failure. */
 int entries_list(struct entries *x, const struct weights *w, const struct arch *a,
                  const char *folder, struct buf *report, struct err *e);
+/* Fails because of a tensor of a GGUF file without a use: unlike in a folder it may change what the model
+ * computes. */
+int entries_refuse_stray(const char *folder, const char *tensor, struct err *e);
 void entries_release(struct entries *x);
 /* NULL if absent. */
 struct entry *entries_find(struct entries *x, const char *name);

@@ -88,6 +88,14 @@ static void add_bias(struct buf *b, const struct model *m) {
     buf_printf(b, "logits_bias=%s", hash);
 }
 
+/* Neither is what divides the frequencies of rotary embeddings. */
+static void add_divisor(struct buf *b, const struct model *m) {
+    char hash[65];
+    if (!m->rope_divisor) return;
+    sha256_hex(m->rope_divisor, (size_t)m->arch.head_width / 2 * sizeof *m->rope_divisor, hash);
+    buf_printf(b, " rope_divisor=%s", hash);
+}
+
 static int facts_add_file(struct buf *b, const char *folder, const char *name, struct err *e) {
     char *path = file_join(folder, name), hash[65];
     bool there = file_exists(path);
@@ -101,6 +109,7 @@ int facts_fill(struct model *m, struct err *e) {
     struct buf b = BUF_INIT;
     add_shape(&b, &m->arch);
     add_bias(&b, m);
+    add_divisor(&b, m);
     int rc = 0;
     const char *name;
     for (int i = 0; !rc && m->tokenizer && (name = tokenizer_file(m->tokenizer, i)); i++)

@@ -1,4 +1,4 @@
-/* Resolves the name of a model: a folder, the local Hugging Face cache, models of assets.h. */
+/* Resolves the name of a model: a folder, a GGUF file, the local Hugging Face cache, models of assets.h. */
 #include <stdbool.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/gguf.h"
 #include "core/model/model.h"
 
 /* "name" or "org/name" of letters, digits, '.', '_' and '-'. */
@@ -174,9 +175,11 @@ char *model_find(const char *where, struct err *e) {
         return NULL;
     }
     if (file_is_folder(where)) return check_config(where, e) ? NULL : xstrdup(where);
+    if (gguf_is_file(where)) return xstrdup(where);
     if (file_exists(where)) {
         err_set(e, ERR_INPUT,
-                "%s: is a file, but a model is a folder with config.json and model.safetensors", where);
+                "%s: is a file, but a model is a folder with config.json and model.safetensors, or a GGUF file",
+                where);
         return NULL;
     }
     struct buf looked = BUF_INIT;

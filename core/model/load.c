@@ -28,6 +28,8 @@ static struct entry *find_entry(struct loading *l, const char *name) {
     return entries_find(&l->found, name);
 }
 
+static bool is_gguf(const struct loading *l) { return l->weights.files && st_gguf(l->weights.file[0].st); }
+
 /* ---- shapes ---- */
 
 static char *shape_text(const struct st_tensor *t) {
@@ -45,8 +47,11 @@ static int check_shape(struct loading *l, const struct entry *x, int rows, int c
     if (right) return 0;
     char *found = shape_text(t);
     char *wanted = vector ? xprintf("%d", cols) : xprintf("%d×%d", rows, cols);
-    int rc = err_set(l->e, ERR_INPUT, "%s/%s: tensor \"%s\" is %s, but config.json requires %s",
-                     l->m->folder, x->file->name, t->name, found, wanted);
+    bool gguf = is_gguf(l);
+    char *place = weights_path(l->m->folder, x->file);
+    int rc = err_set(l->e, ERR_INPUT, "%s: tensor \"%s\" is %s, but %s requires %s", place, t->name, found,
+                     gguf ? "the metadata" : "config.json", wanted);
+    free(place);
     free(found);
     free(wanted);
     return rc;
@@ -228,6 +233,31 @@ static int read_logits_bias(struct loading *l) {
     return rc;
 }
 
+/* What divides the frequencies of rotary embeddings in GGUF files of Llama 3. */
+static int read_rope_divisor(struct loading *l) {
+    struct model *m = l->m;
+    struct entry *x = is_gguf(l) ? find_entry(l, "rope_freqs.weight") : NULL;
+    if (!x) return 0;
+    int n = m->arch.head_width / 2, rc = check_shape(l, x, 1, n, true);
+    if (rc) return rc;
+    x->used = true;
+    m->rope_divisor = xcalloc((size_t)n, sizeof *m->rope_divisor);
+    rc = st_read(x->file->st, x->tensor, m->rope_divisor, l->e);
+    for (int i = 0; !rc && i < n; i++)
+        if (!(m->rope_divisor[i] > 0))
+            rc = err_set(l->e, ERR_INPUT, "%s: tensor \"%s\": %g at index %d; must be above 0", m->folder,
+                         x->tensor->name, (double)m->rope_divisor[i], i);
+    return rc;
+}
+
+/* Tensors without a use are reported, but refused in a GGUF file. */
+static int check_used(const struct loading *l) {
+    for (size_t i = 0; is_gguf(l) && i < l->found.n; i++)
+        if (!l->found.entry[i].used)
+            return entries_refuse_stray(l->m->folder, l->found.entry[i].tensor->name, l->e);
+    return 0;
+}
+
 void model_fill_buckets(struct model *m) {
     int reach = m->arch.bucket_distance;
     for (int stack = 0; m->arch.buckets && stack < 2; stack++) {
@@ -341,8 +371,13 @@ static void report_tensors(struct loading *l, size_t values) {
                       "head)\n");
 }
 
-static int read_tokenizer(struct model *m, struct err *e) {
-    struct err why = ERR_INIT;
+static int read_tokenizer(struct loading *l) {
+    struct model *m = l->m;
+    struct err why = ERR_INIT, *e = l->e;
+    if (is_gguf(l)) {
+        buf_puts(&m->report, "tokenizer: that of a GGUF file is not supported; text cannot be encoded\n");
+        return 0;
+    }
     m->tokenizer = tokenizer_read(m->folder, &m->report, &why);
     if (!m->tokenizer && why.code != ERR_NOT_FOUND) {
         *e = why;
@@ -414,6 +449,8 @@ static int load(struct loading *l) {
     model_make_packings(m);
     size_t values = 0;
     rc = check_tensors(l, &values);
+    if (!rc) rc = read_rope_divisor(l);
+    if (!rc) rc = check_used(l);
     if (!rc) rc = load_read_values(l, values);
     if (!rc) rc = load_read_head(l);
     if (!rc) rc = read_words_head(l);
@@ -422,7 +459,7 @@ static int load(struct loading *l) {
     model_fill_buckets(m);
     report_tensors(l, values);
     model_hash(m, m->sha256);
-    rc = read_tokenizer(m, l->e);
+    rc = read_tokenizer(l);
     return rc ? rc : facts_fill(m, l->e);
 }
 

@@ -25,6 +25,7 @@ static void free_model(struct model *m) {
     free(m->dense_w);
     free(m->dense_b);
     free(m->logits_bias);
+    free(m->rope_divisor);
     free(m->bucket[0]);
     free(m->bucket[1]);
     free(m->folder);
@@ -89,6 +90,7 @@ static char *model_key_of(const char *folder) {
     struct dirent **part = NULL;
     char *path = realpath(folder, NULL);
     buf_puts(&key, path ? path : folder);
+    if (!file_is_folder(folder)) file_stamp(folder, &key);
     int n = scandir(folder, &part, is_part, alphasort);
     for (int i = 0; i < n; i++) {
         char *file = file_join(folder, part[i]->d_name);

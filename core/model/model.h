@@ -28,10 +28,12 @@ struct model {
         real *w, *b, *norm_w, *norm_b, *bias; /* d×d, 1×d each, 1×vocabulary; NULL: none */
     } words;
     struct packings *packings;   /* model_packed; NULL: none are made (packings.h) */
+    real *rope_divisor;          /* head_width/2: divides the frequencies of arch_rope; NULL: none (only GGUF
+                                    files have it) */
     real *logits_bias;           /* 1×vocabulary, added to the logits; NULL: none, or all 0 */
     int32_t *bucket[2];          /* by enum stack: buckets of the relative bias for the distances
                                     -bucket_distance…bucket_distance; NULL without */
-    char *folder;                /* as given */
+    char *folder;                /* as given; or the GGUF file */
     char *name;                  /* last part of the folder */
     char sha256[65];             /* over names, shapes and bytes of the used tensors: the fingerprint of
                                     the backbone, equal for a sharded or prefixed copy of the same F32
@@ -43,11 +45,11 @@ struct model {
     struct buf report;           /* lines: used, unused and why, initialized, defaults */
 };
 
-/* Loads a model.  `where`: a folder, or a hub name ("org/name") in the local Hugging Face cache
+/* Loads a model.  `where`: a folder, a GGUF file, or a hub name ("org/name") in the local Hugging Face cache
  * (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), or the name of a folder in assets/models.  On
  * failure nothing stays loaded; *e names file and tensor. */
 struct model *model_load(const char *where, struct err *e);
-/* Reads the shape of the model in a folder without its weights: config.json and, if the weights can be
+/* Reads the shape of the model in a folder or GGUF file without its weights: config.json and, if the weights can be
  * opened, what follows from their names: whether the output map is tied and whether BERT's pooler is absent.
  * Released with arch_release. */
 int model_shape(const char *folder, struct arch *out, struct err *e);
@@ -71,7 +73,7 @@ void model_fill_buckets(struct model *m);
 /* Likewise lets its tensors be packed; released with model_free_packings. */
 void model_make_packings(struct model *m);
 void model_free_packings(struct model *m);
-/* Returns the folder of `where`; caller frees; NULL with *e if not found. */
+/* Returns the folder, or the GGUF file, of `where`; caller frees; NULL with *e if not found. */
 char *model_find(const char *where, struct err *e);
 
 /* Consecutive rows of a batch that belong to one task. */

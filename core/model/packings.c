@@ -61,7 +61,7 @@ static void release_values(const struct model *m, int i) {
     struct weight_state *w = &m->packings->of[i];
     size_t bytes;
     void *pages = own_pages(m, i, &bytes);
-    if (!bytes || w->kept || !w->entry || w->entry->tensor->strided) return;
+    if (!bytes || w->kept || !w->entry || !st_has_parts(w->entry->tensor)) return;
     if (st_has_changed(w->entry->file->st)) return;
     madvise(pages, bytes, MADV_NOHUGEPAGE);
     if (mprotect(pages, bytes, PROT_NONE)) return;
@@ -79,9 +79,10 @@ static void make_accessible(const struct model *m, int i) {
 static int read_again(const struct model *m, int i, size_t first, size_t n, real *to, struct err *e) {
     const struct entry *x = m->packings->of[i].entry;
     int rc = st_read_part(x->file->st, x->tensor, first, n, to, e);
-    if (!rc && st_has_changed(x->file->st))
-        rc = err_set(e, ERR_INPUT, "%s/%s: changed while the model was in use; start petri again", m->folder,
-                     x->file->name);
+    if (rc || !st_has_changed(x->file->st)) return rc;
+    char *path = weights_path(m->folder, x->file);
+    rc = err_set(e, ERR_INPUT, "%s: changed while the model was in use; start petri again", path);
+    free(path);
     return rc;
 }
 

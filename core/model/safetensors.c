@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/gguf.h"
 #include "core/model/torch.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors files are little-endian");
@@ -26,30 +27,39 @@ enum {
 
 static const struct {
     const char *name;
-    size_t bits;
+    size_t bits;  /* of a value, or of a block of */
+    size_t block; /* values; 0: without blocks */
 } types[ST_TYPES] = {
-    [ST_F32] = { "F32", 32 },
-    [ST_F16] = { "F16", 16 },
-    [ST_BF16] = { "BF16", 16 },
-    [ST_F64] = { "F64", 64 },
-    [ST_I64] = { "I64", 64 },
-    [ST_I32] = { "I32", 32 },
-    [ST_I16] = { "I16", 16 },
-    [ST_I8] = { "I8", 8 },
-    [ST_U8] = { "U8", 8 },
-    [ST_BOOL] = { "BOOL", 8 },
-    [ST_U64] = { "U64", 64 },
-    [ST_U32] = { "U32", 32 },
-    [ST_U16] = { "U16", 16 },
-    [ST_C64] = { "C64", 64 },
-    [ST_F8_E4M3] = { "F8_E4M3", 8 },
-    [ST_F8_E5M2] = { "F8_E5M2", 8 },
-    [ST_F8_E8M0] = { "F8_E8M0", 8 },
-    [ST_F8_E4M3FNUZ] = { "F8_E4M3FNUZ", 8 },
-    [ST_F8_E5M2FNUZ] = { "F8_E5M2FNUZ", 8 },
-    [ST_F6_E2M3] = { "F6_E2M3", 6 },
-    [ST_F6_E3M2] = { "F6_E3M2", 6 },
-    [ST_F4] = { "F4", 4 },
+    [ST_F32] = { "F32", 32, 0 },
+    [ST_F16] = { "F16", 16, 0 },
+    [ST_BF16] = { "BF16", 16, 0 },
+    [ST_F64] = { "F64", 64, 0 },
+    [ST_I64] = { "I64", 64, 0 },
+    [ST_I32] = { "I32", 32, 0 },
+    [ST_I16] = { "I16", 16, 0 },
+    [ST_I8] = { "I8", 8, 0 },
+    [ST_U8] = { "U8", 8, 0 },
+    [ST_BOOL] = { "BOOL", 8, 0 },
+    [ST_U64] = { "U64", 64, 0 },
+    [ST_U32] = { "U32", 32, 0 },
+    [ST_U16] = { "U16", 16, 0 },
+    [ST_C64] = { "C64", 64, 0 },
+    [ST_F8_E4M3] = { "F8_E4M3", 8, 0 },
+    [ST_F8_E5M2] = { "F8_E5M2", 8, 0 },
+    [ST_F8_E8M0] = { "F8_E8M0", 8, 0 },
+    [ST_F8_E4M3FNUZ] = { "F8_E4M3FNUZ", 8, 0 },
+    [ST_F8_E5M2FNUZ] = { "F8_E5M2FNUZ", 8, 0 },
+    [ST_F6_E2M3] = { "F6_E2M3", 6, 0 },
+    [ST_F6_E3M2] = { "F6_E3M2", 6, 0 },
+    [ST_F4] = { "F4", 4, 0 },
+    [ST_Q4_0] = { "Q4_0", 8 * 18, 32 },
+    [ST_Q4_1] = { "Q4_1", 8 * 20, 32 },
+    [ST_Q5_0] = { "Q5_0", 8 * 22, 32 },
+    [ST_Q5_1] = { "Q5_1", 8 * 24, 32 },
+    [ST_Q8_0] = { "Q8_0", 8 * 34, 32 },
+    [ST_Q4_K] = { "Q4_K", 8 * 144, 256 },
+    [ST_Q5_K] = { "Q5_K", 8 * 176, 256 },
+    [ST_Q6_K] = { "Q6_K", 8 * 210, 256 },
 };
 
 const char *st_type_name(enum st_type type) {
@@ -60,6 +70,10 @@ size_t st_type_size(enum st_type type) {
     BUG_IF((unsigned)type >= ST_TYPES || types[type].bits % 8);
     return types[type].bits / 8;
 }
+
+size_t st_block_values(enum st_type type) { return types[type].block ? types[type].block : 1; }
+
+size_t st_block_bytes(enum st_type type) { return st_type_size(type); }
 
 struct st_file {
     char *name;                 /* for messages */
@@ -72,6 +86,8 @@ struct st_file {
     struct st_tensor *tensor; /* in the order of their data */
     size_t count;
     size_t *by_name; /* indices of tensor[], sorted by name */
+    struct st_bytes self; /* what the readers of other formats see */
+    struct gguf *gguf;
 };
 
 /* ---- bytes ---- */
@@ -188,7 +204,7 @@ static int read_type(const struct st_file *f, const json_t *entry, struct st_ten
     const char *type = json_string_value(json_object_get(entry, "dtype"));
     if (!type) return bad_tensor(f, t->name, e, "has no \"dtype\"");
     for (int i = 0; i < ST_TYPES; i++)
-        if (!strcmp(types[i].name, type)) {
+        if (!types[i].block && !strcmp(types[i].name, type)) {
             t->type = (enum st_type)i;
             return 0;
         }
@@ -334,24 +350,36 @@ static int check_ranges(struct st_file *f, struct err *e) {
     return 0;
 }
 
-/* ---- files of torch.save ---- */
+/* ---- other formats ---- */
 
-static int fetch_for_torch(const void *self, size_t at, void *out, size_t n, struct err *e) {
+static int fetch_for_others(const void *self, size_t at, void *out, size_t n, struct err *e) {
     return fetch(self, at, out, n, e);
 }
 
-/* Tensors of torch.save may share storage and have any order. */
-static int read_torch(struct st_file *f, struct err *e) {
-    const struct torch_bytes bytes = { f->name, f->size, f, fetch_for_torch };
-    f->header = json_object();
-    int rc = torch_list(&bytes, &f->tensor, &f->count, e);
-    if (rc) return rc;
+/* Sorts tensors that may have any order; of torch.save they may share storage. */
+static int sort_others(struct st_file *f, struct err *e) {
     if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, safetensors_by_place);
     sort_names(f);
     for (size_t i = 1; i < f->count; i++)
         if (!strcmp(f->tensor[f->by_name[i]].name, f->tensor[f->by_name[i - 1]].name))
             return bad_tensor(f, f->tensor[f->by_name[i]].name, e, "is stored twice");
+    for (size_t i = 1; f->gguf && i < f->count; i++)
+        if (f->tensor[i].begin < f->tensor[i - 1].end)
+            return err_set(e, ERR_INPUT, "%s: tensor \"%s\" overlaps tensor \"%s\"", f->name,
+                           f->tensor[i].name, f->tensor[i - 1].name);
     return 0;
+}
+
+static int read_torch(struct st_file *f, struct err *e) {
+    int rc = torch_list(&f->self, &f->tensor, &f->count, e);
+    return rc ? rc : sort_others(f, e);
+}
+
+static int read_gguf(struct st_file *f, struct err *e) {
+    f->gguf = gguf_open(&f->self, &f->tensor, &f->count, &f->data, e);
+    if (!f->gguf) return e->code;
+    gguf_mark_pairs(f->gguf, f->tensor, f->count);
+    return sort_others(f, e);
 }
 
 static int safetensors_read_any(struct st_file *f, struct err *e) {
@@ -359,6 +387,8 @@ static int safetensors_read_any(struct st_file *f, struct err *e) {
     size_t n = f->size < sizeof head ? f->size : sizeof head;
     int rc = fetch(f, 0, head, n, e);
     if (rc) return rc;
+    f->self = (struct st_bytes){ f->name, f->size, f, fetch_for_others };
+    if (gguf_is(head, n)) return read_gguf(f, e);
     if (torch_is(head, n)) return read_torch(f, e);
     rc = read_header(f, e);
     if (!rc) rc = safetensors_read_entries(f, e);
@@ -411,6 +441,7 @@ void st_close(struct st_file *f) {
     free(f->tensor);
     free(f->by_name);
     json_decref(f->header);
+    gguf_close(f->gguf);
     free(f->name);
     free(f);
 }
@@ -421,6 +452,8 @@ bool st_has_changed(const struct st_file *f) {
     return fstat(f->fd, &st) || (size_t)st.st_size != f->size || st.st_mtim.tv_sec != f->written.tv_sec ||
            st.st_mtim.tv_nsec != f->written.tv_nsec;
 }
+
+const struct gguf *st_gguf(const struct st_file *f) { return f->gguf; }
 
 size_t st_count(const struct st_file *f) { return f->count; }
 
@@ -455,7 +488,7 @@ static float float_of_bits(uint32_t bits) {
 }
 
 /* IEEE half precision: 1 sign, 5 exponent, 10 fraction bits. */
-static float float_of_half(uint16_t h) {
+float st_from_half(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = (h >> 10) & 31, fraction = h & 0x3FF;
     if (exponent == 31) return float_of_bits(sign | 0x7F800000 | fraction << 13);
     if (exponent) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
@@ -464,6 +497,7 @@ static float float_of_half(uint16_t h) {
 }
 
 static void convert(enum st_type type, const unsigned char *from, size_t n, real *to) {
+    if (types[type].block) return gguf_unpack(type, from, n, to);
     for (size_t i = 0; i < n; i++) {
         uint16_t half;
         float single;
@@ -471,7 +505,7 @@ static void convert(enum st_type type, const unsigned char *from, size_t n, real
         switch (type) {
         case ST_F16:
             memcpy(&half, from + 2 * i, 2);
-            to[i] = float_of_half(half);
+            to[i] = st_from_half(half);
             break;
         case ST_BF16:
             memcpy(&half, from + 2 * i, 2);
@@ -510,19 +544,22 @@ static int read_strided(const struct st_file *f, const struct st_tensor *t, real
 /* Reads n values from `first` on; of a strided tensor all. */
 static int read_values(const struct st_file *f, const struct st_tensor *t, size_t first, size_t n, real *out,
                        struct err *e) {
-    if (t->type != ST_F32 && t->type != ST_F16 && t->type != ST_BF16 && t->type != ST_F64)
+    bool floats = t->type == ST_F32 || t->type == ST_F16 || t->type == ST_BF16 || t->type == ST_F64;
+    if (!floats && !types[t->type].block)
         return err_set(e, ERR_INPUT,
                        "%s: tensor \"%s\": type %s; weights must be F32, F16, BF16 or F64",
                        f->name, t->name, types[t->type].name);
     if (t->strided) return read_strided(f, t, out, e);
     enum st_type own = REAL_IS_DOUBLE ? ST_F64 : ST_F32;
-    size_t size = st_type_size(t->type), step = CHUNK / size, from = f->data + t->begin + first * size;
+    size_t size = st_block_bytes(t->type), values = st_block_values(t->type), step = CHUNK / size * values,
+           from = f->data + t->begin + first / values * size;
+    BUG_IF(first % values || n % values);
     if (t->type == own) return fetch(f, from, out, n * size, e);
     unsigned char *chunk = xmalloc(CHUNK);
     int rc = 0;
     for (size_t i = 0; !rc && i < n; i += step) {
         size_t k = n - i < step ? n - i : step;
-        rc = fetch(f, from + i * size, chunk, k * size, e);
+        rc = fetch(f, from + i / values * size, chunk, k / values * size, e);
         if (!rc) convert(t->type, chunk, k, out + i);
     }
     free(chunk);
@@ -561,14 +598,31 @@ static int refuse_values(const struct st_file *f, const struct st_tensor *t, con
     return rc;
 }
 
+/* Within each head, moves the first of every pair of rows to the first half, the second to the second. */
+static int part_pairs(const struct st_file *f, const struct st_tensor *t, real *v, struct err *e) {
+    size_t rows = t->pairs, cols = t->count / t->shape[0], head = rows * cols;
+    real *own = mem_try(head, sizeof *own);
+    if (!own) return err_set(e, ERR_SYSTEM, "%s: out of memory for tensor \"%s\"", f->name, t->name);
+    for (size_t at = 0; at < t->count; at += head) {
+        memcpy(own, v + at, head * sizeof *own);
+        for (size_t i = 0; i < rows; i++)
+            memcpy(v + at + (i / 2 + i % 2 * (rows / 2)) * cols, own + i * cols, cols * sizeof *own);
+    }
+    free(own);
+    return 0;
+}
+
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
     int rc = read_values(f, t, 0, t->count, out, e);
+    if (!rc && t->pairs) rc = part_pairs(f, t, out, e);
     return rc || all_finite(out, t->count) ? rc : refuse_values(f, t, out, e);
 }
 
+bool st_has_parts(const struct st_tensor *t) { return !t->strided && !t->pairs; }
+
 int st_read_part(const struct st_file *f, const struct st_tensor *t, size_t first, size_t n, real *out,
                  struct err *e) {
-    BUG_IF(t->strided || first > t->count || n > t->count - first);
+    BUG_IF(!st_has_parts(t) || first > t->count || n > t->count - first);
     return read_values(f, t, first, n, out, e);
 }
 

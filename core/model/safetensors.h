@@ -1,4 +1,5 @@
-/* Tensor files: reading untrusted safetensors files and files of torch.save (torch.h); writing safetensors.
+/* Tensor files: reading untrusted safetensors files, files of torch.save (torch.h) and GGUF files (gguf.h); writing
+ * safetensors.
  *
  * All checks are made on the header before memory is allocated for the data: length ≤ 100,000,000 and ≤ the
  * file, JSON object, no repeated names, known types, shape product × type size without overflow, ranges from
@@ -21,10 +22,16 @@ enum st_type {
     /* Known so that a file that contains some besides its weights can be opened. */
     ST_U64, ST_U32, ST_U16, ST_C64, ST_F8_E4M3, ST_F8_E5M2, ST_F8_E8M0, ST_F8_E4M3FNUZ, ST_F8_E5M2FNUZ,
     ST_F6_E2M3, ST_F6_E3M2, ST_F4,
+    /* Blocks of quantized values, of GGUF files only. */
+    ST_Q4_0, ST_Q4_1, ST_Q5_0, ST_Q5_1, ST_Q8_0, ST_Q4_K, ST_Q5_K, ST_Q6_K,
     ST_TYPES
 };
 const char *st_type_name(enum st_type type);
 size_t st_type_size(enum st_type type); /* bytes per value, except for types below a byte */
+size_t st_block_values(enum st_type type); /* values per block; 1 for types without blocks */
+size_t st_block_bytes(enum st_type type);
+/* Converts from IEEE half precision. */
+float st_from_half(uint16_t half);
 
 struct st_tensor {
     char *name;
@@ -35,6 +42,16 @@ struct st_tensor {
     size_t begin, end; /* bytes in the data part */
     bool strided;      /* of torch.save only: elements are stride[k] elements apart in the range */
     size_t stride[8];
+    size_t pairs;      /* of GGUF only: rows per head, in which rotated pairs are neighbors; st_read moves
+                          them into halves, as in other files.  0: as stored */
+};
+
+/* The bytes of an open file. */
+struct st_bytes {
+    const char *name; /* in messages */
+    size_t size;
+    const void *self;
+    int (*fetch)(const void *self, size_t at, void *out, size_t n, struct err *e);
 };
 
 struct st_file; /* an open file and its checked header */
@@ -52,11 +69,15 @@ const struct st_tensor *st_at(const struct st_file *f, size_t i);
 const struct st_tensor *st_find(const struct st_file *f, const char *name);
 /* Returns the value of a key of __metadata__, or NULL. */
 const char *st_meta(const struct st_file *f, const char *key);
-/* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted) into `out`, which has room for its count.
+/* Returns the metadata of a GGUF file (gguf.h); NULL of another file. */
+const struct gguf *st_gguf(const struct st_file *f);
+/* Reads a tensor as `real` (F16, BF16, F32, F64 and blocks are converted) into `out`, which has room for its count.
  * ERR_INPUT for another type, and for a NaN or infinite value, with its position: all parameters are read
  * here. */
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
-/* Reads n values from `first` on, likewise but without the check for NaN.  Not for a strided tensor. */
+/* Returns whether the tensor can be read in parts: it is stored in the order of its values. */
+bool st_has_parts(const struct st_tensor *t);
+/* Reads n values from `first` on, of quantized ones whole blocks, likewise but without the check for NaN. */
 int st_read_part(const struct st_file *f, const struct st_tensor *t, size_t first, size_t n, real *out,
                  struct err *e);
 /* Returns the tensor's bytes as stored in the file (end - begin of them): I64 to int64_t.  Not for a strided

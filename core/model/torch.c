@@ -40,7 +40,7 @@ struct storage {
 };
 
 struct torch_file {
-    const struct torch_bytes *f;
+    const struct st_bytes *f;
     struct err *e;
     unsigned char *bytes; /* of the pickles */
     struct pickle *object;
@@ -223,7 +223,7 @@ static int read_old(struct torch_file *t) {
     return rc ? rc : list_object(t);
 }
 
-int torch_list(const struct torch_bytes *f, struct st_tensor **list, size_t *n, struct err *e) {
+int torch_list(const struct st_bytes *f, struct st_tensor **list, size_t *n, struct err *e) {
     struct torch_file t = { .f = f, .e = e };
     unsigned char head[TORCH_HEAD];
     size_t heads = f->size < sizeof head ? f->size : sizeof head;

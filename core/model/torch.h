@@ -7,18 +7,11 @@
 
 #include "core/model/safetensors.h"
 
-/* The bytes of the file. */
-struct torch_bytes {
-    const char *name; /* in messages */
-    size_t size;
-    const void *self;
-    int (*fetch)(const void *self, size_t at, void *out, size_t n, struct err *e);
-};
 /* Bytes at the start of a file that torch_is needs, if it has as many. */
 enum { TORCH_HEAD = 264 };
 bool torch_is(const unsigned char *head, size_t n);
 /* Lists the tensors of the dictionary in the file, with ranges from the start of the file; *list and the
  * names are owned by the caller.  ERR_INPUT: invalid; ERR_SYSTEM: the file cannot be read. */
-int torch_list(const struct torch_bytes *f, struct st_tensor **list, size_t *n, struct err *e);
+int torch_list(const struct st_bytes *f, struct st_tensor **list, size_t *n, struct err *e);
 
 #endif

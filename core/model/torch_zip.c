@@ -25,7 +25,7 @@ static uint64_t torch_zip_number(const unsigned char *b, size_t n) {
     return v;
 }
 
-static int bad(const struct torch_bytes *f, const char *what, struct err *e) {
+static int bad(const struct st_bytes *f, const char *what, struct err *e) {
     return err_set(e, ERR_INPUT, "%s: %s", f->name, what);
 }
 
@@ -36,7 +36,7 @@ struct directory {
 };
 
 /* The 64-bit record, if its locator precedes the end record. */
-static int read_end64(const struct torch_bytes *f, const unsigned char *locator, struct directory *d,
+static int read_end64(const struct st_bytes *f, const unsigned char *locator, struct directory *d,
                       struct err *e) {
     unsigned char end[END64_BYTES];
     uint64_t at = torch_zip_number(locator + 8, 8);
@@ -50,7 +50,7 @@ static int read_end64(const struct torch_bytes *f, const unsigned char *locator,
     return 0;
 }
 
-static int find_directory(const struct torch_bytes *f, struct directory *d, struct err *e) {
+static int find_directory(const struct st_bytes *f, struct directory *d, struct err *e) {
     size_t n = f->size < END_SEARCH ? f->size : END_SEARCH;
     unsigned char *tail = xmalloc(n + 1);
     int rc = f->fetch(f->self, f->size - n, tail, n, e);
@@ -99,7 +99,7 @@ static bool wide_values(const unsigned char *extra, size_t n, uint64_t *size, ui
 }
 
 /* Returns the offset of an entry's data: after its local header, whose sizes are ignored. */
-static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, struct torch_entry *x,
+static int find_values(const struct st_bytes *f, uint64_t at, uint64_t size, struct torch_entry *x,
                        struct err *e) {
     unsigned char local[LOCAL_BYTES];
     if (at > f->size || f->size - at < sizeof local)
@@ -115,7 +115,7 @@ static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, 
     return 0;
 }
 
-static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t room, size_t *used,
+static int add_entry(const struct st_bytes *f, const unsigned char *c, size_t room, size_t *used,
                      struct torch_zip *z, const char **top, size_t *top_size, struct err *e) {
     if (room < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4)) return bad(f, "damaged zip directory", e);
     size_t names = (size_t)torch_zip_number(c + 28, 2), extra = (size_t)torch_zip_number(c + 30, 2);
@@ -152,7 +152,7 @@ static int torch_zip_by_place(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static int check_entries(const struct torch_bytes *f, const struct directory *d, struct torch_zip *z,
+static int check_entries(const struct st_bytes *f, const struct directory *d, struct torch_zip *z,
                          struct err *e) {
     if (z->count) qsort(z->entry, z->count, sizeof *z->entry, torch_zip_by_place);
     for (size_t i = 0; i < z->count; i++) {
@@ -172,7 +172,7 @@ static const struct torch_entry *torch_zip_find(const struct torch_zip *z, const
     return z->count ? bsearch(&key, z->entry, z->count, sizeof key, torch_zip_by_name) : NULL;
 }
 
-static int check_order(const struct torch_bytes *f, const struct torch_zip *z, struct err *e) {
+static int check_order(const struct st_bytes *f, const struct torch_zip *z, struct err *e) {
     const struct torch_entry *x = torch_zip_find(z, "byteorder");
     char word[7] = "";
     if (!x) return 0;
@@ -181,7 +181,7 @@ static int check_order(const struct torch_bytes *f, const struct torch_zip *z, s
     return rc;
 }
 
-int torch_zip_open(const struct torch_bytes *f, struct torch_zip *out, struct err *e) {
+int torch_zip_open(const struct st_bytes *f, struct torch_zip *out, struct err *e) {
     struct directory d;
     const char *top = NULL;
     size_t top_size = 0, at = 0, used = 0;

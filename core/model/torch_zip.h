@@ -15,7 +15,7 @@ struct torch_zip {
 };
 /* Reads the central directory.  Refuses entries that are compressed, encrypted, in more than one top folder,
  * overlapping or beyond the end of the file.  On failure *out must be closed too. */
-int torch_zip_open(const struct torch_bytes *f, struct torch_zip *out, struct err *e);
+int torch_zip_open(const struct st_bytes *f, struct torch_zip *out, struct err *e);
 void torch_zip_close(struct torch_zip *z);
 /* Returns data/KEY, or NULL. */
 const struct torch_entry *torch_zip_data(const struct torch_zip *z, const unsigned char *key, size_t n);

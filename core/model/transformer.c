@@ -16,6 +16,8 @@ static const real *turn_of(const struct forward *f) {
     double *frequency = tape_keep(f->tape, half * sizeof *frequency);
     real *turn = tape_keep(f->tape, rows * 2 * half * sizeof *turn);
     arch_rope(a, frequency);
+    const real *divisor = f->model->rope_divisor;
+    for (size_t k = 0; divisor && k < half; k++) frequency[k] /= (double)divisor[k];
     for (int i = 0; i < f->rows.count; i++)
         for (int j = 0; j < f->rows.start[i + 1] - f->rows.start[i]; j++, at += 2 * half)
             for (size_t k = 0; k < half; k++) {

@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/gguf.h"
 
 #define SINGLE "model.safetensors"
 #define INDEX "model.safetensors.index.json"
@@ -81,14 +82,18 @@ done:
     return f;
 }
 
-static int weights_add_file(struct weights *w, int folder_fd, const char *folder, const char *name,
-                            struct err *e) {
-    struct st_file *st = open_in(folder_fd, folder, name, e);
+/* Takes ownership of `st`, which is NULL after an error. */
+static int weights_add(struct weights *w, const char *name, struct st_file *st, const struct err *e) {
     if (!st) return e->code;
     w->file = xrealloc(w->file, w->files + 1, sizeof *w->file);
     w->file[w->files++] = (struct weights_file){ xstrdup(name), st };
     w->tensors += st_count(st);
     return 0;
+}
+
+static int weights_add_file(struct weights *w, int folder_fd, const char *folder, const char *name,
+                            struct err *e) {
+    return weights_add(w, name, open_in(folder_fd, folder, name, e), e);
 }
 
 /* ---- shards ---- */
@@ -226,6 +231,7 @@ int weights_open(const char *folder, struct weights *out, struct buf *report, st
     struct err own = ERR_INIT;
     if (!e) e = &own;
     *out = (struct weights){ 0 };
+    if (gguf_is_file(folder)) return weights_add(out, folder, st_open(folder, e), e);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, "%s: cannot be opened: %s",
@@ -256,4 +262,8 @@ void weights_close(struct weights *w) {
     }
     free(w->file);
     *w = (struct weights){ 0 };
+}
+
+char *weights_path(const char *folder, const struct weights_file *f) {
+    return st_gguf(f->st) ? xstrdup(f->name) : file_join(folder, f->name);
 }

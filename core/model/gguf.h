@@ -1,0 +1,48 @@
+/* GGUF files, version 2 and 3: their metadata, the positions of their tensors, and the values of quantized
+ * blocks.  Private to core/model: safetensors.h opens them like other files of weights.
+ *
+ * Counts and lengths are checked against the remaining bytes before memory is allocated.  In gguf.c (the
+ * file), gguf_blocks.c (blocks) and gguf_config.c (what the metadata and names mean to a model). */
+#ifndef CORE_MODEL_GGUF_H
+#define CORE_MODEL_GGUF_H
+
+#include <stdbool.h>
+
+#include "core/base/json.h"
+#include "core/model/safetensors.h"
+
+struct gguf; /* checked metadata; values stay in the file */
+
+/* Bytes at the start of a file that gguf_is needs. */
+enum { GGUF_HEAD = 4 };
+bool gguf_is(const unsigned char *head, size_t n);
+/* Lists the tensors, with ranges from *data, where the data part begins; *list and the names are owned by the
+ * caller.  Two tensors may overlap or have the same name.  `f` must outlive the result.  Returns NULL with
+ * ERR_INPUT: invalid, or ERR_SYSTEM: the file cannot be read. */
+struct gguf *gguf_open(const struct st_bytes *f, struct st_tensor **list, size_t *n, size_t *data,
+                       struct err *e);
+void gguf_close(struct gguf *g);
+/* Returns the value of a key; of an array, which must hold equal numbers, its first element.  NULL with
+ * e->code 0 when the key is absent, otherwise with ERR_INPUT. */
+json_t *gguf_value(const struct gguf *g, const char *key, struct err *e);
+/* Returns the number of elements of an array; 0 when the key is absent. */
+size_t gguf_length(const struct gguf *g, const char *key);
+/* Returns the i-th key, sorted, or NULL past the end. */
+const char *gguf_key(const struct gguf *g, size_t i);
+
+/* Returns whether a type is stored in blocks of several values. */
+bool gguf_is_block(enum st_type type);
+/* Converts n values, whole blocks, of such a type. */
+void gguf_unpack(enum st_type type, const unsigned char *from, size_t n, real *to);
+
+/* Returns whether a path is a GGUF file. */
+bool gguf_is_file(const char *path);
+/* Returns the metadata as the content of config.json; NULL with *e. */
+json_t *gguf_config(const char *path, struct err *e);
+/* Returns the name in a folder of transformers, without the prefix "model."; the same name if unknown.  Caller
+ * frees. */
+char *gguf_folder_name(const char *name);
+/* Sets the member `pairs` of the tensors that need it. */
+void gguf_mark_pairs(const struct gguf *g, struct st_tensor *list, size_t n);
+
+#endif
