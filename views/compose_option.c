@@ -127,7 +127,7 @@ void compose_list_options(struct compose_view *v) {
 }
 
 static const struct option *row(const struct compose_view *v, int i) {
-    if (i < 0 || i >= v->options) BUG("no option %d", i);
+    if (i < 0 || i >= v->options) BUG("option row %d does not exist", i);
     return v->row[i];
 }
 

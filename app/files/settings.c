@@ -95,7 +95,8 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
     if (k == SETTING_COUNT) {
         const char *near = text_nearest(name, names, SETTING_COUNT);
         return err_set(e, ERR_USAGE, "unknown setting \"%.60s\"%s%s", name,
-                       near ? "; did you mean " : "; `petri settings` lists them", near ? near : "");
+                       near ? "; did you mean " : "; list the settings with `petri settings`",
+                       near ? near : "");
     }
     if (!settings_fits(k, value))
         return settings_refuse(k, value, e);

@@ -5,6 +5,7 @@
 
 #include "app/history/moved.h"
 #include "app/history/record.h"
+#include "app/history/run_row.h"
 #include "app/history/run_table.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -45,10 +46,17 @@ char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t 
     if (path) return path;
     struct store_run row;
     struct err missing = ERR_INIT;
-    bool is_there = !store_run(s, run, &row, &missing);
-    if (is_there) store_run_release(&row);
-    err_set(e, ERR_NOT_FOUND, is_there ? "run %lld has no checkpoint" : "run %lld does not exist",
-            (long long)run);
+    if (store_run(s, run, &row, &missing)) {
+        err_set(e, ERR_NOT_FOUND, "run %lld does not exist", (long long)run);
+        return NULL;
+    }
+    if (store_state_is_live(row.state))
+        err_set(e, ERR_NOT_FOUND, "run %lld is %s and has no checkpoint yet", (long long)run,
+                store_state_name(row.state));
+    else
+        err_set(e, ERR_NOT_FOUND, "run %lld has no checkpoint; %s", (long long)run,
+                run_row_is_fewshot(&row) ? "open one of its samples" : "train it again with --keep best");
+    store_run_release(&row);
     return NULL;
 }
 

@@ -73,7 +73,7 @@ static void insight_matrix_compare(void *self) {
     case OF_TASKS: c->rc = matrix_tasks(m, c->side[0], &c->why); break;
     case OF_WEIGHTS: c->rc = matrix_weights(m, c->side[0], NULL, &c->why); break;
     case OF_MASS: c->rc = matrix_mass(m, c->side[0], NULL, &c->why); break;
-    case OF_COUNT: BUG("not a matrix");
+    case OF_COUNT: BUG("unknown matrix %d", (int)c->of);
     }
 }
 

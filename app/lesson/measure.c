@@ -452,5 +452,5 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_FOLDED: return folded_gap(p, argument, out, e);
     case QUANTITIES: break;
     }
-    BUG("a quantity without a value");
+    BUG("unknown quantity %d", (int)q);
 }

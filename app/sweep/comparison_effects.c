@@ -119,10 +119,10 @@ static void comparison_effects_gather(const struct side_by_side *c, struct effec
             if (comparison_counts(c, &c->group[g].run[k]))
                 comparison_effects_add_row(c, r, &c->group[g], &c->group[g].run[k], seed, seeds);
     for (int i = 0; i < c->axes; i++) comparison_effects_add_factor(c, r, i);
-    buf_printf(about, "%zu runs", r->rows);
+    buf_printf(about, "%zu run%s", r->rows, r->rows == 1 ? "" : "s");
     if (c->kinds > 1) {
         r->block[r->blocks++] = (struct effects_factor){ "task", c->kinds, r->task, NULL };
-        buf_printf(about, "; blocked by %d tasks", c->kinds);
+        buf_printf(about, "; blocked by task (%d tasks)", c->kinds);
     }
     if (seeds + others > 1)
         r->block[r->blocks++] = (struct effects_factor){ "seed", seeds + others, r->seed, NULL };

@@ -56,7 +56,7 @@ static char *adjusted_p(const struct compared_pair *p, size_t k, bool of_equalit
     double value = of_equality ? p->p_equal : p->p;
     if (isnan(value))
         return xprintf("no test: %s",
-                       p->s.n < 2 ? "only one difference" : "all differences are equal");
+                       p->s.n < 2 ? "needs at least 2 shared seeds" : "all differences are equal");
     char *text = value < 0.0001 ? xstrdup("below 0.0001") : xprintf("%.2g", value);
     char *out = xprintf("adjusted p %s (Holm, %zu %s%s%s)", text, k,
                         of_equality ? "equality test" : "comparison", k == 1 ? "" : "s",

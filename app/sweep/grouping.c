@@ -288,7 +288,8 @@ int grouping_filter(struct grouping *g, struct store *s, const char *filter, int
     if (rc) return rc;
     for (size_t i = 0; !rc && i < runs.count; i++) rc = grouping_add(g, s, runs.run[i].id, e);
     if (!rc && !runs.count)
-        rc = err_set(e, ERR_NOT_FOUND, "petri compare: no runs match \"%s\"; petri runs lists all", filter);
+        rc = err_set(e, ERR_NOT_FOUND, "petri compare: no runs match \"%s\"; list all runs with `petri runs`",
+                     filter);
     *left = runs.total - (int64_t)runs.count;
     store_runs_release(&runs);
     return rc;

@@ -103,7 +103,7 @@ static void keep_mean_of_tasks(struct shots *x, int k) {
     }
     /* one number, of tasks: no standard deviation over draws */
     const struct fewshot_summary all = { .n = n > 0, .mean = n ? sum / n : NAN, .sd = NAN, .majority = NAN };
-    char *rows = xprintf("mean of %d tasks", n);
+    char *rows = xprintf("mean of %d task%s", n, n == 1 ? "" : "s");
     keep_summary(x, ALL_TASKS_SPLIT, k, x->c.metric, &all, rows);
     free(rows);
 }
@@ -112,7 +112,7 @@ static void keep_mean_of_tasks(struct shots *x, int k) {
 static void keep_mean(struct shots *x, const struct fewshot_result *last, const char *metric) {
     if (done_of(x, last->task, last->k) < x->how.draws) return;
     struct fewshot_summary s = fewshot_sum_up(&x->results, last->task, last->k, metric, false);
-    char *rows = xprintf("%d samples, %s", s.n, last->rows);
+    char *rows = xprintf("%d sample%s, %s", s.n, s.n == 1 ? "" : "s", last->rows);
     keep_summary(x, last->task, last->k, metric, &s, rows);
     free(rows);
     if (x->tasks > 1) keep_mean_of_tasks(x, last->k);

@@ -302,7 +302,8 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
     int rc = store_sql(s, sql, (struct store_rows){ .self = &row, .row = take_spec }, e);
     free(sql);
     if (!rc && !row.text)
-        rc = err_set(e, ERR_NOT_FOUND, "sweep %lld does not exist; `petri sweep` lists all", (long long)id);
+        rc = err_set(e, ERR_NOT_FOUND, "sweep %lld does not exist; list all sweeps with `petri sweep`",
+                     (long long)id);
     if (rc) return rc;
     char *name = xprintf("sweep %lld", (long long)id);
     json_t *root = json_parse(name, row.text, strlen(row.text), e);

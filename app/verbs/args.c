@@ -80,7 +80,7 @@ static const struct option_spec SHARED[] = {
     { "csv", NULL, "print the table as CSV", GROUP_OUTPUT, AT(csv), .excludes = "json markdown" },
     { "markdown", NULL, "print the table as Markdown", GROUP_OUTPUT, AT(markdown), .excludes = "json" },
     { "list", NULL, NULL, GROUP_OUTPUT, AT(list), .reads = true },
-    { "overwrite", NULL, "--out may overwrite an existing file", GROUP_OUTPUT, AT(overwrite) },
+    { "overwrite", NULL, "allow --out to overwrite an existing file", GROUP_OUTPUT, AT(overwrite) },
     { "ansi", NULL, "print colors as ANSI sequences", GROUP_OUTPUT, AT(ansi), .excludes = "svg" },
     { "svg", NULL, "print an SVG image", GROUP_OUTPUT, AT(svg) },
     { "ascii", NULL, "use only ASCII characters", GROUP_OUTPUT, AT(ascii) },

@@ -82,7 +82,7 @@ int probe_options_draw(struct probe_options *q, struct probe *p, struct err *e) 
     for (int i = 0; !rc && i < p->tasks; i++) {
         input_tell_cut(p->task[i].d);
         if (!p->task[i].form) continue;
-        char *line = xprintf("%s: read %s", p->task[i].t.name, p->task[i].form);
+        char *line = xprintf("%s: %s", p->task[i].t.name, p->task[i].form);
         out_report(line);
         free(line);
     }

@@ -48,8 +48,9 @@ static void part_of_rows(const struct why_run *r, struct why *w) {
     text_thousands(llround(over * rows), seen);
     text_thousands((int64_t)rows, all);
     why_add(w, "part-of-rows",
-            xprintf("trained on at most %s of %s training examples (%.0f%%): %lld steps \u00D7 batch size %d",
-                    seen, all, 100 * over, (long long)r->run->step, r->config.batch),
+            xprintf("trained on at most %s of %s training examples (%.0f%%): %lld step%s \u00D7 batch size %d",
+                    seen, all, 100 * over, (long long)r->run->step, r->run->step == 1 ? "" : "s",
+                    r->config.batch),
             "seen", (double)llround(over * rows), "rows", rows, "steps", (double)r->run->step, NULL);
 }
 
@@ -110,8 +111,8 @@ static void stopped_early(const struct why_run *r, struct why *w) {
 static void plan_differs(const struct why_run *r, struct why *w) {
     if (!r->differs) return;
     why_add(w, "differs",
-            xprintf("%lld points differed after resuming: another machine, kernel or version",
-                    (long long)r->differs),
+            xprintf("%lld point%s differed after resuming: another machine, kernel or version",
+                    (long long)r->differs, r->differs == 1 ? "" : "s"),
             "points", (double)r->differs, NULL);
 }
 

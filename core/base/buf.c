@@ -9,7 +9,8 @@
 
 static void reserve(struct buf *b, size_t extra) {
     size_t need;
-    if (!mem_add(b->size, extra, &need) || !mem_add(need, 1, &need)) BUG("buffer of %zu bytes", extra);
+    if (!mem_add(b->size, extra, &need) || !mem_add(need, 1, &need))
+        BUG("a buffer cannot grow by %zu bytes", extra);
     GROW(b->data, b->room, need);
 }
 

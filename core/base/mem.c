@@ -91,7 +91,7 @@ void *xcalloc(size_t count, size_t size) {
 
 void *xrealloc(void *p, size_t count, size_t size) {
     size_t bytes;
-    if (!mem_mul(count, size, &bytes)) BUG("array of %zu items of %zu bytes", count, size);
+    if (!mem_mul(count, size, &bytes)) BUG("an array of %zu items of %zu bytes exceeds 64 bits", count, size);
     return checked(refused(bytes) ? NULL : realloc(p, bytes ? bytes : 1), bytes);
 }
 

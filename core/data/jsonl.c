@@ -175,15 +175,19 @@ static void jsonl_name_columns(struct dataset *d, const char *s, size_t n) {
 static void say_lists(const struct import *m) {
     struct buf *notes = &m->d->report.notes;
     if (m->lists)
-        text_line(notes, "%zu source texts are arrays of strings, joined with spaces", m->lists);
+        text_line(notes, m->lists == 1 ? "%zu source text is an array of strings, joined with spaces"
+                                       : "%zu source texts are arrays of strings, joined with spaces",
+                  m->lists);
     if (m->more_targets)
-        text_line(notes, "warning: %zu examples have several target texts; the first of each is used",
+        text_line(notes, m->more_targets == 1
+                             ? "warning: %zu example has several target texts; the first is used"
+                             : "warning: %zu examples have several target texts; the first of each is used",
                   m->more_targets);
     if (m->unmarked)
         text_line(notes,
-                  "warning: in %zu examples a span does not match the text at its word index and is not "
+                  "warning: in %zu example%s a span does not match the text at its word index and is not "
                   "marked; the first is in line %zu",
-                  m->unmarked, m->unmarked_first);
+                  m->unmarked, m->unmarked == 1 ? "" : "s", m->unmarked_first);
 }
 
 int jsonl_read(struct import *m, struct err *e) {

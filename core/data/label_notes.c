@@ -148,9 +148,9 @@ static void warn_joined(struct dataset *d) {
         }
         if (joined)
             text_line(&d->report.notes,
-                      "warning: %zu labels are combinations of others, such as \"%.60s\"; multi-label "
+                      "warning: %zu label%s of others, such as \"%.60s\"; multi-label "
                       "classification is not supported, so each combination is a separate class",
-                      joined, d->class_name[first]);
+                      joined, joined == 1 ? " is a combination" : "s are combinations", d->class_name[first]);
     }
     free(sorted);
 }

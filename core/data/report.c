@@ -115,8 +115,8 @@ static void targets_text(const struct import_report *r, size_t rows, struct buf 
                r->target_tokens ? 100.0 * (double)r->target_unknown / (double)r->target_tokens : 0,
                r->target_longest);
     if (r->cut_targets)
-        buf_printf(out, "warning: %zu target%s truncated to %zu tokens, removing %zu tokens\n", r->cut_targets,
-                   plural(r->cut_targets), r->max_target, r->cut_tokens_target);
+        buf_printf(out, "warning: %zu target%s truncated to %zu tokens, removing %zu token%s\n", r->cut_targets,
+                   plural(r->cut_targets), r->max_target, r->cut_tokens_target, plural(r->cut_tokens_target));
     if (r->unwritten) unwritten_text(r, rows, out);
 }
 
@@ -129,7 +129,8 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     if (pair)
         buf_printf(out, ", removing %zu tokens of the first text in %zu examples and %zu of the second in %zu",
                    r->cut_tokens_a, r->cut_examples_a, r->cut_tokens_b, r->cut_examples_b);
-    else if (r->cut_examples) buf_printf(out, ", removing %zu tokens", r->cut_tokens_a);
+    else if (r->cut_examples)
+        buf_printf(out, ", removing %zu token%s", r->cut_tokens_a, plural(r->cut_tokens_a));
     buf_puts(out, "\n");
     if (r->vanished)
         buf_printf(out, "warning: in %zu example%s truncation removed a whole text\n", r->vanished,

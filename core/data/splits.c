@@ -147,8 +147,8 @@ static int split_validation(struct task *t, const struct task_files *p, const st
                                           : hold_some(t, p, s, o, e);
     if (!rc)
         text_line(&t->test.report.notes,
-                  "the test set has %zu examples and is evaluated once, at the end of a run",
-                  t->test.examples);
+                  "the test set has %zu example%s and is evaluated once, at the end of a run",
+                  t->test.examples, t->test.examples == 1 ? "" : "s");
     return rc;
 }
 

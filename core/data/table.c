@@ -28,8 +28,8 @@ static int missing(const struct import *m, const struct records *r, size_t k, co
                 "try %s",
                 d->path, name, r->first, found, option);
     else if (is_position(name))
-        err_set(e, ERR_USAGE, "%s: column \"%s\" not found; line %zu has %d columns", d->path, name,
-                r->first, d->columns);
+        err_set(e, ERR_USAGE, "%s: column \"%s\" not found; line %zu has %d column%s", d->path, name,
+                r->first, d->columns, d->columns == 1 ? "" : "s");
     else if (m->header == DATA_HEADER_NO)
         err_set(e, ERR_USAGE, "%s: column \"%s\" not found; without a header the columns are %s", d->path,
                 name, found);
@@ -148,7 +148,8 @@ static void take_record(struct import *m, const struct records *r, const struct 
         char more[80] = "";
         if (r->line > r->first)
             snprintf(more, sizeof more, " (with a quoted field that extends to line %zu)", r->line);
-        report_skip(rep, r->first, "%zu fields, expected %d%s", r->fields, m->d->columns, more);
+        report_skip(rep, r->first, "%zu field%s, expected %d%s", r->fields,
+                    r->fields == 1 ? "" : "s", m->d->columns, more);
         return;
     }
     struct fields f = { .a = r->field[c->a] };

@@ -89,8 +89,8 @@ static bool is_header(struct vectors_reading *g) {
 }
 
 static int no_column(const struct vectors_reading *g, const char *name, const char *option, struct err *e) {
-    return err_set(e, ERR_USAGE, "%s: column \"%s\" (%s) not found; the file has %d columns", g->r.path, name,
-                   option, g->columns);
+    return err_set(e, ERR_USAGE, "%s: column \"%s\" (%s) not found; the file has %d column%s", g->r.path,
+                   name, option, g->columns, g->columns == 1 ? "" : "s");
 }
 
 /* "#3-#9": its ends, counted from 0. */
@@ -184,8 +184,8 @@ static int vectors_add_row(struct vectors_reading *g, struct err *e) {
     struct vectors *v = g->v;
     size_t n = (size_t)v->n, d = (size_t)v->d, need;
     if (g->r.fields != (size_t)g->columns)
-        return err_set(e, ERR_INPUT, "%s: line %zu (row %d): %zu columns, but the first line has %d",
-                       g->r.path, g->r.first, v->n + 1, g->r.fields, g->columns);
+        return err_set(e, ERR_INPUT, "%s: line %zu (row %d): %zu column%s, but the first line has %d",
+                       g->r.path, g->r.first, v->n + 1, g->r.fields, g->r.fields == 1 ? "" : "s", g->columns);
     if (v->n == INT_MAX - 1 || !mem_mul(n + 1, d, &need))
         return err_set(e, ERR_INPUT, "%s: too many rows", g->r.path);
     GROW(v->x, g->room, need);

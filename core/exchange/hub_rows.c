@@ -66,9 +66,11 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
                             w[3]->count == n;
     if (!whole)
         err_set(e, ERR_INPUT, "%s: prefix (%s): tensors are missing or have the shapes of another model", r->in.bag.path, key);
-    else if (!flat && (!act || strcmp(act, "tanh")))
-        err_set(e, ERR_INPUT, "%s: \"non_linearity\" of the prefix is %.40s: only tanh is supported",
-                r->hub.path, act ? act : "missing");
+    else if (!flat && !act)
+        err_set(e, ERR_INPUT, "%s: \"non_linearity\" of the prefix is missing; must be \"tanh\"", r->hub.path);
+    else if (!flat && strcmp(act, "tanh") != 0)
+        err_set(e, ERR_INPUT, "%s: \"non_linearity\" of the prefix: only \"tanh\" is supported, found \"%.40s\"",
+                r->hub.path, act);
     if (e->code) return NULL;
     real *made = reading_room(&r->in, l * n);
     if (!made) err_set(e, ERR_SYSTEM, "out of memory for a prefix");
@@ -173,7 +175,7 @@ int hub_take_prompt(struct hub_reader *r, struct err *e) {
                                   "token)", e);
     if (!t) return err_set(e, ERR_INPUT, "%s: missing prompt_embedding", r->in.bag.path);
     if (t->rank != 2 || !t->shape[0] || t->shape[0] > 1 << 16 || t->shape[1] != (size_t)r->in.m->arch.width)
-        return reading_refuse(&r->in, t, "the shape must be virtual tokens × model width", e);
+        return reading_refuse_shape(&r->in, t, "virtual tokens × hidden size", e);
     struct module m = module_default(FN_PROMPT);
     m.size = (int)t->shape[0];
     m.write = TAP_EMBED;

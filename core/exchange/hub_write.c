@@ -372,7 +372,7 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
     if (classifier_width(c, &o->m->arch) != (int)d)
         return err_set(
             e, ERR_USAGE,
-            "cannot be written for AdapterHub: the hidden layers of its heads have the model width, %zu, "
+            "cannot be written for AdapterHub: the hidden layers of its heads have the hidden size, %zu, "
             "but that of this head is %d",
             d, classifier_width(c, &o->m->arch));
     if ((two && (!dense(o, false) || !dense(o, true))) || !w || !b)

@@ -43,8 +43,10 @@ static int find_type(struct peft *p, struct err *e) {
         }
     struct buf known = BUF_INIT;
     for (int i = 0; i < PEFT_TYPES; i++) buf_printf(&known, "%s%s", i ? ", " : "", type_names[i]);
-    int rc = err_set(e, ERR_INPUT, "%s: \"peft_type\" is %.60s, which is not supported; supported: %s", p->path,
-                     name ? name : "missing", buf_text(&known));
+    int rc = name ? err_set(e, ERR_INPUT, "%s: unsupported \"peft_type\": \"%.60s\"; supported: %s", p->path,
+                            name, buf_text(&known))
+                  : err_set(e, ERR_INPUT, "%s: \"peft_type\" is missing; must be one of %s", p->path,
+                            buf_text(&known));
     buf_release(&known);
     return rc;
 }

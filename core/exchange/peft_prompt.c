@@ -30,7 +30,7 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     int rows = t->rank == 2 && t->shape[0] && t->shape[0] < 1 << 20 ? (int)t->shape[0] : 0,
         d = in->m->arch.width;
     if (!rows || t->shape[1] != (size_t)d)
-        return reading_refuse(in, t, "the shape must be virtual tokens × model width", e);
+        return reading_refuse_shape(in, t, "virtual tokens × hidden size", e);
     bool decoder = in->m->arch.decoder_layers > 0;
     int said = p->values.rows ? p->values.rows : decoder && rows % 2 == 0 ? rows / 2 : rows;
     bool twice = decoder && rows == 2 * said;
@@ -59,10 +59,10 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
     if (u->rank == 3 && u->shape[0] != 1)
         return reading_refuse(in, u, "several tasks are not supported", e);
     if (u->rank != 3 || u->shape[1] != l || !u->shape[2] || u->shape[2] > 1 << 16)
-        return reading_refuse(in, u, "the shape must be 1 × virtual tokens × rank", e);
+        return reading_refuse_shape(in, u, "1 × virtual tokens × rank", e);
     size_t rank = u->shape[2];
     if (v->rank != 3 || v->shape[0] != 1 || v->shape[1] != rank || v->shape[2] != d)
-        return reading_refuse(in, v, "the shape must be 1 × rank × model width", e);
+        return reading_refuse_shape(in, v, "1 × rank × hidden size", e);
     u->used = v->used = true;
     for (size_t i = 0; i < l; i++)
         for (size_t j = 0; j < d; j++) {

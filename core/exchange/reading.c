@@ -43,6 +43,18 @@ int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, 
     return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": %s", r->bag.path, t->name, why);
 }
 
+int reading_refuse_shape(const struct adapter_reading *r, const struct bag_tensor *t, const char *right,
+                         struct err *e) {
+    struct buf why = BUF_INIT;
+    buf_puts(&why, t->rank ? "shape " : "a scalar");
+    for (int i = 0; i < t->rank; i++) buf_printf(&why, "%s%zu", i ? " × " : "", t->shape[i]);
+    buf_printf(&why, "; must be %s", right);
+    if (text_ends(right, "hidden size")) buf_printf(&why, " (%d)", r->m->arch.width);
+    int rc = reading_refuse(r, t, buf_text(&why), e);
+    buf_release(&why);
+    return rc;
+}
+
 void reading_release(struct adapter_reading *r) {
     for (int i = 0; r->label && i < r->classes; i++) free(r->label[i]);
     free(r->label);
@@ -119,7 +131,7 @@ int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as
                                                                  "the model generates text", e);
     if (!strcmp(as, "head.weight")) {
         if (t->rank != 2 || t->shape[1] != (size_t)r->m->arch.width || !t->shape[0] || t->shape[0] > 1 << 20)
-            return reading_refuse(r, t, "the shape must be classes × model width", e);
+            return reading_refuse_shape(r, t, "classes × hidden size", e);
         r->classes = (int)t->shape[0];
     }
     assembly_head(&r->to, as, t->values, t->count);
@@ -263,7 +275,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
     if (other)
         return err_set(
             e, ERR_INPUT,
-            "%s: according to %s/config.json its head %s, which petri does not support; if this is wrong, "
+            "%s: according to %s/config.json the adapter's head %s, which petri does not support; if this is wrong, "
             "remove \"problem_type\" from the model's config",
             r->bag.path, r->m->folder, other);
     *label = xcalloc((size_t)r->classes + 1, sizeof **label);

@@ -35,6 +35,10 @@ enum tap reading_tap(const struct tensor_info *map);
 /* ERR_INPUT about a tensor. */
 int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why,
                    struct err *e);
+/* Returns ERR_INPUT with the shape found and `right`, the dimensions required; the hidden size of the model
+ * is appended to a `right` that ends with "hidden size". */
+int reading_refuse_shape(const struct adapter_reading *r, const struct bag_tensor *t, const char *right,
+                         struct err *e);
 /* rows 0: of a vector. */
 int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols,
                   struct err *e);

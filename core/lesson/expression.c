@@ -53,17 +53,11 @@ static void skip_blanks(struct expression_reader *r) {
     while (*r->at == ' ') r->at++;
 }
 
-/* Returns the current word, for messages.  Caller frees. */
-static char *expression_here(const struct expression_reader *r) {
-    size_t n = strcspn(r->at, " ");
-    return n ? xstrndup(r->at, n > 40 ? text_fit(r->at, 40) : n) : xstrdup("end of line");
-}
-
 static int expression_expected(struct expression_reader *r, const char *what) {
-    char *word = expression_here(r);
-    int rc = err_set(r->e, ERR_INPUT, "expected %s, found \"%s\"", what, word);
-    free(word);
-    return rc;
+    size_t n = strcspn(r->at, " ");
+    if (!n) return err_set(r->e, ERR_INPUT, "expected %s, found the end of the line", what);
+    return err_set(r->e, ERR_INPUT, "expected %s, found \"%.*s\"", what,
+                   (int)(n > 40 ? text_fit(r->at, 40) : n), r->at);
 }
 
 static struct expression *new_operation(int kind, struct expression *a, struct expression *b) {
@@ -261,7 +255,7 @@ int expression_read(struct expression **out, const char *text, const struct expr
     if (!*r.at) return 0;
     expression_free(*out);
     *out = NULL;
-    return expression_expected(&r, "an operator (+ - * /) or end of line");
+    return expression_expected(&r, "an operator (+ - * /) or the end of the line");
 }
 
 /* ---- values ---- */

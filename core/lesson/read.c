@@ -162,10 +162,12 @@ static int take_range(struct lesson_reader *r, char *text, struct lesson_step *s
 
 static int take_equals(struct lesson_reader *r, const char **at, const struct lesson_step *s) {
     char *word = take_word(at);
-    bool fine = word && !strcmp(word, "=");
-    int rc = fine ? 0
-                  : lesson_refuse(r, "expected \"=\" after \"%s %s\", found \"%s\"",
-                                  kinds[s->kind], s->name, word ? word : "end of line");
+    int rc = 0;
+    if (!word)
+        rc = lesson_refuse(r, "expected \"=\" after \"%s %s\", found the end of the line", kinds[s->kind],
+                           s->name);
+    else if (strcmp(word, "=") != 0)
+        rc = lesson_refuse(r, "expected \"=\" after \"%s %s\", found \"%s\"", kinds[s->kind], s->name, word);
     free(word);
     return rc;
 }
@@ -205,13 +207,15 @@ static int take_shown(struct lesson_reader *r, const char *at, struct lesson_ste
     char *word = s->head = take_word(&at);
     size_t i = 0;
     while (word && i < COUNT_OF(screens) && strcmp(word, screens[i])) i++;
-    if (!word || i == COUNT_OF(screens)) {
-        const char *near = word ? text_nearest(word, screens, COUNT_OF(screens)) : NULL;
+    if (!word)
+        return lesson_refuse(r, "\"show\" must be followed by a screen: compose, train, runs, compare, "
+                                "heatmap, map or detail");
+    if (i == COUNT_OF(screens)) {
+        const char *near = text_nearest(word, screens, COUNT_OF(screens));
         return lesson_refuse(r,
                              "unknown screen \"%s\"; must be compose, train, runs, compare, heatmap, "
                              "map or detail%s%s%s",
-                             word ? word : "", near ? "; did you mean \"" : "", near ? near : "",
-                             near ? "\"?" : "");
+                             word, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     for (char *run; (run = take_word(&at));) {
         int step = lesson_find(r->l, r->l->steps - 1, LESSON_RUN, run), rc = 0;
@@ -258,12 +262,13 @@ static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step
         struct lesson_map_of of = { .seed = -1 };
         char *colon = strchr(word, ':');
         if (colon) *colon++ = '\0';
-        bool fine = text_to_double(word, &of.perplexity) && of.perplexity >= 1;
-        if (colon) fine = fine && text_to_int(colon, &of.seed) && of.seed >= 0;
-        if (!fine)
+        if (!text_to_double(word, &of.perplexity) || !(of.perplexity >= 1))
             rc = lesson_refuse(r,
-                               "\"%s\": invalid perplexity; write PERPLEXITY (at least 1) or PERPLEXITY:SEED "
-                               "(an integer of at least 0)",
+                               "\"%s\": invalid perplexity; must be a number of at least 1, as in 30 or 30:7 "
+                               "(PERPLEXITY:SEED)",
+                               word);
+        else if (colon && (!text_to_int(colon, &of.seed) || of.seed < 0))
+            rc = lesson_refuse(r, "\"%s\": invalid seed after \"%s:\"; must be an integer of at least 0", colon,
                                word);
         else if (s->maps == LESSON_SHOWN)
             rc = lesson_refuse(r, "\"%s\": too many maps; a step shows at most %d", word, LESSON_SHOWN);

@@ -457,7 +457,8 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     if (module_in_weight(m)) {
         char shown[32];
         text_thousands((int64_t)trained, shown);
-        return xprintf("total size of %d existing tensors = %s", tensors, shown);
+        return xprintf("total size of %d existing tensor%s = %s", tensors, tensors == 1 ? "" : "s",
+                       shown);
     }
     if (function_of(m)->form == FORM_ROWS && source_width(m->source))
         return rows_arithmetic(p, a, m, trained, kept);

@@ -335,10 +335,11 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
     text_thousands((int64_t)trained, shown);
     text_thousands((int64_t)values, all);
     if (!masked_is_fixed(&p->method))
-        return xprintf("w and a gate for each of %s parameters of %d tensors%s = %s", all, tensors,
-                       p->method.pruning.groups ? ", plus one gate per tensor" : "", shown);
-    return xprintf("%g of %s parameters of %d tensors = %s; stored with their rows and columns",
-                   p->method.pruning.keep, all, tensors, shown);
+        return xprintf("w and a gate for each of %s parameters of %d tensor%s%s = %s", all, tensors,
+                       tensors == 1 ? "" : "s", p->method.pruning.groups ? ", plus one gate per tensor" : "",
+                       shown);
+    return xprintf("%g of %s parameters of %d tensor%s = %s; stored with their rows and columns",
+                   p->method.pruning.keep, all, tensors, tensors == 1 ? "" : "s", shown);
 }
 
 /* Number of reals per parameter with learned masks: two trained values with two moments each, gradients of

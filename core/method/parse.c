@@ -368,8 +368,8 @@ static int parse_unknown(const char *name, struct err *e) {
     return near
                ? err_set(e, ERR_USAGE, "unknown method '%s'; did you mean %s?", name, near)
                : err_set(e, ERR_USAGE,
-                         "unknown method '%s' (petri methods lists the presets, docs/methods.md the "
-                         "functions)", name);
+                         "unknown method '%s'; list the presets with `petri methods`; "
+                         "docs/methods.md describes the functions", name);
 }
 
 static int parse_head(const struct method_item *item, struct method *out, struct err *e) {

@@ -173,7 +173,7 @@ static int tie_head(struct entries *x, struct arch *a, struct buf *report, struc
         bool classifies = a->causal && text_ends(a->architecture, "ForSequenceClassification");
         if (a->tied || (a->family != FAMILY_T5 && !classifies)) return 0;
         a->tied = true;
-        if (report) buf_puts(report, "no " HEAD ": the word embedding is used\n");
+        if (report) buf_puts(report, HEAD " is missing: tied to the word embeddings\n");
         return 0;
     }
     if (!a->tied && a->family != FAMILY_T5) return 0;

@@ -181,9 +181,10 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
                        BEAMS_MOST);
     if (o->max_new < 1 || o->max_new > longest)
         return err_set(e, ERR_USAGE, "%s can generate 1 to %d tokens, not %d", m->name, longest, o->max_new);
-    if (o->min_new < 0 || o->min_new > o->max_new)
-        return err_set(e, ERR_USAGE, "the minimum of %d new tokens exceeds the maximum of %d",
-                       o->min_new, o->max_new);
+    if (o->min_new < 0) return err_set(e, ERR_USAGE, "--min-new %d: must be at least 0", o->min_new);
+    if (o->min_new > o->max_new)
+        return err_set(e, ERR_USAGE, "--min-new %d: exceeds the maximum of %d new tokens; use a higher "
+                                     "--max-new or a lower --min-new", o->min_new, o->max_new);
     if (!isfinite(o->length_penalty))
         return err_set(e, ERR_USAGE, "the length penalty is NaN or infinite");
     if (o->start < 0 || o->start >= m->arch.vocabulary)

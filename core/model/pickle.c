@@ -278,7 +278,7 @@ static void on_reduce(struct pickle *p) {
         if (is_kind(args, 0, PICKLE_TUPLE)) pickle_push(p, args->item[0]);
         else pickle_fail(p, "invalid pickle: a tensor size is not an integer");
         return;
-    default: BUG("name %lld", (long long)f->number);
+    default: BUG("unknown callable %lld in a pickle", (long long)f->number);
     }
 }
 

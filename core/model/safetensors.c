@@ -258,7 +258,7 @@ static int safetensors_read_range(const struct st_file *f, const json_t *entry, 
     size_t bytes = bits / 8;
     if (t->end - t->begin != bytes)
         return err_set(e, ERR_INPUT,
-                       "%s: tensor \"%s\": data_offsets of %zu bytes, but its shape and type need %zu",
+                       "%s: tensor \"%s\": data_offsets span %zu bytes, but shape and dtype require %zu",
                        f->name, t->name, t->end - t->begin, bytes);
     return 0;
 }

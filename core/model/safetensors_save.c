@@ -11,7 +11,7 @@
 static size_t bytes_of(const struct st_write *w) {
     size_t n = st_type_size(w->type);
     for (int i = 0; i < w->rank; i++)
-        if (!mem_mul(n, w->shape[i], &n)) BUG("shape of \"%s\"", w->name);
+        if (!mem_mul(n, w->shape[i], &n)) BUG("the size of tensor \"%s\" exceeds 64 bits", w->name);
     return n;
 }
 

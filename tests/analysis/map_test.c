@@ -78,7 +78,7 @@ static void test_said(void **state) {
     assert_int_equal(json_integer_value(json_object_get(j, "repeats")), 19);
     assert_int_equal(json_integer_value(json_object_get(j, "perplexity_unreached")), 20);
     const char *note = json_string_value(json_object_get(j, "note"));
-    assert_non_null(strstr(note, "19 of 30 points repeat an earlier one exactly"));
+    assert_non_null(strstr(note, "19 of 30 points are exact duplicates"));
     assert_non_null(strstr(note, "cannot be reached for 20 of 30 points"));
     json_decref(j);
     j = mapped(folder, "1,2\n1,2.0000001\n1.0000001,2\n1.0000002,2.0000002\n1,2\n", "--pca");
@@ -109,7 +109,7 @@ static void test_refusals(void **state) {
     refused(folder, FIVE, "", 5, "line 2 (row 1), column \"label\": \"a\"");
     refused(folder, FIVE, "--labels lable", 2, "column \"lable\"");
     refused(folder, "1,2\n3,4\n5,6\n7,inf\n", "", 5, "row 4");
-    refused(folder, "1,2\n3,4\n5,6\n7\n", "", 5, "line 4 (row 4): 1 columns");
+    refused(folder, "1,2\n3,4\n5,6\n7\n", "", 5, "line 4 (row 4): 1 column,");
     refused(folder, "x,y\n1,2\n3,nan\n5,6\n7,8\n", "", 5, "row 2), column \"y\": \"nan\"");
     refused(folder, "1,2\n1,2\n1,2\n1,2\n", "", 5, "all 4 points are identical");
     refused(folder, "1,2\n3,4\n5,6\n", "", 5, "at least 4 points");

@@ -392,7 +392,7 @@ static void what_is_not_computed_is_refused(void **state) {
     static const struct {
         const char *name, *from, *to, *part;
     } cases[] = {
-        { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"LOHA\"", "\"peft_type\" is LOHA" },
+        { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"LOHA\"", "unsupported \"peft_type\": \"LOHA\"" },
         { "lora", "\"use_dora\": false", "\"use_dora\": true", "lora_magnitude_vector is missing" },
         { "lora", "\"fan_in_fan_out\": false", "\"fan_in_fan_out\": true", "\"fan_in_fan_out\" is true" },
         { "lora", "\"lora_bias\": false", "\"lora_bias\": true", "\"lora_bias\" is true" },

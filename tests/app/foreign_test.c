@@ -103,7 +103,7 @@ static void several_labels_have_a_sigmoid_each(void **state) {
     free(task);
     char *model = model_copy(base, stage.folder, "several", "{", "{\"problem_type\": \"multi_label_classification\",");
     folder = same();
-    stage_refused(5, "its head is multi-label", "import '%s' --model '%s' --db '%s'", folder, model, stage.db);
+    stage_refused(5, "the adapter's head is multi-label", "import '%s' --model '%s' --db '%s'", folder, model, stage.db);
     test_put(folder, "petri.json", "{\"id2label\": {\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}}"); /* as petri's export of a run there */
     free(stage_out(0, "import '%s' --model '%s' --db '%s'", folder, model, stage.db));
     free(folder);

@@ -46,7 +46,7 @@ static const struct {
     const char *key, *fixture, *from, *to, *part;
     bool refused;
 } followed[] = {
-    { "peft_type", "lora", "\"LORA\"", "\"LOHA\"", "\"peft_type\" is LOHA", true },
+    { "peft_type", "lora", "\"LORA\"", "\"LOHA\"", "unsupported \"peft_type\": \"LOHA\"", true },
     { "task_type", "lora", "\"SEQ_CLS\"", "\"TOKEN_CLS\"", "\"task_type\"", true },
     { "auto_mapping", "lora", "\"auto_mapping\": null", "\"auto_mapping\": {\"base_model_class\": \"BertForTokenClassification\"}",
       "BertForTokenClassification", true },

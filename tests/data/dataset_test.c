@@ -428,7 +428,7 @@ static void broken_files(void **state) {
         {"e.tsv", BYTES("\n\n\n"), ERR_INPUT, "empty"},
         {"e.jsonl", BYTES("\n\n"), ERR_INPUT, "no examples"},
         {"e.tsv", BYTES("text\tlabel\n"), ERR_INPUT, "no examples"},
-        {"e.tsv", BYTES("text\tlabel\nonly\n"), ERR_INPUT, "line 2: 1 fields, expected 2"},
+        {"e.tsv", BYTES("text\tlabel\nonly\n"), ERR_INPUT, "line 2: 1 field, expected 2"},
         {"u.tsv", BYTES("\xff\xfet\0e\0"), ERR_INPUT, "UTF-16"},
         {"u.csv", BYTES("\xfe\xff\0t"), ERR_INPUT, "UTF-16"},
         {"u32.tsv", BYTES("\xff\xfe\0\0t\0\0\0"), ERR_INPUT, "UTF-32"},

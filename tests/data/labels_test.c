@@ -169,7 +169,7 @@ static void labels_put_together(void **state) {
     says(&d, "warning: 6 of 6 classes have only one example each");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger\nc\tjoy; anger\n"), &e);
-    says(&d, "1 labels are combinations of others, such as \"joy; anger\"");
+    says(&d, "1 label is a combination of others, such as \"joy; anger\"");
     dataset_release(&d);
     test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger, fear\nb\tjoy\n", .need_labels = true), &e);
     lacks(&d, "combine others");

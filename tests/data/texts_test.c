@@ -104,13 +104,13 @@ static void broken_rows(void **state) {
     assert_int_equal(t.dev[0].examples, 5);
     assert_int_equal(t.dev[0].report.unlabeled, 2);
     assert_null(t.dev[0].example[1].target_text);
-    says(&t, "1 source texts are arrays of strings, joined with spaces");
-    says(&t, "warning: 1 examples have several target texts; the first of each is used");
+    says(&t, "1 source text is an array of strings, joined with spaces");
+    says(&t, "warning: 1 example has several target texts; the first is used");
     task_release(&t);
     test_ok(open_file(&t, "a.tsv", "source\ttarget\na\t\nb\nc\td\n", (struct task_source){0}, &e),
             &e);
     skipped(&t.train, 0, 2, "the target text is empty");
-    skipped(&t.train, 1, 3, "1 fields, expected 2");
+    skipped(&t.train, 1, 3, "1 field, expected 2");
     assert_int_equal(t.dev[0].examples, 1);
     task_release(&t);
 }

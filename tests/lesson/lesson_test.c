@@ -78,10 +78,11 @@ static void errors_name_line_and_word(void **state) {
     refused("text\n  a { b }\n", "\"{ b }\": invalid placeholder; write {name}");
     refused("let A = 1\n", "\"A\": invalid name; use at most 39 lowercase letters");
     refused("let a 1\n", "expected \"=\" after \"let a\", found \"1\"");
+    refused("let a\n", "expected \"=\" after \"let a\", found the end of the line");
     refused("let a = 1\nlet a = 2\n", ":3: \"a\": name already used in line 2");
     refused("let a = laers()\n", "unknown quantity \"laers\"; did you mean \"layers\"?");
-    refused("let a = 1 +\n", "expected a number, a name or \"(\", found \"end of line\"");
-    refused("let a = 1 2\n", "expected an operator (+ - * /) or end of line, found \"2\"");
+    refused("let a = 1 +\n", "expected a number, a name or \"(\", found the end of the line");
+    refused("let a = 1 2\n", "expected an operator (+ - * /) or the end of the line, found \"2\"");
     refused("let a = loss(r, 1)\n", "unknown run \"r\"; it must be defined in an earlier step");
     refused("run rate = --steps 3\nlet a = loss(rat, 1)\n", "unknown run \"rat\"; did you mean \"rate\"?");
     refused("let a = count(lora)\n", "expected a quoted string");
@@ -99,10 +100,12 @@ static void errors_name_line_and_word(void **state) {
     refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1\n  z\n", "incomplete condition; write \"LETTER if EXPRESSION RANGE, else LETTER\"");
     refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1, else b\n  z\n", "\"1\": missing range");
     refused("ask q\n  a)x\n", "a question needs at least two choices"); /* no choice, but text */
+    refused("show\n  x\n", "\"show\" must be followed by a screen: compose, train, runs");
     refused("show heatmp\n  x\n", "did you mean \"heatmap\"?");
     refused("map\n  x\n", "\"map\" must be followed by a file of points and the perplexity of each map");
-    refused("map a.tsv 0\n  x\n", "\"0\": invalid perplexity; write PERPLEXITY (at least 1) or PERPLEXITY:SEED");
-    refused("map a.tsv 5:x\n  x\n", "invalid perplexity; write PERPLEXITY (at least 1) or PERPLEXITY:SEED (an integer of at least 0)");
+    refused("map a.tsv 0\n  x\n", "\"0\": invalid perplexity; must be a number of at least 1, as in 30 or 30:7 (PERPLEXITY:SEED)");
+    refused("map a.tsv 5:x\n  x\n", "\"x\": invalid seed after \"5:\"; must be an integer of at least 0");
+    refused("map a.tsv 5:-1\n  x\n", "\"-1\": invalid seed after \"5:\"; must be an integer of at least 0");
     refused("map a.tsv 1 2 3 4 5\n  x\n", "\"5\": too many maps; a step shows at most 4");
     refused("map a.tsv 5\n", "\"map\": missing text; write it in the next lines");
     refused("", "no steps; a lesson needs at least one");

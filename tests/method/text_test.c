@@ -163,7 +163,7 @@ static void faults_are_refused_by_name(void **state) {
     refused("lora(r=8.5)", "must be an integer between 1 and 1000000");
     refused("lora(r=8", "missing ')'");
     refused("lorra", "unknown method 'lorra'; did you mean lora?");
-    refused("zzzzzz", "unknown method 'zzzzzz' (petri methods lists the presets");
+    refused("zzzzzz", "unknown method 'zzzzzz'; list the presets with `petri methods`; ");
     refused("lora(r=8) lora", "'+'");
     refused("lora(r=8)+", "missing");
     refused("lora(r=)", "key=value");

@@ -372,7 +372,9 @@ static void test_options(void **state) {
     o.beams = 1, o.max_new = 1 << 20;
     test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "can generate 1 to");
     o.max_new = 5, o.min_new = 6;
-    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "minimum of 6");
+    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "--min-new 6: exceeds the maximum of 5 new tokens");
+    o.min_new = -1;
+    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "--min-new -1: must be at least 0");
     struct model *m = model_load(bert, &e);
     test_refused(generate_defaults(m, &o, NULL, &e), ERR_USAGE, &e, "petri predict");
     model_release(m);

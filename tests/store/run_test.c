@@ -273,7 +273,7 @@ static void nothing_is_deleted_without_the_typed_number(void **state) {
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_runs"), 2);
     struct store_paths paths;
     test_refused(store_purge(s, &b, 1, 1, &paths, &e), ERR_USAGE, &e, "not in the trash");
-    test_refused(store_purge(s, NULL, 0, 2, &paths, &e), ERR_USAGE, &e, "1 runs would be deleted");
+    test_refused(store_purge(s, NULL, 0, 2, &paths, &e), ERR_USAGE, &e, "1 run would be deleted");
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_trash"), 1);
     test_ok(store_purge(s, NULL, 0, 1, &paths, &e), &e);
     assert_int_equal(paths.count, 2);

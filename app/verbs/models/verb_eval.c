@@ -121,14 +121,14 @@ static void print_confusion(const struct task *t, const struct metrics *m) {
 
 static void eval_text(const struct task *t, const struct dataset *d, const struct metrics *m,
                       const struct metric_value *tokens, const char *split) {
-    printf("%s, %zu examples of ", split, m->examples);
+    printf("%s, %zu example%s of ", split, m->examples, m->examples == 1 ? "" : "s");
     out_text(d->path);
     putchar('\n');
-    if (!m->labeled) puts("no labels: nothing to evaluate; `petri predict` prints the predictions");
+    if (!m->labeled) puts("no labels: nothing to evaluate; print the predictions with `petri predict`");
     for (int i = 0; m->labeled && i < METRIC_COUNT; i++) {
         struct metric_value v = m->value[i];
         if (i == METRIC_F1 && m->positive >= 0 && v.defined) {
-            printf("  %-10s %.6f  of ", metric_name((enum metric_id)i), v.value);
+            printf("  %-10s %.6f  for the class ", metric_name((enum metric_id)i), v.value);
             out_text(t->class_name[m->positive]);
             putchar('\n');
         } else if (v.defined) {
@@ -326,7 +326,7 @@ int verb_eval(const struct args *a, struct err *e) {
         if (!rc && predictor_is_multilabel(o.predictor))
             rc = err_set(e, ERR_INPUT,
                          "%s: cannot be evaluated: its head %s, but the metrics require one label per "
-                         "example; petri predict prints the probabilities",
+                         "example; print the probabilities with `petri predict`",
                          o.model->folder, head_other(&o.model->arch, o.names));
         if (!rc && !(rc = eval_task(&o, a, &t, e))) {
             struct outfile_guard g;

@@ -60,6 +60,6 @@ int verb_fetch(const struct args *a, struct err *e) {
         if (wanted) rc = run_script(all[i].script, all[i].word, into, e);
     }
     free(into);
-    if (!known) return err_set(e, ERR_USAGE, "fetch: must be model, tasks or t5, found \"%s\"", what);
+    if (!known) return err_set(e, ERR_USAGE, "fetch: expected model, tasks or t5, found \"%s\"", what);
     return rc;
 }

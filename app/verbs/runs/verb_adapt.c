@@ -85,7 +85,8 @@ static void verb_adapt_told(void *self, int64_t run, const struct fewshot_result
     else fprintf(stderr, "undefined (%s)", m ? m->undefined : "not measured");
     if (zero && !*zero->undefined) fprintf(stderr, "  zero-shot %.4f", zero->value);
     if (*x->start) fprintf(stderr, "  from %s", x->start);
-    fprintf(stderr, "  %lld steps, loss %.4f, %.1f s%s\n", (long long)x->steps, x->loss, x->seconds,
+    fprintf(stderr, "  %lld step%s, loss %.4f, %.1f s%s\n", (long long)x->steps,
+            x->steps == 1 ? "" : "s", x->loss, x->seconds,
             x->scores.none_valid ? "  no valid output"
             : x->scores.constant ? "  predicts one class only"
                                  : "");

@@ -88,11 +88,11 @@ static int say_end(struct cluster *c, const struct cluster_task *t, struct store
         done += f->run && f->state == STORE_FINISHED;
     }
     if (rc) return rc;
-    printf("%d of %d runs are finished\n", done, t->runs);
+    printf("%d of %d run%s finished\n", done, t->runs, t->runs == 1 ? "" : "s");
     return done == t->runs ? 0
-                           : err_set(e, ERR_FAILED, "%d of %d runs did not finish; see `petri sweep status "
-                                                    "%s`",
-                                     t->runs - done, t->runs, c->folder);
+                           : err_set(e, ERR_FAILED, "%d of %d run%s did not finish; see `petri sweep "
+                                                    "status %s`",
+                                     t->runs - done, t->runs, t->runs == 1 ? "" : "s", c->folder);
 }
 
 int verb_sweep_task(const struct args *a, int workers, struct err *e) {

@@ -127,7 +127,8 @@ static int plot_add_filtered(struct plotting *f, struct store *s, const char *fi
     int rc = store_list(s, &(struct store_list){ .filter = filter, .sort = "id" }, &list, e);
     if (rc) return rc;
     if (!list.count)
-        rc = err_set(e, ERR_NOT_FOUND, "petri plot: no runs match \"%s\"; petri runs lists all", filter);
+        rc = err_set(e, ERR_NOT_FOUND, "petri plot: no runs match \"%s\"; list all runs with `petri runs`",
+                     filter);
     for (size_t i = 0; !rc && i < list.count; i++) rc = plot_add(f, s, list.run[i].id, e);
     store_runs_release(&list);
     return rc;

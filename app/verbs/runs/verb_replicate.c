@@ -136,7 +136,7 @@ int verb_replicate(const struct args *a, struct err *e) {
         if (!rc && a->json) out_line(&json);
         if (!rc && lacking)
             fprintf(stderr,
-                "replicate: %d runs and measurements are missing; run the same command to continue\n",
+                "replicate: runs and measurements missing: %d; run the same command to continue\n",
                 lacking);
         if (stored) rc = verb_close(how.store, rc, e);
     }

@@ -152,8 +152,8 @@ static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, stru
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_missing(p);
     if (!rc && !p->id) rc = sweep_plan_store(p, s, e);
     if (!rc)
-        fprintf(stderr, "sweep %lld: %d cells, %d runs to train\n",
-            (long long)p->id, p->cells.count, lacking);
+        fprintf(stderr, "sweep %lld: %d cell%s, %d run%s to train\n", (long long)p->id, p->cells.count,
+            p->cells.count == 1 ? "" : "s", lacking, lacking == 1 ? "" : "s");
     if (!rc) rc = verb_sweep_taken(p, s, e);
     if (!rc) rc = verb_sweep_work(a, p, s, j, workers, (int)a->sweep.at_once, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
@@ -193,7 +193,10 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         expected_line(&time, &b);
         out_lines(buf_text(&b));
     }
-    if (!rc && !a->json) printf("%d runs are missing\n", sweep_plan_missing(p));
+    if (!rc && !a->json) {
+        int missing = sweep_plan_missing(p);
+        printf("%d run%s missing\n", missing, missing == 1 ? " is" : "s are");
+    }
     expected_release(&time);
     buf_release(&b), buf_release(&taken), buf_release(&lines);
     return rc;

@@ -512,9 +512,9 @@ static int check_together(const struct run_config *c, const struct config_facts 
     if (f->steps && c->warmup >= 1 && config_warmup_steps(c, f->steps) >= f->steps)
         return err_set(
             e, ERR_USAGE,
-            "--warmup %.0f: the run has only %lld steps, so the learning rate would not reach its peak; use "
+            "--warmup %.0f: the run has only %lld step%s, so the learning rate would not reach its peak; use "
             "fewer warm-up steps, or a share such as 0.1",
-            floor(c->warmup), (long long)f->steps);
+            floor(c->warmup), (long long)f->steps, f->steps == 1 ? "" : "s");
     return 0;
 }
 

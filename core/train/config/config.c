@@ -147,7 +147,7 @@ int config_set(struct run_config *c, const char *name, const char *value, struct
 void config_put(struct run_config *c, const char *name, const char *value) {
     const struct option *o = option_find(name);
     if (!value) option_reset(c, o);
-    else if (!option_take(c, o, value, NULL)) BUG("--%s %s", name, value);
+    else if (!option_take(c, o, value, NULL)) BUG("--%s: invalid value \"%s\"", name, value);
 }
 
 char *config_get(const struct run_config *c, const char *name) {

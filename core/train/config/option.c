@@ -348,7 +348,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_PRODUCT: return config_takes_teachers(c);
     case OPTION_OF_TEACHERS: return c->teachers && config_takes_teachers(c);
     }
-    BUG("scope %d", o->scope);
+    BUG("unknown option scope %d", o->scope);
 }
 
 /* ---- access to values ---- */

@@ -178,7 +178,7 @@ static bool take_value(const struct regime_part *p, struct regime *r, const char
         r->every = (int)v;
         return true;
     }
-    BUG("part %d", (int)p->kind);
+    BUG("unknown kind of regime option %d", (int)p->kind);
 }
 
 static int regime_take_part(char *text, struct regime *r, struct err *e) {
@@ -234,7 +234,7 @@ static int take_parts(char *text, struct regime *r, struct err *e) {
 static bool was_said(const struct regime *r, const char *key) {
     for (int i = 0; i < PARTS; i++)
         if (parts[i].of == r->kind && !strcmp(parts[i].field.name, key)) return r->given & (1u << i);
-    BUG("no part %s", key);
+    BUG("unknown regime option %s", key);
 }
 
 /* Derives parts that were not given from those that were. */
@@ -324,7 +324,8 @@ struct regime regime_of_method(const struct method *m, bool several, const struc
     /* only presets with a generated head name a regime */
     const struct preset *p = m->generated.on ? method_preset(m) : NULL;
     struct regime r = regime_default(several ? REGIME_MULTI : REGIME_SINGLE);
-    if (p && p->regime && regime_take(p->regime, &r, NULL)) BUG("%s: regime %s", p->name, p->regime);
+    if (p && p->regime && regime_take(p->regime, &r, NULL))
+        BUG("preset %s: invalid regime \"%s\"", p->name, p->regime);
     if (given) put_over(&given->regime, &r);
     return r;
 }

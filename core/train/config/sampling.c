@@ -205,7 +205,7 @@ static void count_step(struct sampler *s, int64_t step) {
         break;
     case SAMPLING_ONE_TASK: s->count[sampling_draw(s, step, 0)] = s->batch; break;
     case SAMPLING_STRATIFIED: stratify(s->tasks, s->share, s->batch, step, s->count); break;
-    default: BUG("rule %d", (int)s->how.rule);
+    default: BUG("unknown sampling rule %d", (int)s->how.rule);
     }
 }
 

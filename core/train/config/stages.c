@@ -295,8 +295,8 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
     if (c->warmup >= 1 && floor(c->warmup) >= (double)steps)
         return err_set(
             e, ERR_USAGE,
-            "--warmup %.0f: stage %d has only %lld steps; use fewer warm-up steps, or a share such as 0.1",
-            floor(c->warmup), k + 1, steps);
+            "--warmup %.0f: stage %d has only %lld step%s; use fewer warm-up steps, or a share such as 0.1",
+            floor(c->warmup), k + 1, steps, steps == 1 ? "" : "s");
     return 0;
 }
 

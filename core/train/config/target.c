@@ -20,7 +20,7 @@ double target_weight(enum loss_mean mean, const struct target_count *of, size_t 
     case MEAN_SUM: return 1;
     case MEAN_POSITIONS: return 1 / ((double)of->examples * (double)of->longest);
     }
-    BUG("mean %d", (int)mean);
+    BUG("unknown loss mean %d", (int)mean);
 }
 
 bool target_begins_with_last(const struct arch *arch) {

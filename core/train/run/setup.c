@@ -269,8 +269,8 @@ static int setup_check_resumable(const struct checkpoint *k, const struct run_co
     const struct run_config *was = &k->config;
     if (k->finished)
         return err_set(e, ERR_USAGE,
-                       "%s: the run has finished (%lld steps) and cannot be resumed", k->path,
-                       (long long)k->step);
+                       "%s: the run has finished (%lld step%s) and cannot be resumed", k->path,
+                       (long long)k->step, k->step == 1 ? "" : "s");
     char since[48];
     snprintf(since, sizeof since, "step %lld of this run", (long long)k->step);
     if (setup_check_files(was, since, c, m, e)) return e->code;

@@ -369,7 +369,7 @@ static void screens_are_rendered(void **state) {
     char *map = stage_out(0, "render --screen map --db %s --run 1", stage.db);
     assert_non_null(strstr(map, "7 Map"));
     assert_non_null(strstr(map, "model \u00B7 layer 2 of 2"));
-    assert_true(strstr(map, "silh ") && strstr(map, " kept ") && strstr(map, " KL "));
+    assert_true(strstr(map, "silh ") && strstr(map, " pres") && strstr(map, " KL "));
     assert_non_null(strstr(map, "20 of 20"));
     free(map);
     char *again = stage_out(0, "render --screen map --db %s --run 1 --ansi --size 100x40", stage.db);
@@ -421,7 +421,7 @@ static void a_run_without_checkpoint_is_played(void **state) {
     said = false;
     for (int i = 0; i < 3000 && !said; i++) {
         m = insight_take_map(in);
-        said = m && !m->data.panels && m->data.failed && strstr(m->data.failed, "no checkpoint");
+        said = m && !m->data.panels && m->data.failed && strstr(m->data.failed, "no checkpoint; train it again with --keep best");
         insight_map_free(m);
         poll(NULL, 0, 10);
     }

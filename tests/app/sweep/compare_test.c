@@ -182,7 +182,7 @@ static void tasks_are_blocks(void **state) {
     json_object_foreach(ranks, name, x) sum += json_number_value(x);
     assert_true(fabs(sum - 3) < 1e-12);
     assert_int_equal(count(v, "effects"), 2); /* of the method alone */
-    assert_string_equal(stage_text(v, "effects_of"), "12 runs; blocked by 2 tasks; blocked by seed 1, 2, 3");
+    assert_string_equal(stage_text(v, "effects_of"), "12 runs; blocked by task (2 tasks); blocked by seed 1, 2, 3");
     json_decref(v);
     v = compare("sweep<3 --by fn,task");
     assert_string_equal(stage_text(json_array_get(stage_at(v, "effects"), 0), "level"), "linear");
@@ -323,7 +323,7 @@ static void evidence_ends_in_a_conclusion(void **state) {
     add(&c, "b", NULL, 0, 1, 0.7);
     follows(&c, 0, "mean 70.00 of 1 seed (1)", NULL, NULL);
     add(&c, "a", NULL, 0, 1, 0.9);
-    follows(&c, 0, NULL, "paired difference from a: -20.00 percentage points, 1 shared seed; no test: only one difference",
+    follows(&c, 0, NULL, "paired difference from a: -20.00 percentage points, 1 shared seed; no test: needs at least 2 shared seeds",
             "No conclusion about b and a from one shared seed: train both with more seeds.");
     for (uint64_t seed = 2; seed <= 4; seed++) add(&c, "b", NULL, 0, seed, 0.7);
     for (uint64_t seed = 2; seed <= 4; seed++) add(&c, "a", NULL, 0, seed, 0.9 + noise[seed - 1]);

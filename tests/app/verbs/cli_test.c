@@ -283,7 +283,7 @@ static void one_run_through_every_verb(void **state) {
     free(csv);
     stage_refused(2, "read-only: expected one SELECT", "sql --db '%s' 'DELETE FROM run'", db);
     stage_refused(2, "petri sql: near \"SELEC\": syntax error;", "sql --db '%s' 'SELEC 1'", db);
-    stage_refused(3, "petri compare: no runs match \"method=nothing\"; petri runs", "compare method=nothing --db '%s'", db);
+    stage_refused(3, "petri compare: no runs match \"method=nothing\"; list all runs with `petri runs`", "compare method=nothing --db '%s'", db);
     stage_refused(2, "--task a,,b: empty task name", "embed --task a,,b --db '%s'", db);
     free(stage_out(0, "trash 1 --db '%s'", db));
     list = stage_json("runs --db '%s' --json", db);

@@ -155,6 +155,13 @@ static void from_a_run(void **state) {
                   "--method bitfit", stage.db, leopard, id);
     stage_refused(2, "--clip: requires --method: --from alone uses", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
                   "--clip 1", stage.db, leopard, id);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    char *sql = xprintf("DELETE FROM artifact WHERE run = %d", id);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    free(sql);
+    stage_refused(3, "has no checkpoint; open one of its samples", "predict %d --text x --db '%s'", id, stage.db);
 }
 
 /* Their tensors are those of an ordinary head, which tells the rows as the draw did; other forms take them too. */
@@ -173,7 +180,7 @@ static void draws_by_an_inner_rule_are_kept(int id, const char *toy) {
     free(file);
     char *out = file_join(stage.folder, "adapted"), *text = stage_out(0, "export %d --db '%s' --to petri '%s'", adapted, stage.db, out);
     free(text);
-    stage_refused(2, "hidden layers of its heads have the model width, 8, but that of this head is 384", "export %d --db '%s' --to hub '%s/hub'", adapted, stage.db,
+    stage_refused(2, "hidden layers of its heads have the hidden size, 8, but that of this head is 384", "export %d --db '%s' --to hub '%s/hub'", adapted, stage.db,
                   stage.folder);
     told = stage_json("import '%s' --model '%s' --db '%s' --json", out, stage.model, stage.db);
     json_decref(told);

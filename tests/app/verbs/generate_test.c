@@ -118,7 +118,7 @@ static void refuses(void **state) {
     stage_refused(2, "requires RUN", "generate --text x");
     stage_refused(3, "", "generate --model '%s/none' --text x", stage.folder);
     stage_refused(2, "--beams", "generate --model '%s' --text x --beams 0", t5);
-    stage_refused(2, "minimum of 9", "generate --model '%s' --text x --max-new 4 --min-new 9", t5);
+    stage_refused(2, "--min-new 9: exceeds the maximum of 4 new tokens; use a higher --max-new", "generate --model '%s' --text x --max-new 4 --min-new 9", t5);
     stage_refused(2, "--length-penalty", "generate --model '%s' --text x --length-penalty long", t5);
     stage_refused(2, "unknown token", "generate --model '%s' --text x --first frobnicate", t5);
 }
