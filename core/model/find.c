@@ -158,9 +158,10 @@ static int check_config(const char *folder, struct err *e) {
                          folder, folder);
         else if (other)
             rc = err_set(e, ERR_INPUT,
-                         "%s: config.json is missing, found only %s; a model needs config.json and "
-                         "model.safetensors or pytorch_model.bin",
-                         folder, other);
+                         "%s: config.json is missing, found only %s; %s", folder, other,
+                         text_ends(other, ".gguf") ? "specify the GGUF file itself as the model"
+                                                   : "a model needs config.json and model.safetensors or "
+                                                     "pytorch_model.bin");
     }
     buf_release(&list);
     free(other);

@@ -43,7 +43,7 @@ static void test_broken_downloads(void **state) {
     test_put(folder, "model.gguf", "x");
     load_refused(folder, ERR_INPUT, "unsupported weights model.gguf");
     unlink_in(folder, "config.json");
-    load_refused(folder, ERR_INPUT, "config.json is missing, found only model.gguf");
+    load_refused(folder, ERR_INPUT, "config.json is missing, found only model.gguf; specify the GGUF file itself as the model");
     test_put(folder, "adapter_config.json", "{}");
     load_refused(folder, ERR_INPUT, "an adapter, not a model");
     buf_release(&whole);
