@@ -467,7 +467,8 @@ static bool origin_holds(const struct out *o, const char *origin) {
 
 int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e) {
     const char *origin = predictor_origin(p);
-    int rc = predictor_make_plain(p, e);
+    int rc = predictor_exchangeable(predictor_model(p), e);
+    if (!rc) rc = predictor_make_plain(p, e);
     int prompt = rc ? -1 : peft_prompt_of(&predictor_plan(p)->method);
     if (rc) return rc;
     struct out o = { .plan = predictor_plan(p),

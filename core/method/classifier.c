@@ -34,7 +34,9 @@ static bool is_two(const struct classifier *c, const struct arch *a) {
 
 const struct classifier *classifier_of(const struct method *m, const struct arch *a) {
     const struct classifier *c = &m->classifier;
-    bool family = a->pooler ? c->layers == 1 && c->pooler : is_two(c, a);
+    bool family = a->pooler   ? c->layers == 1 && c->pooler
+                  : a->causal ? c->layers == 1
+                              : is_two(c, a);
     return c->on && !family ? c : NULL;
 }
 

@@ -4,7 +4,7 @@
  *   p: the first token of the encoder's output, or the output of the model's pooler; W_1: d×hidden
  *
  * The default is that of the model family: pooler=yes and one layer for BERT, two layers with tanh for
- * RoBERTa. */
+ * RoBERTa, one layer on the last token for a decoder-only model. */
 #ifndef CORE_METHOD_CLASSIFIER_H
 #define CORE_METHOD_CLASSIFIER_H
 

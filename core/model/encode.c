@@ -46,7 +46,7 @@ static void encode_run(const struct model *m, const struct encoded *x, real **cl
     struct forward f;
     forward_init(&f, t, m, &batch, NULL);
     node last = forward_encode(&f);
-    *cls = copy_values(t, op_pool_first(t, last, &f.rows));
+    *cls = copy_values(t, forward_first(&f, last));
     *mean = copy_values(t, op_pool_mean(t, last, &f.rows));
     tape_free(t);
     arena_free(arena);

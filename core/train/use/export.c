@@ -248,13 +248,19 @@ static int fill_folder(struct predictor *p, const char *folder, bool half, const
     return rc;
 }
 
+int predictor_exchangeable(const struct model *m, struct err *e) {
+    if (!m->arch.causal) return 0;
+    return err_set(e, ERR_USAGE,
+                   "adapters of decoder-only models are not exchanged with other libraries yet; use --to petri");
+}
+
 int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
                      struct crew *crew, double *worst, struct err *e) {
     struct err own = ERR_INIT;
     const char *why;
     double difference = 0;
     if (!e) e = &own;
-    if (predictor_needs_head(p, e)) return e->code;
+    if (predictor_exchangeable(p->m, e) || predictor_needs_head(p, e)) return e->code;
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot export a plain model: %s", why);
     if (!classifier_is_standard(&p->plan->method, &p->m->arch))

@@ -60,7 +60,7 @@ static void own_rows_to_the_best_method(void **state) {
     type("3");
     await(" 2  finished", true);
     type("X");
-    await("best accuracy of own", true);
+    await("best accuracy on own", true);
     type("Enter");
     await("majority", true);
     type("q q");
@@ -272,7 +272,7 @@ static void ten_thousand_runs_are_searched(void **state) {
     type("\":sort best\" Enter");
     await("sort", true);
     type("X");
-    await("best accuracy of", true);
+    await("best accuracy on", true);
     type("F");
     await("filter:", false);
     type("\":show 277\"");
