@@ -27,12 +27,8 @@ enum starts { FROM_NOTHING, FROM_RESULT, FROM_BIAS, STARTS };
 #if DNNL_VERSION_MAJOR >= 3
 typedef const_dnnl_memory_desc_t const_desc;
 #define DESC(m) (m)
-static int describe(dnnl_memory_desc_t *out, int rows, int cols, dnnl_data_type_t type,
-                    const dnnl_dim_t *strides) {
-    const dnnl_dims_t size = { rows, cols };
-    return strides ? dnnl_memory_desc_create_with_strides(out, 2, size, type, strides)
-                   : dnnl_memory_desc_create_with_tag(out, 2, size, type, dnnl_format_tag_any);
-}
+#define describe_by_tag dnnl_memory_desc_create_with_tag
+#define describe_by_strides dnnl_memory_desc_create_with_strides
 static void forget(dnnl_memory_desc_t m) {
     if (m) dnnl_memory_desc_destroy(m);
 }
@@ -47,13 +43,8 @@ static int add_result(dnnl_post_ops_t after) {
 #else
 typedef const dnnl_memory_desc_t *const_desc;
 #define DESC(m) (&(m))
-static int describe(dnnl_memory_desc_t *out, int rows, int cols, dnnl_data_type_t type,
-                    const dnnl_dim_t *strides) {
-    const dnnl_dims_t size = { rows, cols };
-    if (!strides) return dnnl_memory_desc_init_by_tag(out, 2, size, type, dnnl_format_tag_any);
-    const dnnl_dims_t apart = { strides[0], strides[1] };
-    return dnnl_memory_desc_init_by_strides(out, 2, size, type, apart);
-}
+#define describe_by_tag dnnl_memory_desc_init_by_tag
+#define describe_by_strides dnnl_memory_desc_init_by_strides
 static void forget(dnnl_memory_desc_t m) { (void)m; }
 static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, const struct descs *of,
                             const_desc b, enum starts from, dnnl_primitive_attr_t how) {
@@ -63,6 +54,16 @@ static int describe_product(dnnl_primitive_desc_t *out, dnnl_engine_t engine, co
 }
 static int add_result(dnnl_post_ops_t after) { return dnnl_post_ops_append_sum(after, 1); }
 #endif
+
+/* Describes a matrix with these strides, or with any layout without them. */
+static int describe(dnnl_memory_desc_t *out, int rows, int cols, dnnl_data_type_t type,
+                    const dnnl_dim_t *strides) {
+    const dnnl_dims_t size = { rows, cols };
+    if (!strides) return describe_by_tag(out, 2, size, type, dnnl_format_tag_any);
+    /* The library declares whole arrays of DNNL_MAX_NDIMS. */
+    const dnnl_dims_t apart = { strides[0], strides[1] };
+    return describe_by_strides(out, 2, size, type, apart);
+}
 
 /* ---- the library ---- */
 
