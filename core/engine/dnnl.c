@@ -194,7 +194,8 @@ int dnnl_product_pack(struct dnnl_product *p, const real *b, bool transposed) {
     dnnl_memory_desc_t from;
     const dnnl_dim_t apart[] = { transposed ? 1 : p->out, transposed ? p->in : 1 };
     int rc = describe(&from, p->in, p->out, dnnl_f32, apart);
-    if (!rc) rc = pack(p, from, b);
+    if (rc) return rc;
+    rc = pack(p, from, b);
     forget(from);
     return rc;
 }
