@@ -260,7 +260,7 @@ static int count_one(const struct args *a, const struct method *m, const struct 
         struct buf b = BUF_INIT;
         json[strlen(json) - 1] = 0; /* its brace */
         buf_puts(&b, json);
-        json_put(&b, ",memory_need:%g,memory_free:%g}", memory.need, memory.available);
+        json_put(&b, ",memory_need:%g,memory_free:%g}", ceil(memory.need), memory.available);
         printf("%s%s", buf_text(&b), s ? "" : "\n");
         buf_release(&b);
         free(json);
