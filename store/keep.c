@@ -228,10 +228,11 @@ static int purge(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = keep_choose(s, db, c, e);
     if (rc) return rc;
     if (c->typed != (int64_t)c->count)
-        return err_set(e, ERR_USAGE,
-                       "%zu run%s would be deleted permanently, but %lld was entered as confirmation; nothing "
-                       "was deleted",
-                       c->count, c->count == 1 ? "" : "s", (long long)c->typed);
+        return err_set(
+            e, ERR_USAGE,
+            "%zu run%s would be deleted permanently, but %lld was entered as confirmation; nothing "
+            "was deleted",
+            c->count, c->count == 1 ? "" : "s", (long long)c->typed);
     for (size_t i = 0, named = c->count; !rc && i < named; i++)
         rc = choose_all(db, c, c->chosen[i],
                         "SELECT id FROM run WHERE trashed IS NOT NULL AND ?1=0 AND " WITH_DRAWS, e);

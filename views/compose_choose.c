@@ -247,7 +247,8 @@ static void list_positions(struct choice_list *l, const struct module *m) {
         { TAP_A_Q, "The queries x W_q + b_q." },
         { TAP_A_K, "The keys x W_k + b_k." },
         { TAP_A_V, "The values x W_v + b_v." },
-        { TAP_A_HEAD, "Output of each attention head, before W_o; only here is the gate \u03BB(x) available." },
+        { TAP_A_HEAD,
+          "Output of each attention head, before W_o; only here is the gate \u03BB(x) available." },
         { TAP_A_CTX, "The concatenated attention heads: the input of W_o." },
         { TAP_A_OUT, "Output of the attention sublayer, before the residual connection." },
         { TAP_F_PRE, "Inside the feed-forward sublayer, before its activation." },
@@ -301,7 +302,8 @@ static void list_insertions(struct choice_list *l, const struct module *m) {
         n.read = order[i];
         snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
         compose_choose_add(
-            l, name, "Reads an earlier activation x, in parallel to the frozen sublayer: h \u2190 h + f(x).", &n)
+            l, name, "Reads an earlier activation x, in parallel to the frozen sublayer: h \u2190 h + f(x).",
+            &n)
             ->current = m->read == order[i];
     }
 }

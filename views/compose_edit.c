@@ -237,7 +237,8 @@ static void remove_module(struct ui *ui) {
     }
     if (n)
         ui_say(ui, SAY_INFO,
-               "a hypernetwork is removed with the last module that uses it: remove that module or change its source");
+               "a hypernetwork is removed with the last module that uses it: remove that module or change "
+               "its source");
     if (v->part >= v->config.method.count) return;
     compose_push(v, NULL);
     int gone = v->part + 1;

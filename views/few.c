@@ -120,7 +120,8 @@ static void draw_loop(struct canvas *c, struct rect r, const struct episode_view
     plot_errors(c, (struct rect){ r.x, r.y, r.w, chart }, line, 3, false, "step");
     free(x);
     r = rect_in(r, PANE_EDGE, 0);
-    canvas_text(c, r.x, r.y + chart, INK_DIM, "steps    q query   b support before   a support after   (loss)");
+    canvas_text(c, r.x, r.y + chart, INK_DIM,
+                "steps    q query   b support before   a support after   (loss)");
     for (int i = 0; i <= n; i++) {
         canvas_printf(c, r.x, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i,
                       number(v->query[i]).text, number(i < n ? v->before[i] : NAN).text,

@@ -254,8 +254,10 @@ const struct screen screen_learn = {
     .listed = ":runs tag=lesson lists it", /* lists hide it */
     .about =
         "Interactive lessons that train real runs. Enter continues, a letter answers a question, h goes back "
-        "a step. A step that opens a screen is shown next to it; 8 returns to the lesson. Esc closes the lesson; "
-        "opening it again continues at the same step. + and - switch between one step at a time and the whole "
+        "a step. A step that opens a screen is shown next to it; 8 returns to the lesson. Esc closes the "
+        "lesson; "
+        "opening it again continues at the same step. + and - switch between one step at a time and the "
+        "whole "
         "text. Runs of lessons are hidden in lists; petri purge --lessons deletes them.",
     .keys = learn_keys,
     .tab = "8 Learn",

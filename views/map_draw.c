@@ -440,8 +440,9 @@ static enum pane_id map_draw_focus(const struct ui *ui) {
 const struct screen screen_map = {
     .tip = { REQ_NEXT, "n goes to the next misclassified example; c changes the colors" },
     .name = "map",
-    .about = "Map shows the vectors of examples as points (t-SNE), for the pretrained model and the run under "
-             "the cursor in Runs, with scores of how well the classes are separated.",
+    .about =
+        "Map shows the vectors of examples as points (t-SNE), for the pretrained model and the run under "
+        "the cursor in Runs, with scores of how well the classes are separated.",
     .keys = map_draw_keys,
     .tab = "7 Map",
     .to = REQ_TO_MAP,

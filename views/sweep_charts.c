@@ -221,9 +221,9 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     struct bar_scale s = { 0, 0, false };
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
-    canvas_title(c, r,
-                 p->rungs ? "parallel coordinates of the cells and rungs" : "parallel coordinates of the cells",
-                 p->mixed ? "different metrics: not drawn" : p->metric);
+    canvas_title(
+        c, r, p->rungs ? "parallel coordinates of the cells and rungs" : "parallel coordinates of the cells",
+        p->mixed ? "different metrics: not drawn" : p->metric);
     int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
     struct plot_frame f = { .inside = { r.x + PANE_EDGE, r.y + 2, r.w - label - PANE_EDGE - 2, r.h - 3 },
                             .from = 0,

@@ -240,7 +240,8 @@ static void own_methods(struct ui *ui, const char *rest, struct effect *out) {
         return;
     }
     ui_say(ui, SAY_ERROR,
-           "methods: expected save NAME, forget NAME, export FILE or import FILE (without arguments, lists the methods)");
+           "methods: expected save NAME, forget NAME, export FILE or import FILE (without arguments, lists "
+           "the methods)");
 }
 
 static const struct ui_command ui_commands[] = {
@@ -253,7 +254,8 @@ static const struct ui_command ui_commands[] = {
       .act = own_methods },
     { "models", TAKES_MODEL, 1, "change the model (name or folder); without a name, list the models",
       .effect = EFFECT_MODEL, .bare = EFFECT_LIST_MODELS },
-    { "tasks", TAKES_TASK, 1, "change the task (name or folder, several as A,B); without a name, list the tasks",
+    { "tasks", TAKES_TASK, 1,
+      "change the task (name or folder, several as A,B); without a name, list the tasks",
       .effect = EFFECT_TASK, .bare = EFFECT_LIST_TASKS },
     { "runs", TAKES_FILTER, ANY_WORDS, "list all runs, or those that match a filter", .shows = SCREEN_RUNS,
       .act = show_runs },

@@ -321,7 +321,8 @@ void experiment_page(const struct experiment *x, const struct experiment_result 
     buf_printf(out, "\n## %s\n\n%s%s%s: %s\n", x->name, x->paper, x->table ? ", " : "",
                x->table ? x->table : "", x->claim);
     if (x->about) buf_printf(out, "\n%s\n", x->about);
-    buf_printf(out, "\nEvery run: `petri train %s`, seeds", x->base);
+    buf_printf(out, "\nBase command of the runs: `petri train %s`; seed%s", x->base,
+               x->seeds == 1 ? "" : "s");
     for (int k = 0; k < x->seeds; k++)
         buf_printf(out, "%s %llu", k ? "," : "", (unsigned long long)x->seed[k]);
     buf_puts(out, ".\n\n");

@@ -55,7 +55,7 @@ char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t 
                 store_state_name(row.state));
     else
         err_set(e, ERR_NOT_FOUND, "run %lld has no checkpoint; %s", (long long)run,
-                run_row_is_fewshot(&row) ? "open one of its samples" : "train it again with --keep best");
+                run_row_is_fewshot(&row) ? "use one of its samples" : "train it again with --keep best");
     store_run_release(&row);
     return NULL;
 }

@@ -91,12 +91,13 @@ int jobs_fits(struct jobs *j, const struct run_config *c, int workers, const str
     for (const struct job_record *x = j->first; x; x = x->next) free_alone += job_room_used(x);
     pthread_mutex_unlock(&j->lock);
     if (needed <= free_alone) return 0;
-    return err_set(e, ERR_USAGE,
-                   "not enough memory: the run needs about %.0f MB in addition to its model and data, %.0f MB "
-                   "available (%s); reduce --batch or --max-length, increase --gradient-accumulation-steps%s, "
-                   "or start it anyway with --force",
-                   needed / 1e6, free_alone / 1e6, room.limit,
-                   c->precision == PRECISION_BF16 ? ", use --precision f32" : "");
+    return err_set(
+        e, ERR_USAGE,
+        "not enough memory: the run needs about %.0f MB in addition to its model and data, %.0f MB "
+        "available (%s); reduce --batch or --max-length, increase --gradient-accumulation-steps%s, "
+        "or start it anyway with --force",
+        needed / 1e6, free_alone / 1e6, room.limit,
+        c->precision == PRECISION_BF16 ? ", use --precision f32" : "");
 }
 
 int job_room_take(struct job_record *job, const struct model *m, const struct job_tasks *t, struct err *e) {

@@ -73,8 +73,8 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
 /* Calls jobs_start on the starter's thread and returns immediately; a failure is reported by jobs_message. */
 void jobs_start_later(struct jobs *j, const struct job_request *r);
 /* Resumes a stopped or interrupted run from its last checkpoint or, without one, from its beginning.
- * `model`: its current path; NULL: found as by backbone_open; `force`: as of a request.  Problems with its files are reported when
- * its turn comes (jobs_failure). */
+ * `model`: its current path; NULL: found as by backbone_open; `force`: as of a request.  Problems with its
+ * files are reported when its turn comes (jobs_failure). */
 int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, bool force, struct err *e);
 /* Resumes up to the evaluation at a step (run_stop_at). */
 int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, bool force, struct err *e);

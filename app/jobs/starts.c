@@ -43,7 +43,8 @@ static struct predictor *open_start(struct store *store, int64_t run, bool said,
     if (!path && said && e->code == ERR_NOT_FOUND) {
         char *why = xstrdup(e->text);
         err_set(e, ERR_NOT_FOUND,
-                "%s; use --from with a run that was initialized from it (such runs store a copy)", why);
+                "init=run(%lld): %s; or use --from with a run that was initialized from run %lld",
+                (long long)run, why, (long long)run);
         free(why);
     }
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;

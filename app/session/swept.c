@@ -272,7 +272,8 @@ static int take_option(struct typed_line *l, char *word, const char **at, struct
     if (word[0] != '-' || word[1] != '-')
         return err_set(
             e, ERR_USAGE,
-            "\"%s\": not an option; options begin with -- (if a list in braces contains spaces, quote it)", word);
+            "\"%s\": not an option; options begin with -- (if a list in braces contains spaces, quote it)",
+            word);
     if (equals) *equals = 0;
     bool has_value = !sweep_is_flag(word + 2);
     const struct option *o = option_find(word + 2);

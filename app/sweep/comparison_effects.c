@@ -130,7 +130,8 @@ static void comparison_effects_gather(const struct side_by_side *c, struct effec
     for (int i = 0; i < seeds; i++)
         buf_printf(about, "%s%llu", i ? ", " : before, (unsigned long long)seed[i]);
     if (others) buf_puts(about,
-                         seeds ? " and the incomplete seeds as one block" : "; all seeds are incomplete");
+                         seeds ? ", and one block for all seeds without a run in every group"
+                               : "; no seed has a run in every group");
 }
 
 static void sweep_comparison_effects_release(const struct side_by_side *c, struct effect_rows *r) {

@@ -280,7 +280,7 @@ char *comparison_leader(const struct side_by_side *c) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "best: %s, mean %s", g->name, shown_number(c, 0, g->value.mean, false).text);
     if (g->value.n > 1) buf_printf(&b, " \u00B1 %s sd", shown_number(c, 0, g->value.sd, false).text);
-    buf_printf(&b, "; leads since run %zu of %zu", since, count);
+    buf_printf(&b, "; has led since run %zu of %zu", since, count);
     free(run), free(sum), free(n);
     return buf_take(&b);
 }

@@ -91,10 +91,11 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
                           struct run_config *rows, struct err *e) {
     for (int i = 0; i < x->how.ks; i++)
         if (!has_draws(x, l->prefix, x->how.k[i]))
-            return err_set(e, ERR_NOT_FOUND,
-                           "%s: no support set with %d examples per class found; expected %s_train_D_%d.json, "
-                           "D = index of the support set",
-                           l->name, x->how.k[i], l->prefix, x->how.k[i]);
+            return err_set(
+                e, ERR_NOT_FOUND,
+                "%s: no support set with %d examples per class found; expected %s_train_D_%d.json, "
+                "D = index of the support set",
+                l->name, x->how.k[i], l->prefix, x->how.k[i]);
     config_init(rows);
     rows->train_file = some_draw(x, l->prefix);
     rows->dev_file = leopard_eval(l->prefix);

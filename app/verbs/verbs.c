@@ -425,8 +425,9 @@ static const struct option_spec RENDER[] = {
       FILLS_INTEGER, 1, OPTION_MOST, .needs = "screen=heatmap" },
     { .name = "model" },
     { "task", "NAME|FOLDER",
-      .help = "task on the Compose screen; map, heatmap: task whose examples are shown (for a multi-task run: "
-              "one of its tasks, or all)" },
+      .help =
+          "task on the Compose screen; map, heatmap: task whose examples are shown (for a multi-task run: "
+          "one of its tasks, or all)" },
     { "unseen", "NAME|FOLDER,…",
       .help = "map, heatmap: add examples of tasks on which a multi-task run was not trained",
       .needs = "run" },

@@ -47,11 +47,12 @@ static void part_of_rows(const struct why_run *r, struct why *w) {
         return;
     text_thousands(llround(over * rows), seen);
     text_thousands((int64_t)rows, all);
-    why_add(w, "part-of-rows",
-            xprintf("trained on at most %s of %s training examples (%.0f%%): %lld step%s \u00D7 batch size %d",
-                    seen, all, 100 * over, (long long)r->run->step, r->run->step == 1 ? "" : "s",
-                    r->config.batch),
-            "seen", (double)llround(over * rows), "rows", rows, "steps", (double)r->run->step, NULL);
+    why_add(
+        w, "part-of-rows",
+        xprintf("trained on at most %s of %s training examples (%.0f%%): %lld step%s \u00D7 batch size %d",
+                seen, all, 100 * over, (long long)r->run->step, r->run->step == 1 ? "" : "s",
+                r->config.batch),
+        "seen", (double)llround(over * rows), "rows", rows, "steps", (double)r->run->step, NULL);
 }
 
 static void many_passes(const struct why_run *r, struct why *w) {

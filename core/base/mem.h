@@ -1,9 +1,9 @@
 /* Allocation, and the abort on programming errors.
  *
- * The x-functions end the process with a message when the system is out of memory: they are for small objects.  A size
- * that comes from a file or a user goes through mem_try(), which returns NULL.  Computation, whose memory
- * depends on examples, lengths and sizes, runs inside mem_guard(): a failed allocation ends the computation,
- * not the process. */
+ * The x-functions end the process with a message when the system is out of memory: they are for small
+ * objects.  A size that comes from a file or a user goes through mem_try(), which returns NULL.  Computation,
+ * whose memory depends on examples, lengths and sizes, runs inside mem_guard(): a failed allocation ends the
+ * computation, not the process. */
 #ifndef CORE_BASE_MEM_H
 #define CORE_BASE_MEM_H
 
@@ -31,11 +31,11 @@ void *mem_try(size_t count, size_t size);
  * belong to an object that outlives it (an arena, a growing array); other blocks leak.  Guards nest; the
  * innermost one ends. */
 size_t mem_guard(void (*work)(void *self), void *self);
-/* Ends the innermost guard of this thread with `bytes`; without one, runs the abort hook, prints a message and
- * ends the process with status 1. */
+/* Ends the innermost guard of this thread with `bytes`; without one, runs the abort hook, prints a message
+ * and ends the process with status 1. */
 void mem_lack(size_t bytes) __attribute__((noreturn));
-/* Suspends the guards of this thread until mem_guard_resume(): an x-function that fails then ends the process.
- * For calls that take locks or open files. */
+/* Suspends the guards of this thread until mem_guard_resume(): an x-function that fails then ends the
+ * process. For calls that take locks or open files. */
 struct mem_guard *mem_guard_pause(void);
 void mem_guard_resume(struct mem_guard *guard);
 /* Test hook called before each allocation inside a guard; true makes it fail.  NULL removes it. */

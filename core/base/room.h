@@ -12,8 +12,8 @@ struct room {
     const char *limit; /* static text: which of them, for messages; NULL where nothing is known */
 };
 
-/* Reads it from the files of the kernel below `root`: "" outside of tests.  `swap`: the available memory of the
- * machine includes its free swap space. */
+/* Reads it from the files of the kernel below `root`: "" outside of tests.  `swap`: the available memory of
+ * the machine includes its free swap space. */
 struct room room_left(const char *root, bool swap);
 /* Returns what the limit of the address space (ulimit -v) leaves; infinite: no limit. */
 double room_of_space(void);

@@ -28,8 +28,9 @@ static const struct {
     [METRIC_EXACT] = { "exact", "exact_match", 1, DATA_TEXT },
 };
 
-const char metric_names[] = "loss, accuracy, f1, f1_macro, matthews, pearson, spearman, rouge1, rouge2, rougeL, "
-                            "bleu or exact";
+const char metric_names[] =
+    "loss, accuracy, f1, f1_macro, matthews, pearson, spearman, rouge1, rouge2, rougeL, "
+    "bleu or exact";
 
 const char *metric_name(enum metric_id id) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);

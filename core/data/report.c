@@ -115,8 +115,9 @@ static void targets_text(const struct import_report *r, size_t rows, struct buf 
                r->target_tokens ? 100.0 * (double)r->target_unknown / (double)r->target_tokens : 0,
                r->target_longest);
     if (r->cut_targets)
-        buf_printf(out, "warning: %zu target%s truncated to %zu tokens, removing %zu token%s\n", r->cut_targets,
-                   plural(r->cut_targets), r->max_target, r->cut_tokens_target, plural(r->cut_tokens_target));
+        buf_printf(out, "warning: %zu target%s truncated to %zu tokens, removing %zu token%s\n",
+                   r->cut_targets, plural(r->cut_targets), r->max_target, r->cut_tokens_target,
+                   plural(r->cut_tokens_target));
     if (r->unwritten) unwritten_text(r, rows, out);
 }
 
@@ -127,7 +128,8 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     buf_printf(out, "%zu example%s truncated to %zu tokens", r->cut_examples, plural(r->cut_examples),
                r->max_len);
     if (pair)
-        buf_printf(out, ", removing %zu tokens of the first text in %zu examples and %zu of the second in %zu",
+        buf_printf(out,
+                   ", removing %zu tokens of the first text in %zu examples and %zu of the second in %zu",
                    r->cut_tokens_a, r->cut_examples_a, r->cut_tokens_b, r->cut_examples_b);
     else if (r->cut_examples)
         buf_printf(out, ", removing %zu token%s", r->cut_tokens_a, plural(r->cut_tokens_a));

@@ -40,8 +40,8 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
         dataset_keep_chosen(d, drawn, true);
     }
     free(drawn);
-    text_line(&d->report.notes, "--limit: sampled %zu of the %zu examples at random (seed %llu)", d->examples, all,
-              (unsigned long long)s->limit_seed);
+    text_line(&d->report.notes, "--limit: sampled %zu of the %zu examples at random (seed %llu)", d->examples,
+              all, (unsigned long long)s->limit_seed);
     return 0;
 }
 

@@ -15,12 +15,12 @@
 void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a, int lda,
                const real *b, int ldb, real beta, real *c, int ldc);
 
-/* Must be called first in main (and in main of every test program that computes).  Sets one BLAS thread; where
- * the address space is limited, re-executes the program with OPENBLAS_NUM_THREADS=1, as threads of the library
- * that find no space never end.
- * When OPENBLAS_CORETYPE is unset and OpenBLAS selected a weaker kernel than processor and operating system
- * support (CPUID and XGETBV), tests the better one in a child process and, if it passes, re-executes the
- * program with OPENBLAS_CORETYPE set.  Returns otherwise.  Never overrides a value that is set. */
+/* Must be called first in main (and in main of every test program that computes).  Sets one BLAS thread;
+ * where the address space is limited, re-executes the program with OPENBLAS_NUM_THREADS=1, as threads of the
+ * library that find no space never end. When OPENBLAS_CORETYPE is unset and OpenBLAS selected a weaker kernel
+ * than processor and operating system support (CPUID and XGETBV), tests the better one in a child process
+ * and, if it passes, re-executes the program with OPENBLAS_CORETYPE set.  Returns otherwise.  Never overrides
+ * a value that is set. */
 void blas_start(char **argv);
 
 /* Allocates the library's buffers (128 MB of address space each) for this many concurrent threads, so that no

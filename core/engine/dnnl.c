@@ -228,8 +228,8 @@ size_t dnnl_product_scratch(const struct dnnl_product *p) { return p->scratch; }
 
 enum { SRC, DST, SCRATCHPAD, WEIGHTS, BIAS, OPERANDS };
 
-/* Executes a product of the operands at these addresses, NULL for one that it lacks; b replaces the weights if
- * it is given. */
+/* Executes a product of the operands at these addresses, NULL for one that it lacks; b replaces the weights
+ * if it is given. */
 static void multiply_at(dnnl_primitive_t run, void *const at[OPERANDS], dnnl_memory_t b, size_t scratch) {
     const_dnnl_primitive_desc_t d;
     static const struct {

@@ -57,8 +57,8 @@ void kernel_few_rows(int m, int n, int k, real s, const real *a, int lda, const 
                      bool add, real *c, int ldc);
 
 /* Products with a short side r ≤ THIN: u is n×r with rows ldu apart; w, r×cols, and sum, r×cols, are packed.
- * y = s·u w + plus, whose rows are ldp apart; plus may be y, or NULL for none.  sum = uᵀ v, v n×cols.  A row of
- * y has the same bits for any other rows and any number of them. */
+ * y = s·u w + plus, whose rows are ldp apart; plus may be y, or NULL for none.  sum = uᵀ v, v n×cols.  A row
+ * of y has the same bits for any other rows and any number of them. */
 enum { THIN = 16 };
 void kernel_thin_add(int n, int r, int cols, real s, const real *u, int ldu, const real *w, const real *plus,
                      int ldp, real *y, int ldy);

@@ -1,7 +1,7 @@
 /* Products with one short side, at most THIN long, part of kernel_body.h: those of low-rank modules.
  *
- * A library packs the long operands, which takes as long as such a product.  Here a block of the long operand's
- * columns stays in registers, or the sums do, and the short side is broadcast from the cache. */
+ * A library packs the long operands, which takes as long as such a product.  Here a block of the long
+ * operand's columns stays in registers, or the sums do, and the short side is broadcast from the cache. */
 
 /* Rows that are processed before the next block of columns: their cache lines are read together. */
 enum { THIN_ROWS = 32 };

@@ -92,8 +92,8 @@ static real *rounded_rows(struct arena *scratch, int n, int cols, real s, const 
     return y;
 }
 
-/* Returns the index of the largest of these numbers of rows, in falling order, that n > 0 rows fill up to less
- * than the smallest number. */
+/* Returns the index of the largest of these numbers of rows, in falling order, that n > 0 rows fill up to
+ * less than the smallest number. */
 static int row_count(int n, const int *rows, int counts) {
     int which = 0, least = rows[counts - 1];
     while (rows[which] >= n + least) which++;

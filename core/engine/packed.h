@@ -1,5 +1,5 @@
-/* A weight in bfloat16, packed for products with it in both directions: a frozen one once, a trained one after
- * each change.
+/* A weight in bfloat16, packed for products with it in both directions: a frozen one once, a trained one
+ * after each change.
  *
  * Operands are rounded to bfloat16 (to nearest, ties to even); products are accumulated and returned in
  * float32.  oneDNN multiplies where the library and the processor can; elsewhere the rounded operands are
@@ -14,7 +14,8 @@
 #include "core/engine/arena.h"
 #include "core/engine/real.h"
 
-/* How products with the weights of the model are computed.  PRECISION_AUTO is resolved before a run is stored. */
+/* How products with the weights of the model are computed.  PRECISION_AUTO is resolved before a run is
+ * stored. */
 enum precision { PRECISION_F32, PRECISION_BF16, PRECISION_AUTO };
 /* Returns the precision that PRECISION_AUTO selects on this machine, and others unchanged. */
 enum precision precision_resolved(enum precision p);
@@ -39,8 +40,8 @@ void packed_forward(const struct packed *p, struct arena *scratch, int n, real s
 /* Computes dx = s·dy W, or adds it: dy is n × rows with rows lddy apart, dx n × cols without gaps. */
 void packed_to_input(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
                      bool add, real *dx);
-/* Computes dW = s·dyᵀ x, or adds it, for a trained weight: dy is n × rows with rows lddy apart, x n × cols with
- * rows ldx apart, dw rows × cols without gaps.  Its bits depend on n. */
+/* Computes dW = s·dyᵀ x, or adds it, for a trained weight: dy is n × rows with rows lddy apart, x n × cols
+ * with rows ldx apart, dw rows × cols without gaps.  Its bits depend on n. */
 void packed_to_weight(const struct packed *p, struct arena *scratch, int n, real s, const real *dy, int lddy,
                       const real *x, int ldx, bool add, real *dw);
 

@@ -12,8 +12,8 @@ struct product_weight {
     int first, rows;
 };
 
-/* Computes y = s·x Wᵀ + plus: x is n × in, y n × rows.  Rows of `plus` are ldp apart: ldy where it is y, 0 for
- * one row that is added to each; NULL: nothing is added. */
+/* Computes y = s·x Wᵀ + plus: x is n × in, y n × rows.  Rows of `plus` are ldp apart: ldy where it is y, 0
+ * for one row that is added to each; NULL: nothing is added. */
 void product_forward(struct tape *t, struct product_weight w, int n, real s, const real *x, int ldx,
                      const real *plus, int ldp, real *y, int ldy);
 /* Computes dx = s·dy W, or adds it: dy is n × rows, dx n × in. */

@@ -46,8 +46,8 @@ bool tape_training(const struct tape *t);
  * of packing it (kernel_few_rows).  For autoregressive generation. */
 void tape_few_rows(struct tape *t);
 bool tape_has_few_rows(const struct tape *t);
-/* Until the next reset: products with a trained weight that has a side of at most THIN use kernel_thin_…, which
- * are faster than the matrix library and have other bits. */
+/* Until the next reset: products with a trained weight that has a side of at most THIN use kernel_thin_…,
+ * which are faster than the matrix library and have other bits. */
 void tape_thin(struct tape *t);
 bool tape_has_thin(const struct tape *t);
 
@@ -71,11 +71,11 @@ const struct packed *tape_packed(const struct tape *t, node n);
  * several layers accumulates. */
 node tape_trained(struct tape *t, int rows, int cols, const real *value, real *grad);
 
-/* Likewise for a table whose rows op_embed_sum reads: backward writes only these rows of `grad`, unless another op
- * contributes to it. */
+/* Likewise for a table whose rows op_embed_sum reads: backward writes only these rows of `grad`, unless
+ * another op contributes to it. */
 node tape_trained_rows(struct tape *t, int rows, int cols, const real *value, real *grad);
-/* After backward: returns the number of rows of such a leaf that were written and sets *row to them, in the order
- * of their first use, until the next reset; -1 if all were. */
+/* After backward: returns the number of rows of such a leaf that were written and sets *row to them, in the
+ * order of their first use, until the next reset; -1 if all were. */
 int tape_rows_written(const struct tape *t, const real *grad, const int32_t **row);
 
 int tape_rows_of(const struct tape *t, node n);

@@ -116,8 +116,9 @@ static int assemble_add_tensor(struct assembly *a, int i, bool tables, const cha
         add_place(a, has_weight_at(a, t, taps[k]) ? FN_FULL : FN_BIAS, taps[k], t);
         return 0;
     }
-    return err_set(e, ERR_INPUT, "%s: contains the tensor %s of the model, which no method can train "
-                                 "separately",
+    return err_set(e, ERR_INPUT,
+                   "%s: contains the tensor %s of the base model; petri has no method that trains "
+                   "only this tensor",
                    path, t->name);
 }
 

@@ -157,7 +157,8 @@ int hub_take_parts(struct hub_reader *r, const struct file_part *rows, struct pl
         size_t high = size[rows[i].rows], wide = size[rows[i].cols];
         bool cube = t->rank == 3 && t->shape[0] == n && t->shape[1] == high / n && t->shape[2] == wide;
         if (rows[i].split && !cube)
-            return reading_refuse(&r->in, t, "its shape does not match the Kronecker products in the config", e);
+            return reading_refuse(&r->in, t, "its shape does not match the Kronecker products in the config",
+                                  e);
         if (!rows[i].split && high && reading_shape(&r->in, t, high, wide, e)) return e->code;
         piece_add(p, hub_part_slot(&rows[i], m), t->values, t->count);
         t->used = true;

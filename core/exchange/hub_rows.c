@@ -65,11 +65,14 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
                             l < 1 << 16 && w[0]->count == mid * d && w[2]->count == mid * n &&
                             w[3]->count == n;
     if (!whole)
-        err_set(e, ERR_INPUT, "%s: prefix (%s): tensors are missing or have the shapes of another model", r->in.bag.path, key);
+        err_set(e, ERR_INPUT, "%s: prefix (%s): tensors are missing or have the shapes of another model",
+                r->in.bag.path, key);
     else if (!flat && !act)
-        err_set(e, ERR_INPUT, "%s: \"non_linearity\" of the prefix is missing; must be \"tanh\"", r->hub.path);
+        err_set(e, ERR_INPUT, "%s: \"non_linearity\" of the prefix is missing; must be \"tanh\"",
+                r->hub.path);
     else if (!flat && strcmp(act, "tanh") != 0)
-        err_set(e, ERR_INPUT, "%s: \"non_linearity\" of the prefix: only \"tanh\" is supported, found \"%.40s\"",
+        err_set(e, ERR_INPUT,
+                "%s: \"non_linearity\" of the prefix: only \"tanh\" is supported, found \"%.40s\"",
                 r->hub.path, act);
     if (e->code) return NULL;
     real *made = reading_room(&r->in, l * n);

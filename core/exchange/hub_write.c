@@ -57,7 +57,8 @@ static const char *bottleneck_trouble(const struct module *m, const struct arch 
 static const char *low_trouble(const struct module *m, const struct arch *a) {
     if (!module_is_map(m)) return "it spans more than one linear layer, and LoRA adapts exactly one";
     if (m->write == TAP_A_OUT)
-        return "AdapterHub supports LoRA on q, k, v and the linear layers of the FFN, not on W_o";
+        return "AdapterHub supports LoRA on q, k, v and the linear layers of the FFN, not on W_o; --to peft "
+               "supports W_o";
     if (m->write == TAP_F_PRE && a->gated)
         return "in a gated FFN AdapterHub adapts the second branch of W_1, not the first";
     if (m->fn == FN_DECOMPOSED && m->length != LENGTH_OUTPUT)

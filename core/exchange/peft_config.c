@@ -67,13 +67,15 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
         const char *name, *of_encoder, *of_decoder; /* the reason, or NULL: supported */
     } task[] = {
         { "SEQ_CLS", NULL, "the adapter is for classification, but the base model generates text" },
-        { "SEQ_2_SEQ_LM", "the adapter is for text generation, but the base model does not generate text", NULL },
+        { "SEQ_2_SEQ_LM", "the adapter is for text generation, but the base model does not generate text",
+          NULL },
         { "FEATURE_EXTRACTION", NULL, NULL },
         { "TOKEN_CLS", "token classification is not supported", "token classification is not supported" },
         { "QUESTION_ANS", "extractive question answering is not supported",
           "extractive question answering is not supported" },
-        { "CAUSAL_LM", "decoder-only language models are not supported", "decoder-only language models are not "
-                                                                  "supported" },
+        { "CAUSAL_LM", "decoder-only language models are not supported",
+          "decoder-only language models are not "
+          "supported" },
     };
     const json_t *v = json_object_get(p->config, "task_type"),
                  *class = json_object_get(json_object_get(p->config, "auto_mapping"), "base_model_class");

@@ -103,7 +103,8 @@ static int take_prefix(struct adapter_reading *in, const struct peft *p, struct 
                               decoder_prefix,
                               e);
     if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
-        return reading_refuse(in, rows, "the shape must be virtual tokens × (2 · layers · attention width)", e);
+        return reading_refuse(in, rows, "the shape must be virtual tokens × (2 · layers · attention width)",
+                              e);
     real *made = reading_room(in, rows->count);
     if (!made) return err_set(e, ERR_SYSTEM, "out of memory for a prefix");
     prefix_reorder(rows->values, l, parts, d, true, made);
@@ -163,8 +164,9 @@ static const char *prefix_why_not(const struct method *method, const struct arch
         return decoder_prefix;
     if (m->comp != COMP_GATED)
         return "PEFT supports only prefixes with comp=gated";
-    if (m->first != 1 || (m->last && m->last != a->encoder_layers)) return "PEFT supports only prefixes in "
-                                                                           "all layers";
+    if (m->first != 1 || (m->last && m->last != a->encoder_layers))
+        return "PEFT supports prefixes only in all layers; --to hub supports a subset of the layers (with "
+               "shift=no)";
     return m->shift ? NULL
                     : "PEFT's prefix shifts the positions of the text (shift=yes); --to hub supports "
                       "shift=no";

@@ -46,7 +46,8 @@ int import_petri_config(const char *file, struct run_config *out, struct err *e)
     if (config_task_count(out) == 1) return 0;
     config_release(out);
     return err_set(e, ERR_INPUT,
-                   "%s: contains several tasks; export one with `petri export RUN --task T --to petri`", file);
+                   "%s: contains several tasks; export one with `petri export RUN --task T --to petri`",
+                   file);
 }
 
 int import_petri(const char *file, struct model *m, struct imported *out, struct err *e) {

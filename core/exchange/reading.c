@@ -273,11 +273,11 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
     if (check_head(r, e)) return e->code;
     const char *other = r->single ? NULL : head_other(&r->m->arch, r->classes);
     if (other)
-        return err_set(
-            e, ERR_INPUT,
-            "%s: according to %s/config.json the adapter's head %s, which petri does not support; if this is wrong, "
-            "remove \"problem_type\" from the model's config",
-            r->bag.path, r->m->folder, other);
+        return err_set(e, ERR_INPUT,
+                       "%s: according to %s/config.json the adapter's head %s, which petri does not support; "
+                       "if this is wrong, "
+                       "remove \"problem_type\" from the model's config",
+                       r->bag.path, r->m->folder, other);
     *label = xcalloc((size_t)r->classes + 1, sizeof **label);
     bool named = !r->label && r->m->arch.labels == r->classes;
     for (int i = 0; i < r->classes && r->classes > 1; i++)

@@ -268,8 +268,8 @@ static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step
                                "(PERPLEXITY:SEED)",
                                word);
         else if (colon && (!text_to_int(colon, &of.seed) || of.seed < 0))
-            rc = lesson_refuse(r, "\"%s\": invalid seed after \"%s:\"; must be an integer of at least 0", colon,
-                               word);
+            rc = lesson_refuse(r, "\"%s\": invalid seed after \"%s:\"; must be an integer of at least 0",
+                               colon, word);
         else if (s->maps == LESSON_SHOWN)
             rc = lesson_refuse(r, "\"%s\": too many maps; a step shows at most %d", word, LESSON_SHOWN);
         else s->map[s->maps++] = of;

@@ -30,8 +30,8 @@ void attach_regenerate(const struct plan *p, const struct model *m, const real *
  * hooks are valid until the next begin. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
                                  const real *generated, real *grads);
-/* From the next begin on: backward writes only those rows of the gradient of a trained word table that a shard
- * uses (tape_trained_rows). */
+/* From the next begin on: backward writes only those rows of the gradient of a trained word table that a
+ * shard uses (tape_trained_rows). */
 void attach_table_rows(struct attach *a);
 /* Returns the word table that the plan trains, or NULL. */
 const struct plan_tensor *attach_table(const struct plan *p, const struct model *m);

@@ -133,14 +133,18 @@ static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION
 static const struct equality equalities[] = {
     { "E1", "prefix keys in the joint softmax = the gated form, for any mask", e1 },
     { "E2", "a parallel adapter at a.ctx = one at a.out with W_u and b_u multiplied by W_o", e2 },
-    { "E3", "a scale s = W_u and b_u multiplied by s; with ReLU also W_d, b_d and b_u multiplied by s (s > "
-            "0)", e3 },
+    { "E3",
+      "a scale s = W_u and b_u multiplied by s; with ReLU also W_d, b_d and b_u multiplied by s (s > "
+      "0)",
+      e3 },
     { "E4",
       "a scale s with learning rate η = a scale 1 with learning rate s·η for W_u and b_u, if W_u starts at "
       "0, for Adam with ε = 0 and without gradient clipping",
       e4 },
-    { "E5", "linear, sequential after a linear layer = that layer with the weight W(I + W_d W_u); b "
-            "likewise", e5 },
+    { "E5",
+      "linear, sequential after a linear layer = that layer with the weight W(I + W_d W_u); b "
+      "likewise",
+      e5 },
     { "E6", "two LoRAs of equal s on one linear layer = one LoRA of rank r₁+r₂", e6 },
     { "E7", "two gated prefixes = one gated prefix of length l₁+l₂; this does not hold without the gate",
       e7 },
@@ -173,7 +177,9 @@ static const struct equality equalities[] = {
       "inside "
       "the FFN",
       e18 },
-    { "E19", "a parallel adapter at an ungated FFN, with its activation = an FFN with r more inner units",
+    { "E19",
+      "a parallel adapter at an ungated FFN, with the activation of the FFN = an FFN with r more hidden "
+      "units",
       e19 },
     { "E20", "a gated prefix initialized to zeros is not the identity: the output is (1−λ)h", e20 },
     { "E21", "a prefix generated from the prompt of a task = a free prefix with the generated values", e21 },

@@ -36,7 +36,8 @@ static void advise(struct check *c, const struct module *m) {
         WARN(c, "V8", "scaling q and scaling k are equivalent: use write=a.k");
     if (m->write == TAP_F_PRE && c->a->act != ACT_RELU)
         WARN(c, "V10",
-             "the model does not use ReLU, so scaling f.pre is not equivalent to scaling f.act: use write=f.act, "
+             "the model does not use ReLU, so scaling f.pre is not equivalent to scaling f.act: use "
+             "write=f.act, "
              "as (IA)³ does");
 }
 

@@ -283,8 +283,9 @@ static const char *const norms[NORM_COUNT] = {
     "A LayerNorm on the sum, h ← LN(h + s Δh)."
 };
 static const char *const residuals[RESIDUAL_COUNT] = {
-    "Δh is added to the activation that the module changes.", "Δh is added to the activation that the module changes and to the "
-                                       "residual stream.",
+    "Δh is added to the activation that the module changes.",
+    "Δh is added to the activation that the module changes and to the "
+    "residual stream.",
     "Δh is added to the activation that the module reads."
 };
 static const char *const ends[END_COUNT] = { "The model's residual and norm follow.",

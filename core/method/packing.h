@@ -1,5 +1,5 @@
-/* The weights of a model that a plan trains or generates, packed in bfloat16 after each change for all workers
- * together.  A plan of another precision packs nothing.
+/* The weights of a model that a plan trains or generates, packed in bfloat16 after each change for all
+ * workers together.  A plan of another precision packs nothing.
  *
  * packing_set and packing_changed are called while no pass of the plan is in progress; the others are
  * thread-safe.  Private to core/method but for these two and packing_bytes. */

@@ -40,7 +40,8 @@ void prompt_slots(const struct plan_generated *of, enum slot out[2]) {
 node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, node up) {
     int tasks = p->tasks, rows = tape_rows_of(t, prompt) / tasks;
     if (tape_cols_of(t, prompt) != tape_cols_of(t, down))
-        BUG("the prompt has %d columns, which is not the input width of its network", tape_cols_of(t, prompt));
+        BUG("the prompt has %d columns, which is not the input width of its network",
+            tape_cols_of(t, prompt));
     if (tape_rows_of(t, down) == tape_cols_of(t, up)) /* shared by all tasks */
         return op_linear(t, op_linear_act(t, prompt, down, NODE_NONE, ACT_RELU), up, NODE_NONE);
     int *start = xcalloc((size_t)tasks + 1, sizeof *start), *block = xcalloc((size_t)tasks, sizeof *block);

@@ -83,10 +83,10 @@ struct arch {
     char torch_dtype[16]; /* "" when absent */
 };
 
-/* Reads DIR/config.json (or the file itself), or the metadata of a GGUF file.  Defaults used are reported in `report` (may be NULL), one line
- * each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide width, vocabulary ≤ 2^22, positions ≤
- * 2^20).  An unsupported model_type (xlm-roberta and camembert are RoBERTas) is refused with the list of
- * supported ones. */
+/* Reads DIR/config.json (or the file itself), or the metadata of a GGUF file.  Defaults used are reported in
+ * `report` (may be NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
+ * width, vocabulary ≤ 2^22, positions ≤ 2^20).  An unsupported model_type (xlm-roberta and camembert are
+ * RoBERTas) is refused with the list of supported ones. */
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e);
 /* Reads it from memory; `name` is used in messages. */
 int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, struct buf *report,

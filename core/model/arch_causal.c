@@ -126,7 +126,7 @@ void arch_read_causal(struct arch_reading *r, struct arch *a) {
     if (json_is_object(json_object_get(r->config, "quantization_config")))
         arch_refuse(r, "quantization_config", "given", "quantized weights of this format are not supported");
     if (json_object_get(r->config, "auto_map"))
-        arch_refuse(r, "auto_map", "given", "models with code of their own are not supported");
+        arch_refuse(r, "auto_map", "given", "models with custom code are not supported");
 }
 
 /* ---- rotary embeddings ---- */

@@ -178,9 +178,10 @@ char *model_find(const char *where, struct err *e) {
     if (file_is_folder(where)) return check_config(where, e) ? NULL : xstrdup(where);
     if (gguf_is_file(where)) return xstrdup(where);
     if (file_exists(where)) {
-        err_set(e, ERR_INPUT,
-                "%s: is a file, but a model is a folder with config.json and model.safetensors, or a GGUF file",
-                where);
+        err_set(
+            e, ERR_INPUT,
+            "%s: is a file, but a model is a folder with config.json and model.safetensors, or a GGUF file",
+            where);
         return NULL;
     }
     struct buf looked = BUF_INIT;

@@ -188,7 +188,10 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
     if (!isfinite(o->length_penalty))
         return err_set(e, ERR_USAGE, "the length penalty is NaN or infinite");
     if (o->start < 0 || o->start >= m->arch.vocabulary)
-        return err_set(e, ERR_USAGE,
-                       "%s: decoder_start_token_id is missing; add it to generation_config.json", m->folder);
+        return err_set(
+            e, ERR_USAGE,
+            "%s: decoder_start_token_id is missing; use --start TOKEN (mBART: a language), or add it to "
+            "generation_config.json",
+            m->folder);
     return 0;
 }

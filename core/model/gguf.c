@@ -315,8 +315,10 @@ static int take_format(struct cursor *c, struct st_tensor *t, size_t *bytes) {
     if (rc) return rc;
     bool known = id < COUNT_OF(formats) && formats[id].name;
     if (!known || formats[id].type < 0)
-        return gguf_bad(c, "format %u (%s) is not supported; supported: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
-                           "Q5_1, Q4_K, Q5_K and Q6_K", id, known ? formats[id].name : "unknown");
+        return gguf_bad(c,
+                        "format %u (%s) is not supported; supported: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
+                        "Q5_1, Q4_K, Q5_K and Q6_K",
+                        id, known ? formats[id].name : "unknown");
     t->type = (enum st_type)formats[id].type;
     size_t values = st_block_values(t->type), row = t->shape[t->rank - 1];
     if (row % values)

@@ -39,7 +39,7 @@ void gguf_unpack(enum st_type type, const unsigned char *from, size_t n, real *t
 bool gguf_is_file(const char *path);
 /* Returns the metadata as the content of config.json; NULL with *e. */
 json_t *gguf_config(const char *path, struct err *e);
-/* Returns the name in a folder of transformers, without the prefix "model."; the same name if unknown.  Caller
+/* Returns the name in a folder of transformers, without the prefix "model."; the same name if unknown. Caller
  * frees. */
 char *gguf_folder_name(const char *name);
 /* Sets the member `pairs` of the tensors that need it. */

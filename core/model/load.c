@@ -141,8 +141,8 @@ static int load_read_head(struct loading *l) {
     rc = check_shape(l, w, (int)rows, m->arch.width, false);
     if (!rc && m->arch.labels && (size_t)m->arch.labels != rows)
         rc = err_set(l->e, ERR_INPUT,
-                     "%s: %s.weight has %zu outputs, but \"id2label\" in config.json has %d labels", m->folder,
-                     name, rows, m->arch.labels);
+                     "%s: %s.weight has %zu outputs, but \"id2label\" in config.json has %d labels",
+                     m->folder, name, rows, m->arch.labels);
     if (!rc) rc = read_pair(l, w, b, (int)rows, &m->head_w, &m->head_b);
     if (!rc && two) rc = read_pair(l, dense_w, dense_b, m->arch.width, &m->dense_w, &m->dense_b);
     if (!rc) m->head_rows = (int)rows;
@@ -275,10 +275,11 @@ static int load_read_values(struct loading *l, size_t values) {
     size_t room = values + (size_t)m->tensors * (64 / sizeof(real));
     const struct room left = room_left("", true);
     if ((double)(room * sizeof(real)) > left.bytes)
-        return err_set(l->e, ERR_USAGE,
-                       "%s: not enough memory for its %zu parameters: %.0f MB needed, %.0f MB available (%s); "
-                       "use a smaller model",
-                       m->folder, values, (double)(room * sizeof(real)) / 1e6, left.bytes / 1e6, left.limit);
+        return err_set(
+            l->e, ERR_USAGE,
+            "%s: not enough memory for its %zu parameters: %.0f MB needed, %.0f MB available (%s); "
+            "use a smaller model",
+            m->folder, values, (double)(room * sizeof(real)) / 1e6, left.bytes / 1e6, left.limit);
     m->values = mem_try(room, sizeof(real));
     if (!m->values)
         return err_set(l->e, ERR_SYSTEM, "%s: out of memory for its %zu parameters", m->folder, values);

@@ -49,9 +49,9 @@ struct model {
  * (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), or the name of a folder in assets/models.  On
  * failure nothing stays loaded; *e names file and tensor. */
 struct model *model_load(const char *where, struct err *e);
-/* Reads the shape of the model in a folder or GGUF file without its weights: config.json and, if the weights can be
- * opened, what follows from their names: whether the output map is tied and whether BERT's pooler is absent.
- * Released with arch_release. */
+/* Reads the shape of the model in a folder or GGUF file without its weights: config.json and, if the weights
+ * can be opened, what follows from their names: whether the output map is tied and whether BERT's pooler is
+ * absent. Released with arch_release. */
 int model_shape(const char *folder, struct arch *out, struct err *e);
 /* Like model_load, but with one copy per process: another call for the same files returns the same model.
  * Each call is matched by model_release.  Thread-safe. */
@@ -59,8 +59,9 @@ struct model *model_share(const char *where, struct err *e);
 void model_release(struct model *m);
 /* Computes the sha256 of struct model from the current weights. */
 void model_hash(const struct model *m, char out[65]);
-/* Returns the float32 values of tensor i, which then remain in memory; NULL for an absent pooler.  Values that
- * were released after packing are read again from the file, which must not have changed.  Thread-safe. */
+/* Returns the float32 values of tensor i, which then remain in memory; NULL for an absent pooler.  Values
+ * that were released after packing are read again from the file, which must not have changed.  Thread-safe.
+ */
 const real *model_weight(const struct model *m, int i);
 /* Returns tensor i packed for bfloat16 products; packed on first use and shared by all runs.  NULL for a
  * model created without model_load or model_make_packings.  Calls mem_lack when out of memory.

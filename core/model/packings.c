@@ -127,8 +127,8 @@ static size_t pack_weight(const struct model *m, int i) {
     return failed;
 }
 
-/* The output map of an encoder–decoder model is larger than all others: it is packed before the first of them,
- * while the memory of a pass is small. */
+/* The output map of an encoder–decoder model is larger than all others: it is packed before the first of
+ * them, while the memory of a pass is small. */
 static size_t pack_largest(const struct model *m) {
     struct packings *p = m->packings;
     int i = p->any ? -1 : arch_find(m->tensor, m->tensors, ROLE_LM_HEAD, STACK_DECODER, SUB_EMBED, -1);

@@ -12,8 +12,8 @@
 /* Takes ownership of the open files and their entries, from which the values of m were read; without them
  * nothing is released. */
 void packings_read_from(struct model *m, struct weights *files, struct entries *found);
-/* Returns n values of tensor i from `first` on, in memory or read into `room`; they need not remain in memory.
- * NULL if they cannot be read again. */
+/* Returns n values of tensor i from `first` on, in memory or read into `room`; they need not remain in
+ * memory. NULL if they cannot be read again. */
 const real *packings_look(const struct model *m, int i, size_t first, size_t n, real *room);
 
 #endif

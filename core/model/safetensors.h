@@ -1,5 +1,5 @@
-/* Tensor files: reading untrusted safetensors files, files of torch.save (torch.h) and GGUF files (gguf.h); writing
- * safetensors.
+/* Tensor files: reading untrusted safetensors files, files of torch.save (torch.h) and GGUF files (gguf.h);
+ * writing safetensors.
  *
  * All checks are made on the header before memory is allocated for the data: length ≤ 100,000,000 and ≤ the
  * file, JSON object, no repeated names, known types, shape product × type size without overflow, ranges from
@@ -71,9 +71,9 @@ const struct st_tensor *st_find(const struct st_file *f, const char *name);
 const char *st_meta(const struct st_file *f, const char *key);
 /* Returns the metadata of a GGUF file (gguf.h); NULL of another file. */
 const struct gguf *st_gguf(const struct st_file *f);
-/* Reads a tensor as `real` (F16, BF16, F32, F64 and blocks are converted) into `out`, which has room for its count.
- * ERR_INPUT for another type, and for a NaN or infinite value, with its position: all parameters are read
- * here. */
+/* Reads a tensor as `real` (F16, BF16, F32, F64 and blocks are converted) into `out`, which has room for its
+ * count. ERR_INPUT for another type, and for a NaN or infinite value, with its position: all parameters are
+ * read here. */
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
 /* Returns whether the tensor can be read in parts: it is stored in the order of its values. */
 bool st_has_parts(const struct st_tensor *t);

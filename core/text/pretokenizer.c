@@ -173,8 +173,9 @@ static int read_split(struct cut *c, const char *path, const json_t *part, struc
     json_get_string(part, path, "behavior", &behavior, e);
     if (e->code) return err_prefix(e, "pre_tokenizer Split");
     if (strcmp(behavior, "Isolated"))
-        return err_set(e, ERR_INPUT, "%s: pre_tokenizer Split: unsupported behavior: %.40s; supported: Isolated",
-                       path, behavior);
+        return err_set(e, ERR_INPUT,
+                       "%s: pre_tokenizer Split: unsupported behavior: %.40s; supported: Isolated", path,
+                       behavior);
     const json_t *pattern = json_object_get(part, "pattern");
     const char *regex = json_string_value(json_object_get(pattern, "Regex"));
     const char *text = regex ? regex : json_string_value(json_object_get(pattern, "String"));

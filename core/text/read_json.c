@@ -42,8 +42,8 @@ static int prefix_setting(struct tokenizer *t, const char *path, const struct re
     if (!t->pretokenizer.count || c->kind != CUT_BYTE_LEVEL || (c->prepend == PREPEND_ALWAYS) == prefix)
         return 0;
     c->prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
-    text_line(r->report, "add_prefix_space: %s has %s, %s has %s; %s is used", path, prefix ? "false" : "true",
-              r->settings_path, prefix ? "true" : "false", r->settings_path);
+    text_line(r->report, "add_prefix_space: %s has %s, %s has %s; %s is used", path,
+              prefix ? "false" : "true", r->settings_path, prefix ? "true" : "false", r->settings_path);
     return 0;
 }
 

@@ -89,7 +89,7 @@ static void adapters_of_runs_are_joined(void **state) {
     lose(&own, 1);
     lose(&own, 2);
     free(stage_out(0, "purge 1 --yes --db '%s'", own.db));
-    stage_refused(3, "use --from with a run that was initialized from it (such runs store a copy)",
+    stage_refused(3, "or use --from with a run that was initialized from run 1",
                   "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'adapter-pfeiffer(r=2,init=run(1))' "
                   "--db '%s'", own.model, own.toy, own.db);
     char *now = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);

@@ -337,7 +337,7 @@ static void the_best_cell_stands_out(void **state) {
         ui.sweep.open = 1;
         ui_show(&ui, SCREEN_SWEEP);
         ui_changed(&ui);
-        assert_true(scene_shows(&ui, "\u25B2 best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12"));
+        assert_true(scene_shows(&ui, "\u25B2 best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; has led since run 6 of 12"));
         assert_true(scene_shows(&ui, "\u25B2 82.9"));
         assert_true(scene_shows(&ui, "\u25CB 81.1"));
         assert_true(scene_shows(&ui, "\u25B2 best  \u25CB Pareto"));

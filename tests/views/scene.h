@@ -321,7 +321,7 @@ static inline void scene_sweep(struct ui *ui) {
     ui->sweep.items = 2;
     ui->sweep.page = (struct sweep_page){
         .id = 1, .text = items[1].text, .metric = "accuracy", .rows = "dev.accuracy of reviews, 2538 examples", .points = true,
-        .leader = "best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; leads since run 6 of 12", .axis = axes,
+        .leader = "best: lora(r=8) lr=0.001, mean 82.91 \u00B1 1.04 sd; has led since run 6 of 12", .axis = axes,
         .shown_axis = shown, .axes = 3, .shown_axes = 2, .tile = tiles, .tiles = 6, .effect = effects, .effects = 4,
         .no_cost = {NULL, NULL, "lora(r=2) lr=0.001 ran on \"Zen\", lora(r=8) lr=0.001 on \"Haswell\": their memory is not compared"},
         .effects_of = "15 runs; blocked by seed 1, 2, 3", .wanted = 15, .over = 12, .live = 2, .failed = 1, .seconds_left = 94};

@@ -60,7 +60,7 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
             break;
         }
         if (x->apart)
-            buf_printf(b, "; differs from run %lld starting at step %lld, both are kept", (long long)x->apart,
+            buf_printf(b, "; differs from run %lld from step %lld on; both are kept", (long long)x->apart,
                        (long long)x->step);
         if (x->damaged) {
             char *shown = text_visible(x->damaged, strlen(x->damaged));

@@ -364,7 +364,8 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     if (idle->scope == OPTION_OF_META)
         return err_set(e, ERR_USAGE, "--%s: applies only to episodic training (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_PROMPT_TEXT)
-        return err_set(e, ERR_USAGE, "--%s: applies only to prompts initialized from text; use prompt(init=text)",
+        return err_set(e, ERR_USAGE,
+                       "--%s: applies only to prompts initialized from text; use prompt(init=text)",
                        idle->name);
     if (idle->scope == OPTION_OF_PRODUCT)
         return err_set(e, ERR_USAGE,

@@ -38,8 +38,8 @@ struct estimate {
 /* Sets bytes and shared; prompts count as tokens of x. */
 void estimate_memory(const struct estimate_of *x, struct estimate *out);
 
-/* Sets bytes and shared of a run, or of a stage where x->p is its plan, also of a run over episodes of a task;
- * returns false where the lengths of the examples are unknown. */
+/* Sets bytes and shared of a run, or of a stage where x->p is its plan, also of a run over episodes of a
+ * task; returns false where the lengths of the examples are unknown. */
 bool estimate_bytes(const struct estimate_of *x, struct estimate *out);
 
 /* Estimates a run; returns false for runs that are not estimated (over episodes, or in stages). */

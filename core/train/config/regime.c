@@ -249,8 +249,9 @@ int regime_agrees(const struct regime *r, struct err *e) {
     if (r->kind != REGIME_META) return 0;
     if (r->learned != !!(r->outer & META_RATES))
         return err_set(e, ERR_USAGE, "--regime meta: %s",
-                       r->learned ? "inner-lr is learned, but outer does not include rates; add +rates to outer"
-                                  : "outer includes rates, but inner-lr is fixed; use inner-lr=learned");
+                       r->learned
+                           ? "inner-lr is learned, but outer does not include rates; add +rates to outer"
+                           : "outer includes rates, but inner-lr is fixed; use inner-lr=learned");
     if (!r->outer) return err_set(e, ERR_USAGE, "--regime meta: outer: empty; must include shared, start or "
                                                 "rates");
     if (r->support < regime_batches(r))

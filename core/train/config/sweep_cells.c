@@ -156,8 +156,10 @@ int sweep_expand(const struct sweep_spec *s, struct sweep_cells *out, struct err
         return err_set(e, ERR_USAGE, "--draw %s: requires the number of cells; add --cells N",
                        SWEEP_DRAW[s->draw]);
     if (s->draw != SWEEP_LATIN && all > SWEEP_CELLS)
-        return err_set(e, ERR_USAGE, "too many cells: the lists have %.0f combinations, and the maximum is %d; use "
-                                     "--draw latin --cells N", all, SWEEP_CELLS);
+        return err_set(e, ERR_USAGE,
+                       "too many cells: the lists have %.0f combinations, and the maximum is %d; use "
+                       "--draw latin --cells N",
+                       all, SWEEP_CELLS);
     struct cell_set *set = xcalloc(1, sizeof *set);
     if (s->draw == SWEEP_LATIN) {
         draw_latin(s, set, out);

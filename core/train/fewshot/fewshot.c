@@ -139,11 +139,12 @@ static int fewshot_compare(const void *a, const void *b) { return *(const int *)
 
 static int too_few(const struct dataset *d, int class, int has, int k, struct err *e) {
     if (!d->classes)
-        return err_set(e, ERR_INPUT, "%s: %d labeled examples, but a support set needs %d; use a smaller --k", d->path,
-                       has, k);
+        return err_set(e, ERR_INPUT, "%s: %d labeled examples, but a support set needs %d; use a smaller --k",
+                       d->path, has, k);
     char *shown = text_visible(d->class_name[class], strlen(d->class_name[class]));
-    err_set(e, ERR_INPUT, "%s: class %.60s has %d labeled examples, but a support set needs %d; use a smaller --k",
-            d->path, shown, has, k);
+    err_set(e, ERR_INPUT,
+            "%s: class %.60s has %d labeled examples, but a support set needs %d; use a smaller --k", d->path,
+            shown, has, k);
     free(shown);
     return e->code;
 }

@@ -191,13 +191,17 @@ bool fewshot_by_rule(const struct fewshot_work *w) { return w->meta && !w->how->
 int fewshot_check(const struct fewshot_work *w, struct err *e) {
     bool by_rule = fewshot_by_rule(w);
     if (!w->task->devs)
-        return err_set(e, ERR_USAGE, "%s: the task has no validation set, which is required to evaluate the adapted model",
+        return err_set(e, ERR_USAGE,
+                       "%s: the task has no validation set, which is required to evaluate the adapted model",
                        w->task->name);
     if (by_rule && w->task->kind != DATA_CLASSES)
-        return err_set(e, ERR_USAGE, "%s: the task has %s; a run trained on episodes can be adapted only to tasks with classes", w->task->name,
-                       task_kind_name(w->task->label_kind));
+        return err_set(
+            e, ERR_USAGE,
+            "%s: the task has %s; a run trained on episodes can be adapted only to tasks with classes",
+            w->task->name, task_kind_name(w->task->label_kind));
     if (by_rule && !has_labels(&w->task->dev[0]))
-        return err_set(e, ERR_INPUT, "%s: no labeled examples, which are required to evaluate the adapted model",
+        return err_set(e, ERR_INPUT,
+                       "%s: no labeled examples, which are required to evaluate the adapted model",
                        w->task->dev[0].path);
     if (!by_rule && (check_start(w, e) || check_parts(w, e))) return e->code;
     for (int i = 0; i < w->how->ks && !w->rows; i++) {

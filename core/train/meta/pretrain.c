@@ -67,7 +67,8 @@ static int add_texts(const struct pretrain *p, struct buf *all, struct buf *repo
         at += n;
     }
     if (named > REPORT_FIRST)
-        text_line(report, "warning: each of %d more lines is more than 1%% of the text", named - REPORT_FIRST);
+        text_line(report, "warning: each of %d more lines is more than 1%% of the text",
+                  named - REPORT_FIRST);
     free(start);
     return rc;
 }
@@ -129,8 +130,9 @@ static int default_split(const struct buf *texts, double *split, struct err *e) 
     size_t rows = pretrain_rows(texts);
     if (!rows) return err_set(e, ERR_INPUT, "the text contains no words");
     if (rows < 2)
-        return err_set(e, ERR_INPUT,
-                       "only one line, and at least one is held out for validation; use at least two lines, or --dev");
+        return err_set(
+            e, ERR_INPUT,
+            "only one line, and at least one is held out for validation; use at least two lines, or --dev");
     *split = part * (double)rows < 1 ? 1 / (double)rows : part;
     return 0;
 }

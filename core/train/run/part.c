@@ -199,7 +199,8 @@ int step_join(struct run *r) {
         kernel_add_to(values, 1, j->spare, j->grad);
     }
     if (!j->anchors && !j->reported)
-        run_say(r, "a batch contains no two examples of the same task, so the instance loss is 0; use a larger --batch");
+        run_say(r, "a batch contains no two examples of the same task, so the instance loss is 0; use a "
+                   "larger --batch");
     j->reported |= !j->anchors;
     return r->batch.cut.parts;
 }

@@ -330,7 +330,8 @@ static int start_at(struct run *r, const struct run_start *s, struct err *e) {
     if (s->from && s->other) plan_carry_common(r->plan, r->values.params, s->from, s->values, s->task);
     else if (s->from) plan_carry(r->plan, r->values.params, s->from, s->values, s->task);
     if (s->parts && !plan_train_only(r->plan, s->parts))
-        return err_set(e, ERR_USAGE, "no trainable parameters: the method has none in the selected parts (--tune)");
+        return err_set(e, ERR_USAGE,
+                       "no trainable parameters: the method has none in the selected parts (--tune)");
     for (int i = 0; i < r->plan->tensors; i++)
         if (r->plan->tensor[i].frozen)
             r->values.group[i].lr_factor = r->values.group[i].weight_decay_factor = 0;

@@ -325,8 +325,8 @@ void run_values_start(struct run *r);
 
 /* Clears the gradient of the word table in the sum, before the parts of a step. */
 void table_clear(struct run *r);
-/* Adds the gradients of a part, which its backward pass on the tape has written to `grads`; the first part has
- * written to the sum. */
+/* Adds the gradients of a part, which its backward pass on the tape has written to `grads`; the first part
+ * has written to the sum. */
 void values_add(struct run *r, int index, const struct tape *t, const real *grads);
 
 /* stages_run.c */
@@ -349,8 +349,8 @@ double run_task_share(const struct run *r, const struct run_task *of);
 void step_init(struct run *r); /* the batch */
 void step_release(struct run *r);
 int step_prepare(struct run *r); /* returns the number of parts */
-/* After the parts: runs the backward pass of the prologue and computes loss and norm.  Returns 1 more than the
- * number of slices of the parameters to update; none when the step diverged. */
+/* After the parts: runs the backward pass of the prologue and computes loss and norm.  Returns 1 more than
+ * the number of slices of the parameters to update; none when the step diverged. */
 int step_sum(struct run *r);
 /* Clips and updates a slice; the result does not depend on the order. */
 void step_update(struct run *r, int index, struct worker *w);

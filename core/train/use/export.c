@@ -250,8 +250,9 @@ static int fill_folder(struct predictor *p, const char *folder, bool half, const
 
 int predictor_exchangeable(const struct model *m, struct err *e) {
     if (!m->arch.causal) return 0;
-    return err_set(e, ERR_USAGE,
-                   "adapters of decoder-only models are not exchanged with other libraries yet; use --to petri");
+    return err_set(
+        e, ERR_USAGE,
+        "adapters of decoder-only models are not exchanged with other libraries yet; use --to petri");
 }
 
 int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe,

@@ -391,10 +391,10 @@ static void the_leader_leads_since_a_run(void **state) {
         const char *name;
         double value;
         const char *leader;
-    } run[] = { { "a", 0.6, "best: a, mean 60.00; leads since run 1 of 1" },
-                { "b", 0.7, "best: b, mean 70.00; leads since run 2 of 2" },
-                { "b", 0.3, "best: a, mean 60.00; leads since run 3 of 3" },
-                { "a", 0.6, "best: a, mean 60.00 \u00B1 0.00 sd; leads since run 3 of 4" } };
+    } run[] = { { "a", 0.6, "best: a, mean 60.00; has led since run 1 of 1" },
+                { "b", 0.7, "best: b, mean 70.00; has led since run 2 of 2" },
+                { "b", 0.3, "best: a, mean 60.00; has led since run 3 of 3" },
+                { "a", 0.6, "best: a, mean 60.00 \u00B1 0.00 sd; has led since run 3 of 4" } };
     for (size_t i = 0; i < COUNT_OF(run); i++) {
         struct compared_group *g = NULL;
         for (int k = 0; k < c.groups; k++)
@@ -438,7 +438,7 @@ static void only_complete_seeds_are_blocks(void **state) {
     for (uint64_t seed = 1; seed <= 3; seed++) add(&c, "a", &a, 0, seed, 0.5 + 0.01 * (double)seed);
     for (uint64_t seed = 1; seed <= 2; seed++) add(&c, "b", &b, 0, seed, 0.6 + 0.02 * (double)seed);
     comparison_effects(&c, &f);
-    assert_string_equal(f.about, "5 runs; blocked by seed 1, 2 and the incomplete seeds as one block");
+    assert_string_equal(f.about, "5 runs; blocked by seed 1, 2, and one block for all seeds without a run in every group");
     assert_true(f.df == 1);
     comparison_effects_release(&f);
     comparison_release(&c);

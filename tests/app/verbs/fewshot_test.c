@@ -161,7 +161,7 @@ static void from_a_run(void **state) {
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     free(sql);
-    stage_refused(3, "has no checkpoint; open one of its samples", "predict %d --text x --db '%s'", id, stage.db);
+    stage_refused(3, "has no checkpoint; use one of its samples", "predict %d --text x --db '%s'", id, stage.db);
 }
 
 /* Their tensors are those of an ordinary head, which tells the rows as the draw did; other forms take them too. */
