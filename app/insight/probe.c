@@ -11,10 +11,7 @@
 #include "core/train/run/score.h"
 
 static int check_model(struct probe *p, struct err *e) {
-    if (!p->opened.model->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it "
-                                     "cannot encode text",
-                       p->opened.model->folder);
+    if (model_needs_tokenizer(p->opened.model, e)) return e->code;
     p->layers = p->opened.model->arch.encoder_layers;
     p->width = p->opened.model->arch.width;
     p->retrieved = p->opened.predictor ? predictor_retrieved(p->opened.predictor) : 0;

@@ -56,10 +56,7 @@ static struct shared_task *take_task(struct jobs *j, struct model *m, const stru
         free(key);
         return t;
     }
-    if (!m->tokenizer) {
-        err_set(e, ERR_INPUT,
-                "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
-                m->folder);
+    if (model_needs_tokenizer(m, e)) {
         free(key);
         return NULL;
     }

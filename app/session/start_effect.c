@@ -74,10 +74,8 @@ int start_effect(const struct run_config *c, struct crew *crew, struct start_eff
     struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     config_of_task(c, 0, &one);
-    int rc = m->tokenizer ? start_rows(&one, m, &t, &rows, e)
-                          : err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or "
-                                                  "vocab.txt), so it cannot encode text",
-                                    m->folder);
+    int rc = model_needs_tokenizer(m, e);
+    if (!rc) rc = start_rows(&one, m, &t, &rows, e);
     if (!rc) rc = start_measure(m, &one, &t, rows, crew, out, e);
     task_release(&t);
     config_release(&one);

@@ -191,11 +191,7 @@ static void of_files(const struct shots_task *t, struct task_source *s) {
 
 int shots__open_task(struct shots *x, struct shots_task *t, struct err *e) {
     struct task_source s = config_source(&t->c, NULL);
-    if (!x->model->tokenizer)
-        return err_set(
-            e, ERR_INPUT,
-            "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text",
-            x->model->folder);
+    if (model_needs_tokenizer(x->model, e)) return e->code;
     if (x->how.files && find_classes(t, e)) return e->code;
     if (x->how.files) of_files(t, &s);
     if (task_open(&t->task, &s, e)) return e->code;

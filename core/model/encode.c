@@ -56,10 +56,7 @@ static void encode_run(const struct model *m, const struct encoded *x, real **cl
 int model_encode_text(const struct model *m, const char *a, const char *b, size_t max_len,
                       struct encoded *out, real **cls, real **mean, struct err *e) {
     size_t longest = (size_t)arch_max_length(&m->arch);
-    if (!m->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer, so text cannot be encoded; add the "
-                                     "tokenizer files of the model",
-                       m->folder);
+    if (model_needs_tokenizer(m, e)) return e->code;
     if (!max_len) max_len = longest;
     if (max_len > longest)
         return err_set(e, ERR_USAGE, "%s: the maximum sequence length %zu exceeds that of the model, %zu",

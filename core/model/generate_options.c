@@ -132,7 +132,10 @@ static void generate_options_read_all(struct options_reading *r, struct generate
 
 static int no_decoder(const struct model *m, struct err *e) {
     return err_set(e, ERR_USAGE,
-                   "%s: an encoder-only model (%s) cannot generate text; use petri predict or petri embed",
+                   m->arch.causal
+                       ? "%s: generating text with a decoder-only model (%s) is not supported; use petri predict "
+                         "or petri embed"
+                       : "%s: an encoder-only model (%s) cannot generate text; use petri predict or petri embed",
                    m->folder, family_name(m->arch.family));
 }
 

@@ -65,6 +65,19 @@ struct model *model_load(const char *where, struct err *e) {
     return folder ? load_folder(where, folder, e) : NULL;
 }
 
+int model_needs_tokenizer(const struct model *m, struct err *e) {
+    if (m->tokenizer) return 0;
+    if (!file_is_folder(m->folder))
+        return err_set(e, ERR_INPUT,
+                       "%s: the tokenizer of a GGUF file is not supported, so text cannot be encoded; use a "
+                       "folder with tokenizer.json",
+                       m->folder);
+    return err_set(e, ERR_INPUT,
+                   "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text; add "
+                   "the tokenizer files of the model",
+                   m->folder);
+}
+
 /* ---- sharing within the process ---- */
 
 /* A shared model and the state of its files. */

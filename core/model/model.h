@@ -57,6 +57,8 @@ int model_shape(const char *folder, struct arch *out, struct err *e);
  * Each call is matched by model_release.  Thread-safe. */
 struct model *model_share(const char *where, struct err *e);
 void model_release(struct model *m);
+/* Refuses a model without a tokenizer: ERR_INPUT, with the reason and what to do. */
+int model_needs_tokenizer(const struct model *m, struct err *e);
 /* Computes the sha256 of struct model from the current weights. */
 void model_hash(const struct model *m, char out[65]);
 /* Returns the float32 values of tensor i, which then remain in memory; NULL for an absent pooler.  Values

@@ -168,10 +168,7 @@ int verb_generate(const struct args *a, struct err *e) {
     verb_crew(a, &crew);
     int rc = verb_generate_open_writer(&from, a, e);
     if (!rc) rc = verb_precision(&from, a, e);
-    if (!rc && !from.model->tokenizer)
-        rc = err_set(e, ERR_INPUT, "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it "
-                                   "cannot encode text",
-                     from.model->folder);
+    if (!rc) rc = model_needs_tokenizer(from.model, e);
     if (!rc) rc = verb_generate_options(a, from.model, &o, e);
     int64_t max_len = rc         ? 0
                       : from.run ? predictor_max_len(from.predictor)

@@ -47,13 +47,13 @@ double run_dropout(const struct run_config *c, double published) {
 static int form_fits(enum form form, const struct arch *a, const char *model, const char *task, bool texts,
                      struct err *e) {
     bool writes = arch_generates(a);
-    const char *family = family_name(a->family);
+    const char *family = family_name(a->family), *kind = a->causal ? "a decoder" : "an encoder";
     if (texts && !writes)
         return err_set(
             e, ERR_USAGE,
-            "%s: a text-to-text task needs an encoder\u2013decoder model: %s (%s) is an encoder; use a T5, "
+            "%s: a text-to-text task needs an encoder\u2013decoder model: %s (%s) is %s; use a T5, "
             "BART or mBART model, or a task with labels",
-            task, model, family);
+            task, model, family, kind);
     if (texts && form == FORM_CLASSES)
         return err_set(e, ERR_USAGE,
                        "--form classes: %s has source and target texts instead of labels; omit --form", task);
@@ -65,9 +65,9 @@ static int form_fits(enum form form, const struct arch *a, const char *model, co
     if (form == FORM_TEXT && !writes)
         return err_set(
             e, ERR_USAGE,
-            "--form text: needs an encoder\u2013decoder model: %s (%s) is an encoder; use a T5, BART or "
+            "--form text: needs an encoder\u2013decoder model: %s (%s) is %s; use a T5, BART or "
             "mBART model, or --form classes",
-            model, family);
+            model, family, kind);
     return 0;
 }
 

@@ -359,8 +359,7 @@ struct corpus *corpus_open(const char *path, const struct corpus_how *how, const
     struct spellings words = { 0 };
     c->how = *how;
     c->tokenizer = m->tokenizer;
-    int rc = m->tokenizer ? 0
-                          : err_set(e, ERR_INPUT, "%s: the model has no tokenizer", m->folder);
+    int rc = model_needs_tokenizer(m, e);
     if (!rc && !(c->mask = mask_of(m->tokenizer)))
         rc = err_set(e, ERR_INPUT,
                      "%s: the tokenizer has no mask token ([MASK], <mask>, <extra_id_0>), which masked-word "

@@ -50,10 +50,19 @@ static void a_last_word_changes_the_prediction(void **state) {
     json_decref(runs);
 }
 
+static void what_decoders_cannot_do(void **state) {
+    (void)state;
+    stage_refused(2, "generating text with a decoder-only model (llama) is not supported", "generate " MODEL "llama --text good");
+    stage_refused(2, "llama (llama) is a decoder", "train " MODEL "llama --train '%s' --no-dev --form text --steps 1 --db '%s'", stage.toy,
+                  stage.db);
+    stage_refused(5, "the tokenizer of a GGUF file is not supported", "encode --model tests/reference/gguf/llama.gguf --text good");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_train_on_decoders),
         cmocka_unit_test(a_last_word_changes_the_prediction),
+        cmocka_unit_test(what_decoders_cannot_do),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
