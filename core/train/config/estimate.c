@@ -128,17 +128,18 @@ static struct estimate_of with_prompts(const struct estimate_of *of) {
 }
 
 /* Each worker computes the largest batch of an episode with parameters that were adapted to it. */
-static void estimate_episodes(struct estimate_of *x, struct estimate *out) {
-    const struct regime r = config_regime(x->c);
-    struct run_config c = *x->c;
+static void estimate_episodes(const struct estimate_of *of, struct estimate *out) {
+    struct estimate_of x = *of;
+    const struct regime r = config_regime(x.c);
+    struct run_config c = *x.c;
     int batches = regime_batches(&r), support = (r.support + batches - 1) / batches;
-    c.shards = r.tasks < x->workers ? r.tasks : x->workers > 1 ? x->workers : 1;
+    c.shards = r.tasks < x.workers ? r.tasks : x.workers > 1 ? x.workers : 1;
     c.accumulate = 1;
-    x->dev_rows = 0; /* evaluations are episodes too */
+    x.dev_rows = 0; /* evaluations are episodes too */
     c.batch = c.shards * (r.query > support ? r.query : support);
-    x->c = &c;
-    estimate_memory(x, out);
-    out->bytes += sizeof(real) * (double)c.shards * (double)x->p->trained *
+    x.c = &c;
+    estimate_memory(&x, out);
+    out->bytes += sizeof(real) * (double)c.shards * (double)x.p->trained *
                   (regime_blocks(&r) + 1); /* and its labels */
 }
 
