@@ -275,17 +275,18 @@ static void read_t5(struct arch_reading *r, struct arch *a) {
 static const struct {
     const char *name;
     const char *architecture; /* prefixes of the class names in "architectures" */
+    const char *prefix;       /* of tensor names in files of models with a head */
     void (*read)(struct arch_reading *r, struct arch *a);
 } families[FAMILY_COUNT] = {
-    [FAMILY_BERT] = { "bert", "Bert", arch_read_bert },
-    [FAMILY_ROBERTA] = { "roberta", "Roberta", arch_read_bert },
-    [FAMILY_BART] = { "bart", "Bart", read_bart },
-    [FAMILY_MBART] = { "mbart", "MBart", read_bart },
-    [FAMILY_T5] = { "t5", "T5", read_t5 },
-    [FAMILY_LLAMA] = { "llama", "Llama", arch_read_causal },
-    [FAMILY_MISTRAL] = { "mistral", "Mistral", arch_read_causal },
-    [FAMILY_QWEN2] = { "qwen2", "Qwen2", arch_read_causal },
-    [FAMILY_QWEN3] = { "qwen3", "Qwen3", arch_read_causal },
+    [FAMILY_BERT] = { "bert", "Bert", "bert.", arch_read_bert },
+    [FAMILY_ROBERTA] = { "roberta", "Roberta", "roberta.", arch_read_bert },
+    [FAMILY_BART] = { "bart", "Bart", "model.", read_bart },
+    [FAMILY_MBART] = { "mbart", "MBart", "model.", read_bart },
+    [FAMILY_T5] = { "t5", "T5", "", read_t5 },
+    [FAMILY_LLAMA] = { "llama", "Llama", "model.", arch_read_causal },
+    [FAMILY_MISTRAL] = { "mistral", "Mistral", "model.", arch_read_causal },
+    [FAMILY_QWEN2] = { "qwen2", "Qwen2", "model.", arch_read_causal },
+    [FAMILY_QWEN3] = { "qwen3", "Qwen3", "model.", arch_read_causal },
 };
 
 /* Families under other names: the same layers and tensors, another tokenizer. */
@@ -309,14 +310,8 @@ const char *family_name(enum family f) {
 }
 
 const char *family_prefix(enum family f) {
-    static const char *const prefix[FAMILY_COUNT] = {
-        [FAMILY_BERT] = "bert.",   [FAMILY_ROBERTA] = "roberta.", [FAMILY_BART] = "model.",
-        [FAMILY_MBART] = "model.", [FAMILY_T5] = "",
-        [FAMILY_LLAMA] = "model.", [FAMILY_MISTRAL] = "model.",
-        [FAMILY_QWEN2] = "model.", [FAMILY_QWEN3] = "model.",
-    };
     BUG_IF((unsigned)f >= FAMILY_COUNT);
-    return prefix[f];
+    return families[f].prefix;
 }
 
 static char *known_families(void) {

@@ -10,13 +10,10 @@
 
 /* ---- names ---- */
 
-/* Prefixes that transformers' classes with a head add to the names of the base model. */
-static const char *const prefixes[FAMILY_COUNT] = {
-    [FAMILY_BERT] = "bert.",   [FAMILY_ROBERTA] = "roberta.", [FAMILY_BART] = "model.",
-    [FAMILY_MBART] = "model.", [FAMILY_T5] = "transformer.",
-    [FAMILY_LLAMA] = "model.", [FAMILY_MISTRAL] = "model.",
-    [FAMILY_QWEN2] = "model.", [FAMILY_QWEN3] = "model.",
-};
+/* Returns the prefix that transformers' classes with a head add to the names of the base model. */
+static const char *prefix_of(const struct arch *a) {
+    return a->family == FAMILY_T5 ? "transformer." : family_prefix(a->family);
+}
 
 /* Prefixes that wrappers add to all names: data-parallel training, torch.compile, a base class, an adapter
  * library. */
@@ -38,7 +35,7 @@ static char *wrapping(const struct weights *w, const struct arch *a) {
         found = false;
         for (size_t i = 0; !found && i < COUNT_OF(wrappers); i++) {
             char *longer = xprintf("%s%s", buf_text(&all), wrappers[i]);
-            if (strcmp(wrappers[i], prefixes[a->family]) && all_start(w, longer)) {
+            if (strcmp(wrappers[i], prefix_of(a)) && all_start(w, longer)) {
                 buf_puts(&all, wrappers[i]);
                 found = true;
             }
@@ -49,7 +46,7 @@ static char *wrapping(const struct weights *w, const struct arch *a) {
 }
 
 static char *canonical(const struct arch *a, const char *name) {
-    const char *prefix = prefixes[a->family];
+    const char *prefix = prefix_of(a);
     if (text_starts(name, prefix)) name += strlen(prefix);
     size_t n = strlen(name);
     if (text_ends(name, "LayerNorm.gamma")) return xprintf("%.*sweight", (int)(n - 5), name);
