@@ -1,5 +1,5 @@
 /* Cases of attention: causal or not, relative bias, dropout, additional key/value sets, cross-attention,
- * empty sequences, long keys. */
+ * empty sequences, long keys; and rotary position embeddings. */
 #ifndef TESTS_ENGINE_ATTENTION_CASES_H
 #define TESTS_ENGINE_ATTENTION_CASES_H
 
@@ -146,6 +146,37 @@ static void attention_expect(const struct setup *s, const double *const *in, dou
             for (int i = 0; i < s->q_start[seq + 1] - s->q_start[seq]; i++)
                 attention_expect_one(s, in, seq, h, i,
                                      out + (s->q_start[seq] + i) * d + h * (d / s->attention.heads));
+}
+
+/* ---- rotary position embeddings ---- */
+
+/* Angles are a row and a column apart; heads are of even width. */
+static double angle_of(int row, int pair) { return 0.3 * row - 1.7 * pair; }
+static bool rotary_make(int i, struct setup *s) {
+    int n, half, heads;
+    if (!sized(i, &n, &half, &heads)) return false;
+    s->heads = 1 + heads % 3;
+    input(s, 0, n, s->heads * 2 * half);
+    result(s, n, s->heads * 2 * half);
+    return true;
+}
+static node rotary_run(struct tape *t, struct setup *s, const node *in) {
+    int head = s->out_cols / s->heads;
+    real *turn = tape_keep(t, (size_t)(s->out_rows * head) * sizeof *turn);
+    for (int i = 0; i < s->out_rows; i++)
+        for (int j = 0; j < head; j++) {
+            double angle = angle_of(i, j % (head / 2));
+            turn[i * head + j] = (real)(j < head / 2 ? cos(angle) : sin(angle));
+        }
+    return op_rotary(t, in[0], head, turn);
+}
+static void rotary_expect(const struct setup *s, const double *const *in, double *out) {
+    int head = s->out_cols / s->heads, half = head / 2;
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) {
+        int j = i % head, pair = j % half, row = i / s->out_cols;
+        double c = cos(angle_of(row, pair)), sn = sin(angle_of(row, pair));
+        out[i] = j < half ? in[0][i] * c - in[0][i + half] * sn : in[0][i] * c + in[0][i - half] * sn;
+    }
 }
 
 #define CASE(op, make) { OP_##op, #op, make, op##_run, op##_expect }
