@@ -95,6 +95,10 @@ bool dnnl_is_native(void) {
     return library.native;
 }
 
+/* The library's cache of primitives compares descriptions that another thread may still be completing: one thread at a
+ * time creates and destroys primitives. */
+static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+
 /* ---- one product ---- */
 
 struct dnnl_product {
@@ -121,6 +125,7 @@ static int prepare(dnnl_primitive_t *run, enum starts from, const struct descs *
     dnnl_primitive_attr_t how = NULL;
     dnnl_post_ops_t after = NULL;
     dnnl_primitive_desc_t d = NULL;
+    pthread_mutex_lock(&creating);
     int rc = dnnl_primitive_attr_create(&how);
     if (!rc) rc = dnnl_primitive_attr_set_scratchpad_mode(how, dnnl_scratchpad_mode_user);
     if (!rc && from == FROM_RESULT) {
@@ -139,6 +144,7 @@ static int prepare(dnnl_primitive_t *run, enum starts from, const struct descs *
     if (d) dnnl_primitive_desc_destroy(d);
     if (after) dnnl_post_ops_destroy(after);
     if (how) dnnl_primitive_attr_destroy(how);
+    pthread_mutex_unlock(&creating);
     return rc;
 }
 
@@ -159,15 +165,19 @@ static int pack(const struct dnnl_product *p, dnnl_memory_desc_t from, const rea
     dnnl_primitive_desc_t d = NULL;
     dnnl_primitive_t copy = NULL;
     const_desc layout;
+    pthread_mutex_lock(&creating);
     int rc = dnnl_memory_get_memory_desc(p->b, &layout);
     if (!rc) rc = dnnl_memory_create(&source, DESC(from), library.engine, (void *)(uintptr_t)b);
     if (!rc)
         rc = dnnl_reorder_primitive_desc_create(&d, DESC(from), library.engine, layout, library.engine, NULL);
     if (!rc) rc = dnnl_primitive_create(&copy, d);
+    pthread_mutex_unlock(&creating);
     if (!rc) rc = execute(copy, 2, (dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, source }, { DNNL_ARG_TO, p->b } });
+    pthread_mutex_lock(&creating);
     if (copy) dnnl_primitive_destroy(copy);
     if (d) dnnl_primitive_desc_destroy(d);
     if (source) dnnl_memory_destroy(source);
+    pthread_mutex_unlock(&creating);
     return rc;
 }
 
@@ -217,9 +227,11 @@ struct dnnl_product *dnnl_product_new(int in, int out, const real *b, bool trans
 
 void dnnl_product_free(struct dnnl_product *p) {
     if (!p) return;
+    pthread_mutex_lock(&creating);
     for (int i = 0; i < STARTS * DNNL_ROW_COUNTS; i++)
         if (p->run[i / STARTS][i % STARTS]) dnnl_primitive_destroy(p->run[i / STARTS][i % STARTS]);
     if (p->b) dnnl_memory_destroy(p->b);
+    pthread_mutex_unlock(&creating);
     free(p->bytes);
     free(p);
 }
@@ -308,8 +320,10 @@ struct dnnl_sum *dnnl_sum_new(int rows, int cols, size_t *failed) {
 
 void dnnl_sum_free(struct dnnl_sum *p) {
     if (!p) return;
+    pthread_mutex_lock(&creating);
     for (int i = 0; i < 2 * DNNL_SUM_COUNTS; i++)
         if (p->run[i / 2][i % 2]) dnnl_primitive_destroy(p->run[i / 2][i % 2]);
+    pthread_mutex_unlock(&creating);
     free(p);
 }
 
