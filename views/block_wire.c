@@ -6,7 +6,7 @@
 #include "core/base/mem.h"
 
 static int block_tap_width(const struct arch *a, enum tap t) {
-    if (t == TAP_F_PRE || t == TAP_F_ACT) return a->inner;
+    if (t == TAP_F_PRE || t == TAP_F_UP || t == TAP_F_ACT) return a->inner;
     if (t == TAP_A_Q || t == TAP_A_K || t == TAP_A_V || t == TAP_A_CTX || t == TAP_A_HEAD)
         return a->heads * a->head_width;
     return a->width;
@@ -147,7 +147,8 @@ int wire_read(const struct wire *d, enum tap t, int site) {
     case TAP_A_END: return d->end[k + PART_LN_A] + 1;
     case TAP_F_RES:
     case TAP_F_IN: return entrance(d, PART_LN_F, PART_W1, t == TAP_F_IN);
-    case TAP_F_PRE: return d->end[PART_W1] + 1;
+    case TAP_F_PRE:
+    case TAP_F_UP: return d->end[PART_W1] + 1;
     case TAP_F_ACT: return d->end[PART_ACT] + 1;
     case TAP_F_OUT:
     case TAP_F_NORM: return d->end[PART_W2] + 1;
@@ -177,7 +178,8 @@ static int trained_by(const struct wire *d, const struct method *m, int part) {
         if (k->target == TARGET_NONE || !module_is_at(k, d->stack, block_wire_site_of(part))) continue;
         if (k->target == TARGET_ALL && (norm || out[own] != TAP_NONE || own == PART_X)) return i;
         if (k->target == TARGET_NORMS && norm) return i;
-        if (k->target == TARGET_TAP && out[own] == k->write && out[own] != TAP_NONE) return i;
+        enum tap write = k->write == TAP_F_UP ? TAP_F_PRE : k->write;
+        if (k->target == TARGET_TAP && out[own] == write && write != TAP_NONE) return i;
         if (k->target == TARGET_EMBEDDINGS && own == PART_X) return i;
     }
     return -1;

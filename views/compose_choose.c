@@ -59,6 +59,7 @@ static const char *tap_words(enum tap t) {
         [TAP_A_OUT] = "attn out",      [TAP_A_END] = "attn end",
         [TAP_F_RES] = "ffn residual",  [TAP_F_IN] = "ffn in",
         [TAP_F_PRE] = "ffn pre",       [TAP_F_ACT] = "ffn act",
+        [TAP_F_UP] = "ffn up",
         [TAP_F_OUT] = "ffn out",       [TAP_F_NORM] = "LN(ffn out)",
         [TAP_A_NORM] = "LN(attn out)", [TAP_F_END] = "ffn end",
         [TAP_EMBED] = "embedding",     [TAP_EMBED_WORDS] = "embed words"
@@ -99,7 +100,7 @@ struct phrase site_words(const struct module *m) {
                                                       "embeddings", "pooler" };
     static const char *const maps[TAP_COUNT] = {
         [TAP_A_Q] = "W_q", [TAP_A_K] = "W_k", [TAP_A_V] = "W_v", [TAP_A_OUT] = "W_o",
-        [TAP_F_PRE] = "W_1", [TAP_F_OUT] = "W_2" };
+        [TAP_F_PRE] = "W_1", [TAP_F_UP] = "W_up",  [TAP_F_OUT] = "W_2" };
     const char *word = module_in_weight(m) ? targets[m->target] : tap_words(m->write);
     bool narrow = module_takes_site(m) && m->site != SITE_ALL;
     const char *site = narrow ? site_name(m->site) : "", *gap = narrow ? " " : "";
@@ -190,7 +191,13 @@ static struct module with_function(const struct module *m, enum fn fn) {
 struct choice_list {
     struct choice *of;
     int count;
+    const struct arch *arch; /* NULL: no model is selected */
 };
+
+/* The up projection is offered only where there is one. */
+static bool is_offered(const struct choice_list *l, enum tap tap) {
+    return tap != TAP_F_UP || (l->arch && l->arch->gated);
+}
 
 static struct choice *compose_choose_add(struct choice_list *l, const char *name, const char *says,
                                          const struct module *m) {
@@ -227,10 +234,12 @@ static void list_targets(struct choice_list *l, const struct module *m) {
         { TARGET_TAP, TAP_A_V, "of W_v", "The value projection." },
         { TARGET_TAP, TAP_A_OUT, "of W_o", "The output projection of the attention heads." },
         { TARGET_TAP, TAP_F_PRE, "of W_1", "The first linear layer of the feed-forward sublayer." },
+        { TARGET_TAP, TAP_F_UP, "of W_up", "The up projection of the gated feed-forward sublayer." },
         { TARGET_TAP, TAP_F_OUT, "of W_2", "The second linear layer of the feed-forward sublayer." },
     };
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         struct module n = *m;
+        if (!is_offered(l, targets[i].tap)) continue;
         n.target = targets[i].target;
         n.write = targets[i].tap;
         module_normalize(&n);
@@ -252,6 +261,7 @@ static void list_positions(struct choice_list *l, const struct module *m) {
         { TAP_A_CTX, "The concatenated attention heads: the input of W_o." },
         { TAP_A_OUT, "Output of the attention sublayer, before the residual connection." },
         { TAP_F_PRE, "Inside the feed-forward sublayer, before its activation." },
+        { TAP_F_UP, "The up projection of the gated feed-forward sublayer." },
         { TAP_F_ACT, "Inside the feed-forward sublayer, after its activation (intermediate size)." },
         { TAP_F_OUT, "Output of the feed-forward sublayer, before the residual connection." },
         { TAP_EMBED, "The output of the embeddings, the input of the first layer." },
@@ -261,6 +271,7 @@ static void list_positions(struct choice_list *l, const struct module *m) {
     bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
         struct module n = *m;
+        if (!is_offered(l, taps[i].tap)) continue;
         if (taps[i].tap == TAP_EMBED_WORDS ? !rows && !words : words) continue;
         if (rows && taps[i].tap != TAP_EMBED_WORDS && taps[i].tap != TAP_EMBED) continue;
         /* equal to the heads for a function per head */
@@ -280,7 +291,8 @@ static void list_positions(struct choice_list *l, const struct module *m) {
 
 static void list_insertions(struct choice_list *l, const struct module *m) {
     static const enum tap order[] = { TAP_A_IN,  TAP_A_Q,   TAP_A_HEAD, TAP_A_CTX, TAP_F_IN,
-                                     TAP_F_PRE, TAP_F_ACT, TAP_A_OUT,  TAP_F_OUT };
+                                     TAP_F_PRE, TAP_F_UP,  TAP_F_ACT,  TAP_A_OUT,
+                                     TAP_F_OUT };
     char name[48];
     struct module n = *m;
     n.read = m->write;
@@ -295,6 +307,7 @@ static void list_insertions(struct choice_list *l, const struct module *m) {
             ->current = m->read == n.read;
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
+        if (!is_offered(l, order[i])) continue;
         bool same_part = (order[i] <= TAP_A_END) == (m->write <= TAP_A_END);
         if (order[i] == m->write || !same_part || (order[i] > m->write && m->write != TAP_EMBED)) continue;
         if (order[i] == TAP_A_HEAD && m->heads == HEADS_SHARED) continue;
@@ -359,7 +372,7 @@ static void list_axis(struct choice_list *l, enum axis a, const struct module *m
  * from another input).  A module without such a choice stays as it is. */
 static void choose_same(enum axis a, const char *name, const struct arch *arch, struct module *m) {
     struct choice of[COMPOSE_CHOICES];
-    struct choice_list l = { of, 0 };
+    struct choice_list l = { of, 0, arch };
     size_t word = strcspn(name, " ,");
     int best = -1;
     if (!axis_applies(m, arch, a)) return;
@@ -412,7 +425,7 @@ void compose_list(struct compose_view *v) {
         network_list(v);
         return;
     }
-    struct choice_list l = { v->choices, 0 };
+    struct choice_list l = { v->choices, 0, v->arch };
     list_axis(&l, v->axis, &v->config.method.module[v->part]);
     v->choice_count = l.count;
     int current = 0;

@@ -105,7 +105,7 @@ static bool has_weight_at(const struct assembly *a, const struct tensor_info *at
 static int assemble_add_tensor(struct assembly *a, int i, bool tables, const char *path, struct method *out,
                                struct err *e) {
     static const enum tap taps[] = { TAP_A_Q,   TAP_A_K,   TAP_A_V,   TAP_A_OUT, TAP_A_END,
-                                     TAP_F_PRE, TAP_F_OUT, TAP_F_END, TAP_EMBED };
+                                     TAP_F_PRE, TAP_F_UP, TAP_F_OUT, TAP_F_END, TAP_EMBED };
     const struct tensor_info *t = &a->m->tensor[i];
     if (tensor_is_pooler(t)) add_whole(out, FN_FULL, TARGET_POOLER);
     else if (is_embedding(t)) add_whole(out, FN_FULL, TARGET_EMBEDDINGS);

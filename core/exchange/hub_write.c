@@ -61,6 +61,7 @@ static const char *low_trouble(const struct module *m, const struct arch *a) {
                "supports W_o";
     if (m->write == TAP_F_PRE && a->gated)
         return "in a gated FFN AdapterHub adapts the second branch of W_1, not the first";
+    if (m->write == TAP_F_UP) return "in a gated FFN use --to peft";
     if (m->fn == FN_DECOMPOSED && m->length != LENGTH_OUTPUT)
         return "AdapterHub's DoRA norm includes the bias (length=output); --to peft supports length=map";
     return m->comp != COMP_ADD && m->comp != COMP_SCALED && m->comp != COMP_GATE

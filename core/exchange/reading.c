@@ -32,7 +32,7 @@ const struct tensor_info *reading_map(const struct model *m, const char *module)
 }
 
 enum tap reading_tap(const struct tensor_info *t) {
-    static const enum tap maps[] = { TAP_A_Q, TAP_A_K, TAP_A_V, TAP_A_OUT, TAP_F_PRE, TAP_F_OUT };
+    static const enum tap maps[] = { TAP_A_Q, TAP_A_K, TAP_A_V, TAP_A_OUT, TAP_F_PRE, TAP_F_UP, TAP_F_OUT };
     for (size_t i = 0; i < COUNT_OF(maps); i++)
         if (tap_weight_role(maps[i]) == t->role) return maps[i];
     return TAP_NONE;

@@ -49,7 +49,7 @@ void check_memory(struct check *c, const struct module *m, double bytes, bool al
 static bool is_writable(enum tap t) {
     switch (t) {
     case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_A_HEAD: case TAP_A_CTX: case TAP_A_OUT:
-    case TAP_F_PRE: case TAP_F_ACT: case TAP_F_OUT: case TAP_EMBED:
+    case TAP_F_PRE: case TAP_F_UP: case TAP_F_ACT: case TAP_F_OUT: case TAP_EMBED:
         return true;
     default: return false;
     }
@@ -60,7 +60,7 @@ static int tap_rank(enum tap t) {
     switch (t) {
     case TAP_A_RES: case TAP_F_RES: return 0;
     case TAP_A_IN: case TAP_F_IN: return 1;
-    case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_F_PRE: return 2;
+    case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_F_PRE: case TAP_F_UP: return 2;
     case TAP_A_HEAD: case TAP_A_CTX: case TAP_F_ACT: return 3;
     case TAP_A_OUT: case TAP_F_OUT: return 4;
     case TAP_F_NORM: case TAP_A_NORM: return 5;
@@ -73,7 +73,7 @@ static void check_write(struct check *c, const struct module *m) {
         if (m->target == TARGET_TAP && tap_weight_role(m->write) == ROLE_COUNT)
             ERROR(c, "V38",
                   "%s is not the output of a linear layer or LayerNorm: use write=a.q, a.k, a.v, a.out, "
-                  "a.end, f.pre, f.out, f.end or embed",
+                  "a.end, f.pre, f.up, f.out, f.end or embed",
                   tap_name(m->write));
         return;
     }
@@ -93,8 +93,8 @@ static void check_write(struct check *c, const struct module *m) {
                         "embedding");
     else if (!rows && !is_writable(m->write))
         ERROR(c, "V38",
-              "%s is not writable: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, "
-              "f.out and embed",
+              "%s is not writable: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.up, "
+              "f.act, f.out and embed",
               tap_name(m->write));
     else if ((rows || m->write == TAP_EMBED) && (m->first != 1 || m->last))
         ERROR(c, "V13", "the embedding does not belong to a layer: omit layers=");
@@ -115,7 +115,8 @@ static void check_read(struct check *c, const struct module *m) {
         ERROR(c, "V6", "%s is computed from %s, so the module would depend on its own output: read a tap "
                        "before %s", read, write, write);
     else if (m->read != m->write && tap_rank(m->read) == tap_rank(m->write) && tap_rank(m->read) == 2)
-        ERROR(c, "V39", "%s and %s are computed in parallel: use read=a.in", read, write);
+        ERROR(c, "V39", "%s and %s are computed in parallel: use read=%s", read, write,
+              tap_is_ffn(m->read) ? "f.in" : "a.in");
 }
 
 static void check_place(struct check *c, const struct module *m) {
@@ -451,6 +452,7 @@ int method_check(const struct method *given, const struct arch *a, struct findin
     struct method m = *given;
     struct tensor_info *list;
     for (int i = 0; i < m.count; i++) module_normalize(&m.module[i]);
+    method_fit_taps(&m, a);
     bool halves = hyper_fit(&m, a);
     struct check c = { .m = &m, .a = a };
     c.tensors = arch_tensors(a, &list);

@@ -96,7 +96,9 @@ static void add_spans(struct buf *b, const struct module *m, const struct arch *
 /* "encoder layers 1-6: a.in to a.q", "the whole model: biases". */
 static void add_where(struct buf *b, const struct module *m, const struct arch *a) {
     bool in_weight = module_in_weight(m), vectors = function_of(m)->vectors_only;
-    if (!in_weight || m->target == TARGET_TAP) {
+    if (m->write == TAP_F_UP && !a->gated) {
+        buf_puts(b, "no layer (the feed-forward sublayers are not gated)");
+    } else if (!in_weight || m->target == TARGET_TAP) {
         add_spans(b, m, a);
     } else if (m->first == 1 && !m->last) {
         buf_puts(b, m->stack == STACK_ALL || !a->decoder_layers ? "the whole model" : "the ");

@@ -27,7 +27,7 @@ static int tap_group(const struct module *m) {
     switch (m->write) {
     case TAP_A_Q: case TAP_A_K: case TAP_A_V: return 1;
     case TAP_A_HEAD: case TAP_A_CTX: case TAP_A_OUT: return 2;
-    case TAP_F_PRE: case TAP_F_ACT: return 3;
+    case TAP_F_PRE: case TAP_F_UP: case TAP_F_ACT: return 3;
     case TAP_F_OUT: return 4;
     case TAP_NONE: return 16 + (int)m->target;
     default: return 5;

@@ -93,7 +93,7 @@ static bool check(struct check *c, const struct module *m) {
             ERROR(c, "V70",
                   "%s is not the output of a linear layer, whose weight could be decomposed: use write=a.q, "
                   "a.k, "
-                  "a.v, a.out, f.pre or f.out",
+                  "a.v, a.out, f.pre, f.up or f.out",
                   tap_name(m->write));
         else
             ERROR(c, "V70",

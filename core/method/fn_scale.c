@@ -20,7 +20,9 @@ static const struct function_place places[] = { { "q", TAP_A_Q },       { "k", T
                                                 { "v", TAP_A_V },       { "ctx", TAP_A_CTX },
                                                 { "o", TAP_A_OUT },     { "pre", TAP_F_PRE },
                                                 { "act", TAP_F_ACT },   { "out", TAP_F_OUT },
-                                                { "embed", TAP_EMBED }, { 0 } };
+                                                { "embed", TAP_EMBED }, { "gate", TAP_F_PRE },
+                                                { "up", TAP_F_UP },     { "down", TAP_F_ACT }, /* its input */
+                                                { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -77,6 +79,7 @@ static bool fold_of(const struct module *m, struct fold *out) {
     case TAP_A_V:
     case TAP_A_OUT:
     case TAP_F_PRE:
+    case TAP_F_UP:
     case TAP_F_OUT:
     case TAP_EMBED: *out = (struct fold){ m->write, false }; return true;
     case TAP_A_CTX: *out = (struct fold){ TAP_A_OUT, true }; return true;

@@ -7,7 +7,8 @@ static const struct function *const rows[FN_COUNT] = { FUNCTIONS(ROW) };
 
 const struct function_place function_maps[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V },
                                                 { "o", TAP_A_OUT },  { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT },
-                                                { 0 } };
+                                                { "gate", TAP_F_PRE }, { "up", TAP_F_UP },
+                                                { "down", TAP_F_OUT }, { 0 } };
 
 const struct function *function_at(enum fn fn) {
     BUG_IF(fn >= FN_COUNT);

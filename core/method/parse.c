@@ -225,9 +225,10 @@ static int parse_place_at(const struct function *f, const char *word, struct err
     const char *words[32];
     int n = 0;
     for (const struct function_place *at = f->places; at->word; at++) {
-        BUG_IF(n == (int)COUNT_OF(words));
+        BUG_IF(n + 1 == (int)COUNT_OF(words));
         words[n++] = at->word;
     }
+    if (f->places == function_maps) words[n++] = "all-linear"; /* read by retarget */
     return key_word_of("at", word, words, n, e);
 }
 
@@ -235,13 +236,15 @@ static int parse_place_at(const struct function *f, const char *word, struct err
 static int retarget(struct method *m, const char *value, struct err *e) {
     const struct module first = m->module[0];
     const struct function *f = function_of(&first);
+    bool all = f->places == function_maps && !strcmp(value, "all-linear");
     m->count = 0;
-    for (const char *p = value;;) {
+    for (const char *p = all ? "q+k+v+o+gate+up+down" : value;;) {
         const char *plus = strchr(p, '+');
         char word[128];
         if (!copy_part(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was truncated");
         int i = parse_place_at(f, word, e);
         if (i < 0) return ERR_USAGE;
+        if (!f->places[i].word) return err_set(e, ERR_USAGE, "at=%s: use %s alone", value, word);
         struct module x = first;
         x.write = f->places[i].tap;
         x.read = function_place_read(f, x.write);

@@ -432,6 +432,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     struct tensor_info *list;
     int n = arch_tensors(a, &list);
     p->method = *m;
+    method_fit_taps(&p->method, a);
     hyper_fit(&p->method, a);
     set_tasks(p, tasks);
     if (tasks->meta) p->meta = *tasks->meta;

@@ -67,7 +67,7 @@ struct plan_meta {
 };
 
 struct plan {
-    struct method method; /* as adapted to the model (hyper.h, hyper_fit) */
+    struct method method; /* as adapted to the model (method_fit_taps, hyper_fit) */
     int tasks;            /* at least 1 */
     char (*task)[PLAN_TASK]; /* their names; "" for a single task without a name */
     int *outputs;         /* number of outputs of each task's head: classes, 1 for regression, 0 without a

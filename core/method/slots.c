@@ -10,7 +10,7 @@ int tap_width(const struct arch *a, enum tap tap) {
     switch (tap) {
     case TAP_A_K: case TAP_A_V: return arch_key_width(a);
     case TAP_A_Q: case TAP_A_HEAD: case TAP_A_CTX: return a->heads * a->head_width;
-    case TAP_F_PRE: case TAP_F_ACT: return a->inner;
+    case TAP_F_PRE: case TAP_F_UP: case TAP_F_ACT: return a->inner;
     default: return a->width;
     }
 }
@@ -21,7 +21,7 @@ int arch_layers(const struct arch *a, int stack) {
 
 int module_spans(const struct module *m, const struct arch *a, struct span out[SPANS]) {
     int n = 0;
-    if (m->write == TAP_NONE) return 0;
+    if (m->write == TAP_NONE || (m->write == TAP_F_UP && !a->gated)) return 0;
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
         for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
             int layers = arch_layers(a, stack), last = m->last ? m->last : layers;
@@ -73,6 +73,17 @@ bool modules_meet(const struct module *x, const struct module *y, const struct a
     return false;
 }
 
+void method_fit_taps(struct method *m, const struct arch *a) {
+    for (int i = 0; i < m->count && !a->gated; i++) {
+        struct module *x = &m->module[i];
+        bool there = false;
+        for (int k = 0; k < m->count; k++)
+            there = there || (m->module[k].fn == x->fn && m->module[k].write == TAP_F_PRE);
+        if (x->read == TAP_F_UP) x->read = TAP_F_PRE;
+        if (x->write == TAP_F_UP && !there) x->write = TAP_F_PRE;
+    }
+}
+
 enum tap gate_reads(const struct module *m) { return function_of(m)->form == FORM_KEYS ? TAP_A_IN : m->read; }
 
 bool module_is_map(const struct module *m) {
@@ -89,6 +100,7 @@ enum tensor_role tap_weight_role(enum tap tap) {
     case TAP_A_OUT: return ROLE_O_W;
     case TAP_A_END: return ROLE_A_NORM_W;
     case TAP_F_PRE: return ROLE_F1_W;
+    case TAP_F_UP: return ROLE_F1G_W;
     case TAP_F_OUT: return ROLE_F2_W;
     case TAP_F_END: return ROLE_F_NORM_W;
     case TAP_EMBED: return ROLE_EMBED_NORM_W;
@@ -104,6 +116,7 @@ enum tensor_role tap_bias_role(enum tap tap) {
     case TAP_A_OUT: return ROLE_O_B;
     case TAP_A_END: return ROLE_A_NORM_B;
     case TAP_F_PRE: return ROLE_F1_B;
+    case TAP_F_UP: return ROLE_F1G_B;
     case TAP_F_OUT: return ROLE_F2_B;
     case TAP_F_END: return ROLE_F_NORM_B;
     case TAP_EMBED: return ROLE_EMBED_NORM_B;
@@ -148,7 +161,7 @@ bool module_selects(const struct module *m, const struct arch *a, const struct t
     case TARGET_TAP:
         if (!site) return false;
         return t->role == tap_weight_role(m->write) || t->role == tap_bias_role(m->write) ||
-               (m->write == TAP_F_PRE && t->role == ROLE_F1G_W);
+               (m->write == TAP_F_PRE && (t->role == ROLE_F1G_W || t->role == ROLE_F1G_B));
     default: return false;
     }
 }

@@ -114,6 +114,9 @@ enum slot {
 
 bool tap_is_attention(enum tap t);
 bool tap_is_ffn(enum tap t);
+/* Adapts a method to a model whose feed-forward sublayers are not gated: there f.up is f.pre. A module at f.up
+ * next to one of its function at f.pre (at=all-linear) stays, and has no place. */
+void method_fit_taps(struct method *m, const struct arch *a);
 /* Returns the width of a tap. */
 int tap_width(const struct arch *a, enum tap tap);
 /* The layers first … end-1 (0-based) of one sublayer of one stack; [-1, 0) is the

@@ -84,7 +84,7 @@ enum tap tap_map_input(enum tap output) {
     switch (output) {
     case TAP_A_Q: case TAP_A_K: case TAP_A_V: return TAP_A_IN;
     case TAP_A_OUT: return TAP_A_CTX;
-    case TAP_F_PRE: return TAP_F_IN;
+    case TAP_F_PRE: case TAP_F_UP: return TAP_F_IN;
     case TAP_F_OUT: return TAP_F_ACT;
     default: return TAP_NONE;
     }

@@ -223,7 +223,8 @@ static node activate(const struct forward *f, struct site *s, node in) {
     } else {
         act = op_linear_act(t, in, map_at(f, ROLE_F1_W, s), weight_at(f, ROLE_F1_B, s), a->act);
     }
-    if (a->gated) act = op_mul(t, act, linear(f, s, in, ROLE_F1G_W, ROLE_F1G_B));
+    if (a->gated)
+        act = op_mul(t, act, offer_both(f, s, TAP_F_UP, linear(f, s, in, ROLE_F1G_W, ROLE_F1G_B)));
     act = sublayer_offer(f, s, TAP_F_ACT, TAP_RAW, act);
     act = sublayer_drop(f, s, "f.act", f->activation_dropout, act);
     return sublayer_offer(f, s, TAP_F_ACT, TAP_DONE, act);

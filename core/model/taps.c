@@ -14,6 +14,7 @@ const char *const tap_names[TAP_COUNT] = {
     [TAP_F_RES] = "f.res",
     [TAP_F_IN] = "f.in",
     [TAP_F_PRE] = "f.pre",
+    [TAP_F_UP] = "f.up",
     [TAP_F_ACT] = "f.act",
     [TAP_F_OUT] = "f.out",
     [TAP_F_NORM] = "f.norm",

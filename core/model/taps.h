@@ -28,8 +28,9 @@ enum tap {
     /* feed-forward sublayer */
     TAP_F_RES, /* n×d */
     TAP_F_IN, /* n×d */
-    TAP_F_PRE, /* n×f  f.in W_1 + b_1 */
-    TAP_F_ACT, /* n×f  φ(f.pre) */
+    TAP_F_PRE, /* n×f  f.in W_1 + b_1; gated: f.in W_0 + b_0, the gate */
+    TAP_F_UP,  /* n×f  f.in W_1 + b_1 of a gated sublayer */
+    TAP_F_ACT, /* n×f  φ(f.pre); gated: φ(f.pre) ⊙ f.up */
     TAP_F_OUT, /* n×d  f.act W_2 + b_2, after its dropout */
     TAP_F_NORM, /* n×d  LN(f.out + f.res), before adaptation: the input of Pfeiffer's adapter */
     TAP_F_END, /* n×d */
@@ -76,8 +77,8 @@ struct joined_rows {
 
 /* The interface of a method to the taps.  Any member may be NULL.
  *
- * Offered for writing: embed.words, embed, a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, f.out.  While a
- * tap is offered, site->value[tap] is the offered value; site->sublayer identifies the sublayer.  If no value
+ * Offered for writing: embed.words, embed, a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.up, f.act, f.out.
+ * While a tap is offered, site->value[tap] is the offered value; site->sublayer identifies the sublayer.  If no value
  * of a layer needs a gradient its memory is reused after it: a hook must not use its nodes beyond the layer
  * for which they were created. */
 struct hooks {

@@ -195,6 +195,7 @@ static void what_can_be_folded_is(void **state) {
     (void)state;
     folds("lora(r=2,alpha=16)");
     folds("lora(r=2,at=q+k+v+o+w1+w2)");
+    folds("lora(r=2,at=all-linear)");
     folds("lora(source=shared,s=learned)");
     folds("dora(r=2,alpha=16,at=q+k+v+o+w1+w2) + ia3(peft)");
     folds("dora(s=learned) + bitfit");
@@ -206,6 +207,7 @@ static void what_can_be_folded_is(void **state) {
     folds("full(target=norms) + lora");
     folds("ia3");
     folds("ia3(at=q+k+v+ctx+o+pre+act+out)");
+    folds("ia3(at=up)");
     if (rig.m->arch.embed_norm) folds("ia3(at=q+k+v+ctx+o+pre+act+out+embed)");
     if (!rig.m->arch.decoder_layers) {
         folds("lookup(r=2,s=0.5) + lora");

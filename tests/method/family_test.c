@@ -292,7 +292,10 @@ static void projections_may_be_narrower(void **state) {
         {"parallel-adapter-attn(r=4,biases=no)", 24 * 4 * (512 + 384), 0},
         {"multi-head-parallel-adapter(r=4)", 24 * 2 * 4 * 384, 0},
         {"full(write=f.pre)", 16 * 2 * 512 * 1024, 0}, /* both branches */
+        {"full(write=f.up)", 16 * 512 * 1024, 0},
         {"lora-ffn(r=2)", 16 * 2 * 2 * (512 + 1024), 0},
+        {"lora(r=2,at=gate+up+down)", 16 * 3 * 2 * (512 + 1024), 0},
+        {"ia3(at=up)", 16 * 1024, 0},
         {"full(target=norms)", (16 * 2 + 8 + 2) * 512, 0},
     };
     COUNT(FLAN_T5_SMALL, flan);

@@ -8,13 +8,14 @@
 #include "tests/support/slope.h"
 #include "tests/support/test.h"
 
-static int model; /* index of the current test model */
+static int model, decoder; /* indices of the current test model */
+static const char *const decoders[] = { "tests/reference/causal/llama", "tests/reference/causal/qwen3" };
 static struct rig rig;
 static int done, refused;
 
 static int open_rig(void **state) {
     (void)state;
-    rig_open_at(&rig, rig_folder(model));
+    rig_open_at(&rig, rig_folder(model) ? rig_folder(model) : decoders[decoder]);
     done = refused = 0;
     return 0;
 }
@@ -52,6 +53,7 @@ static void bottlenecks_and_linear(void **state) {
     static const char *const pairs[][2] = {
         {"f.in", "f.out"},  {"f.res", "f.out"}, {"f.out", "f.out"}, {"f.norm", "f.out"},
         {"f.pre", "f.out"}, {"f.act", "f.out"}, {"f.in", "f.pre"},  {"f.pre", "f.pre"},
+        {"f.in", "f.up"},   {"f.up", "f.up"},   {"f.up", "f.out"},
         {"f.in", "f.act"},  {"f.act", "f.act"}, {"a.in", "a.ctx"},  {"a.in", "a.out"},
         {"a.res", "a.out"}, {"a.out", "a.out"}, {"a.ctx", "a.ctx"}, {"a.ctx", "a.out"},
         {"a.q", "a.out"},   {"a.in", "a.q"},    {"a.in", "a.k"},    {"a.in", "a.v"},
@@ -128,7 +130,8 @@ static void masked_changes(void **state) {
 
 static void scales_and_existing_tensors(void **state) {
     (void)state;
-    static const char *const texts[] = {"ia3(at=q+k+v+ctx+o+pre+act+out+embed)",
+    static const char *const texts[] = {"ia3(at=q+k+v+ctx+o+pre+act+out+embed)", "ia3(at=up)",
+                                        "full(write=f.up) + lora(at=down)",
                                         "scale(write=a.k, source=shared)",
                                         "full",
                                         "bitfit",
@@ -316,6 +319,13 @@ static void classifiers(void **state) {
     rig_unmix(&rig);
 }
 
+static void gated_sublayers(void **state) {
+    (void)state;
+    static const char *const texts[] = { "lora(r=2,at=all-linear)", "dora(r=2,at=up)", "ia3(at=k+v+up+down)",
+                                         "prefix(l=2,shift=yes) + ln-tuning", "prompt-tuning(l=2) + lora(at=up)" };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
+}
+
 /* Must be the last test. */
 static void most_have_a_place(void **state) {
     (void)state;
@@ -341,8 +351,11 @@ int main(void) {
         cmocka_unit_test(classifiers),
         cmocka_unit_test(most_have_a_place),
     };
+    const struct CMUnitTest causal[] = { cmocka_unit_test(every_function), cmocka_unit_test(gated_sublayers) };
     int failed = 0;
     for (; rig_folder(model); model++)
         failed += cmocka_run_group_tests_name(rig_folder(model), tests, open_rig, close_rig);
+    for (decoder = 0; decoder < (int)COUNT_OF(decoders); decoder++)
+        failed += cmocka_run_group_tests_name(decoders[decoder], causal, open_rig, close_rig);
     return failed;
 }

@@ -47,4 +47,30 @@
     "\"tie_word_embeddings\":false,\"decoder_start_token_id\":0,\"eos_token_id\":1,"               \
     "\"pad_token_id\":0}"
 
+/* Decoder-only models. */
+#define SMOLLM2 \
+    "{\"model_type\":\"llama\",\"vocab_size\":49152,\"hidden_size\":576," \
+    "\"intermediate_size\":1536,\"num_hidden_layers\":30,\"num_attention_heads\":9," \
+    "\"num_key_value_heads\":3,\"head_dim\":64,\"tie_word_embeddings\":true}"
+#define QWEN2 \
+    "{\"model_type\":\"qwen2\",\"vocab_size\":151936,\"hidden_size\":896," \
+    "\"intermediate_size\":4864,\"num_hidden_layers\":24," \
+    "\"num_attention_heads\":14,\"num_key_value_heads\":2,\"head_dim\":64," \
+    "\"tie_word_embeddings\":true}"
+#define QWEN3 \
+    "{\"model_type\":\"qwen3\",\"vocab_size\":151936,\"hidden_size\":1024," \
+    "\"intermediate_size\":3072,\"num_hidden_layers\":28," \
+    "\"num_attention_heads\":16,\"num_key_value_heads\":8,\"head_dim\":128," \
+    "\"tie_word_embeddings\":true}"
+#define LLAMA \
+    "{\"model_type\":\"llama\",\"vocab_size\":128256,\"hidden_size\":2048," \
+    "\"intermediate_size\":8192,\"num_hidden_layers\":16," \
+    "\"num_attention_heads\":32,\"num_key_value_heads\":8,\"head_dim\":64," \
+    "\"tie_word_embeddings\":true}"
+#define TINYLLAMA \
+    "{\"model_type\":\"llama\",\"vocab_size\":32000,\"hidden_size\":2048," \
+    "\"intermediate_size\":5632,\"num_hidden_layers\":22," \
+    "\"num_attention_heads\":32,\"num_key_value_heads\":4,\"head_dim\":64," \
+    "\"tie_word_embeddings\":false}"
+
 #endif

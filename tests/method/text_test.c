@@ -58,6 +58,9 @@ static void sizes_are_set_in_place(void **state) {
     assert_true(parsed("lora(r=2,alpha=16)").module[1].scale == 8);
     assert_true(parsed("lora(alpha=16,r=2)").module[0].scale == 8);
     assert_same("lora(r=4,at=w1+w2)", "lora-ffn(r=4)");
+    assert_same("lora(r=4,at=gate,down)", "lora-ffn(r=4)");
+    assert_same("lora(r=4,at=all-linear)", "lora(r=4,at=q,k,v,o,gate,up,down)");
+    assert_same("ia3(at=k,v,down)", "ia3");
     assert_same("lora(at=v,q)", "lora");
     assert_same("vera(backbone=full,at=q)", "vera(at=q,backbone=full)");
     assert_int_equal(parsed("lora(r=2,at=q+k+v+o)").count, 4);
@@ -169,7 +172,10 @@ static void faults_are_refused_by_name(void **state) {
     refused("lora(r=)", "key=value");
     refused("lora(r)", "missing value of r");
     refused("lora(r=8,r=9)", "r is repeated");
-    refused("lora(at=kk)", "at=kk: unknown value; did you mean k? (known: q, k, v, o, w1, w2)");
+    refused("lora(at=kk)", "at=kk: unknown value; did you mean k? (known: q, k, v, o, w1, w2, gate, up, down, all-linear)");
+    refused("lora(at=q+all-linear)", "at=q+all-linear: use all-linear alone");
+    refused("lora(at=w1+gate)", "gate is repeated");
+    refused("ia3(at=all-linear)", "at=all-linear");
     refused("lora(at=q+zz)", "at=zz");
     refused("lora(at=q+q)", "q is repeated");
     refused("lora(alpha=16,s=2)", "V21");

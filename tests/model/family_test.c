@@ -155,14 +155,14 @@ static void add_attention(struct buf *b, const char *stack, int layer, const cha
         buf_printf(b, "%s.%d.%s %s\n", stack, layer, sublayer, taps[i]);
 }
 
-static void add_stack(struct buf *b, const char *stack, int layers, bool cross) {
-    static const char *const taps[] = {"f.pre", "f.act", "f.out"};
+static void add_stack(struct buf *b, const char *stack, int layers, bool cross, bool gated) {
+    static const char *const taps[] = {"f.pre", "f.up", "f.act", "f.out"};
     buf_printf(b, "%s.-1.embed embed.words\n%s.-1.embed embed\n", stack, stack);
     for (int i = 0; i < layers; i++) {
         add_attention(b, stack, i, "self");
         if (cross) add_attention(b, stack, i, "cross");
         for (size_t k = 0; k < COUNT_OF(taps); k++)
-            buf_printf(b, "%s.%d.ffn %s\n", stack, i, taps[k]);
+            if (gated || k != 1) buf_printf(b, "%s.%d.ffn %s\n", stack, i, taps[k]);
     }
 }
 
@@ -176,8 +176,8 @@ static void test_taps_of_both_stacks(void **state) {
         struct hooks hooks = {.self = &seen, .write = note};
         struct forward *f = start(&x, &x.fixture.batch, &hooks, false);
         forward_decode(f, forward_encode(f));
-        add_stack(&right, "enc", a->encoder_layers, false);
-        add_stack(&right, "dec", a->decoder_layers, true);
+        add_stack(&right, "enc", a->encoder_layers, false, a->gated);
+        add_stack(&right, "dec", a->decoder_layers, true, a->gated);
         assert_string_equal(buf_text(&seen), buf_text(&right));
         buf_release(&seen);
         buf_release(&right);

@@ -13,7 +13,7 @@ void rig_open_at(struct rig *r, const char *folder) {
     fixture_open(&r->fixture, folder, expected);
     free(expected);
     r->m = r->fixture.model;
-    r->classes = arch_generates(&r->m->arch) ? 0 : r->m->head_rows;
+    r->classes = arch_generates(&r->m->arch) ? 0 : r->m->arch.causal ? 2 : r->m->head_rows;
     r->arena = arena_new();
     r->prologue_arena = arena_new();
     r->tape = tape_new(r->arena);
