@@ -43,7 +43,14 @@ static size_t bound(const struct added_set *a, size_t low, size_t high, size_t d
     return low;
 }
 
-static const struct added_token *longest_at(const struct added_set *a, const char *s, size_t n) {
+bool added_is_off(const struct added_off *off, int32_t id, bool special) {
+    if (!off) return false;
+    for (size_t i = 0; !special && i < off->n; i++) special = off->id[i] == id;
+    return special;
+}
+
+static const struct added_token *longest_at(const struct added_set *a, struct added_off *off, const char *s,
+                                            size_t n) {
     const struct added_token *best = NULL;
     size_t low = 0, high = a->count;
     for (size_t depth = 0; depth < n; depth++) {
@@ -51,7 +58,9 @@ static const struct added_token *longest_at(const struct added_set *a, const cha
         low = bound(a, low, high, depth, byte);
         high = bound(a, low, high, depth, byte + 1);
         if (low == high) break;
-        if (a->token[low].size == depth + 1) best = &a->token[low];
+        if (a->token[low].size != depth + 1) continue;
+        if (added_is_off(off, a->token[low].id, a->token[low].special)) off->found++;
+        else best = &a->token[low];
     }
     return best;
 }
@@ -92,11 +101,11 @@ static size_t blanks_after(const char *s, size_t n, size_t at) {
     return at;
 }
 
-bool added_next(const struct added_set *a, const char *s, size_t n, size_t at, size_t floor,
-                size_t *from, size_t *to, const struct added_token **token) {
+bool added_next(const struct added_set *a, struct added_off *off, const char *s, size_t n, size_t at,
+                size_t floor, size_t *from, size_t *to, const struct added_token **token) {
     while (at < n) {
         const struct added_token *t = NULL;
-        if (a->first[(unsigned char)s[at]]) t = longest_at(a, s + at, n - at);
+        if (a->first[(unsigned char)s[at]]) t = longest_at(a, off, s + at, n - at);
         if (!t) {
             at++;
             continue;

@@ -79,15 +79,17 @@ static bool drops_first(const struct normalizer_step *z, const char *s, size_t n
     return gone;
 }
 
-void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *start,
+void normalizer_run(const struct normalizer *z, const char *s, size_t n, enum text_place *place,
                     struct buf *out) {
     struct buf between[2] = { BUF_INIT, BUF_INIT };
     if (!z->count) buf_add(out, s, n);
     for (size_t i = 0; i < z->count; i++) {
         struct buf *to = i + 1 == z->count ? out : &between[i & 1];
         if (to != out) buf_clear(to);
-        if (start && *start && drops_first(&z->step[i], s, n)) *start = false;
-        text_normalizer_step(&z->step[i], s, n, to);
+        bool continued = place && *place == TEXT_CONTINUED && z->step[i].kind == NORMALIZER_PREPEND;
+        if (place && *place == TEXT_START && drops_first(&z->step[i], s, n)) *place = TEXT_LATER;
+        if (continued) buf_add(to, s, n);
+        else text_normalizer_step(&z->step[i], s, n, to);
         s = buf_text(to);
         n = to->size;
     }

@@ -44,9 +44,12 @@ struct normalizer {
  * are replacements that could make a text more than 256 times longer. */
 int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e);
 void normalizer_release(struct normalizer *z);
-/* Appends the normalized form of n bytes of UTF-8 to out.  *start (may be NULL) becomes false when the first
- * character was removed. */
-void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *start,
+/* The position of a part of a text: at its start; after another part; or directly after characters of the same
+ * part that are encoded separately, so that nothing is prepended. */
+enum text_place { TEXT_START, TEXT_LATER, TEXT_CONTINUED };
+/* Appends the normalized form of n bytes of UTF-8 to out.  *place (NULL: not at the start) becomes TEXT_LATER
+ * when the first character was removed. */
+void normalizer_run(const struct normalizer *z, const char *s, size_t n, enum text_place *place,
                     struct buf *out);
 
 /* Appends a Unicode normalization form (UAX 15) of n bytes of UTF-8. */

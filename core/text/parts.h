@@ -54,10 +54,18 @@ struct added_set {
 void added_add(struct added_set *a, const struct added_token *t); /* takes ownership of t->text */
 void added_sort(struct added_set *a);
 void added_release(struct added_set *a);
+/* Control tokens, which are not recognized in a text: special tokens and those of a list. */
+struct added_off {
+    const int32_t *id;
+    size_t n;
+    size_t found; /* occurrences that were passed over */
+};
+/* Returns whether a token is one of these; false when off is NULL. */
+bool added_is_off(const struct added_off *off, int32_t id, bool special);
 /* Finds the next added token in s at or after *at, leftmost and longest: true with its span (widened by
- * lstrip and rstrip) and *token.  `floor`: lstrip does not extend before it. */
-bool added_next(const struct added_set *a, const char *s, size_t n, size_t at, size_t floor,
-                size_t *from, size_t *to, const struct added_token **token);
+ * lstrip and rstrip) and *token.  `floor`: lstrip does not extend before it.  `off` may be NULL. */
+bool added_next(const struct added_set *a, struct added_off *off, const char *s, size_t n, size_t at,
+                size_t floor, size_t *from, size_t *to, const struct added_token **token);
 
 /* ---- special tokens around texts ---- */
 enum { TEMPLATE_PIECES = 16 };
@@ -88,6 +96,7 @@ struct tokenizer {
     struct added_set raw, normalized; /* searched before and after normalization */
     struct template single, pair;
     struct decoder decoder;
+    int32_t bos, eos; /* of tokenizer_config.json; -1: none */
     const char *file[4]; /* names of the files read from the folder, in order; then NULL */
 };
 
@@ -98,6 +107,11 @@ struct reading {
     const json_t *settings; /* tokenizer_config.json, or NULL */
     struct buf *report;     /* or NULL */
 };
+/* Appends the ids of a text in which control tokens are off (struct added_off), so that they are encoded as
+ * ordinary characters.  Other added tokens are recognized. */
+void tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
+                         struct added_off *off, struct id_list *out);
+
 /* Readers of complete tokenizers: tokenizer.json; vocab.txt; vocab.json with merges.txt. */
 int tokenizer_read_json(struct tokenizer *t, const char *path, const struct reading *r,
                         struct err *e);
@@ -124,6 +138,8 @@ int tokenizer_read_added(struct tokenizer *t, const char *path, const json_t *ro
  * the defaults; *text becomes the name.  A token missing from the vocabulary is only reported. */
 int tokenizer_special(struct tokenizer *t, const char *path, const struct reading *r,
                       const char *key, const char **text, bool lstrip, struct err *e);
+/* Returns the id of a token that tokenizer_config.json names as a string or an object, or -1. */
+int32_t tokenizer_named(const struct tokenizer *t, const json_t *settings, const char *key);
 /* Reads "added_tokens_decoder" of tokenizer_config.json. */
 int tokenizer_added_decoder(struct tokenizer *t, const struct reading *r, struct err *e);
 

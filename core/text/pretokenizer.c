@@ -26,22 +26,24 @@ struct pretokenizer_run {
 };
 
 static void pretokenizer_cut(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
-                             bool start);
+                             enum text_place place);
 
-static void at_blanks(const struct pretokenizer_run *r, size_t level, const char *s, size_t n, bool start) {
+static void at_blanks(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
+                      enum text_place place) {
     size_t at = 0, from = 0;
     while (at <= n) {
         uint32_t cp = ' ';
         size_t used = at < n ? utf8_decode(s + at, n - at, &cp) : 1;
         if (unicode_is_space(cp)) {
-            if (at > from) pretokenizer_cut(r, level + 1, s + from, at - from, start && !from);
+            if (at > from) pretokenizer_cut(r, level + 1, s + from, at - from, from ? TEXT_LATER : place);
             from = at + used;
         }
         at += used;
     }
 }
 
-static void at_digits(const struct pretokenizer_run *r, size_t level, const char *s, size_t n, bool start) {
+static void at_digits(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
+                      enum text_place place) {
     bool each = r->pretokenizer->step[level].split, before = false;
     size_t from = 0, used;
     for (size_t at = 0; at < n; at += used) {
@@ -49,27 +51,28 @@ static void at_digits(const struct pretokenizer_run *r, size_t level, const char
         used = utf8_decode(s + at, n - at, &cp);
         bool digit = unicode_is_numeric(cp);
         if (at && (digit != before || (digit && each))) {
-            pretokenizer_cut(r, level + 1, s + from, at - from, start && !from);
+            pretokenizer_cut(r, level + 1, s + from, at - from, from ? TEXT_LATER : place);
             from = at;
         }
         before = digit;
     }
-    pretokenizer_cut(r, level + 1, s + from, n - from, start && !from);
+    pretokenizer_cut(r, level + 1, s + from, n - from, from ? TEXT_LATER : place);
 }
 
-static void at_matches(const struct pretokenizer_run *r, size_t level, const char *s, size_t n, bool start) {
+static void at_matches(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
+                       enum text_place place) {
     enum regex x = r->pretokenizer->step[level].regex;
     for (size_t at = 0, end; at < n; at = end) {
         end = regex_next(x, s, n, at);
-        pretokenizer_cut(r, level + 1, s + at, end - at, start && !at);
+        pretokenizer_cut(r, level + 1, s + at, end - at, at ? TEXT_LATER : place);
     }
 }
 
 static void pretokenizer_byte_level_run(const struct pretokenizer_run *r, size_t level, const char *s,
-                                        size_t n, bool start) {
+                                        size_t n, enum text_place place) {
     const struct cut *c = &r->pretokenizer->step[level];
     struct buf *text = &r->work->text[level], *signs = &r->work->signs[level];
-    if (c->prepend == PREPEND_ALWAYS && n && s[0] != ' ') {
+    if (c->prepend == PREPEND_ALWAYS && place != TEXT_CONTINUED && n && s[0] != ' ') {
         buf_clear(text);
         buf_putc(text, ' ');
         buf_add(text, s, n);
@@ -80,18 +83,19 @@ static void pretokenizer_byte_level_run(const struct pretokenizer_run *r, size_t
         end = c->split ? regex_next(REGEX_GPT2, s, n, at) : n;
         buf_clear(signs);
         bytes_to_signs(s + at, end - at, signs);
-        pretokenizer_cut(r, level + 1, signs->data, signs->size, start && !at);
+        pretokenizer_cut(r, level + 1, signs->data, signs->size, at ? TEXT_LATER : place);
     }
 }
 
 static void pretokenizer_metaspace(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
-                                   bool start) {
+                                   enum text_place place) {
     const struct cut *c = &r->pretokenizer->step[level];
     struct buf *text = &r->work->text[level];
     bool signed_already = s[0] == ' ' || (n >= c->sign_size && !memcmp(s, c->sign, c->sign_size));
     buf_clear(text);
     if (!signed_already &&
-        (c->prepend == PREPEND_ALWAYS || (c->prepend == PREPEND_FIRST && start)))
+        ((c->prepend == PREPEND_ALWAYS && place != TEXT_CONTINUED) ||
+         (c->prepend == PREPEND_FIRST && place == TEXT_START)))
         buf_add(text, c->sign, c->sign_size);
     for (size_t i = 0; i < n; i++) {
         if (s[i] == ' ') buf_add(text, c->sign, c->sign_size);
@@ -105,12 +109,12 @@ static void pretokenizer_metaspace(const struct pretokenizer_run *r, size_t leve
             const char *next = memmem(s + at + 1, n - at - 1, c->sign, c->sign_size);
             if (next) end = (size_t)(next - s);
         }
-        pretokenizer_cut(r, level + 1, s + at, end - at, start && !at);
+        pretokenizer_cut(r, level + 1, s + at, end - at, at ? TEXT_LATER : place);
     }
 }
 
 static void pretokenizer_cut(const struct pretokenizer_run *r, size_t level, const char *s, size_t n,
-                             bool start) {
+                             enum text_place place) {
     if (!n) return;
     if (level == r->pretokenizer->count) {
         r->piece(r->self, s, n);
@@ -120,20 +124,20 @@ static void pretokenizer_cut(const struct pretokenizer_run *r, size_t level, con
     switch (r->pretokenizer->step[level].kind) {
     case CUT_BERT:
         while (bert_next_word(s, n, &at, &from, &to))
-            pretokenizer_cut(r, level + 1, s + from, to - from, start && !from);
+            pretokenizer_cut(r, level + 1, s + from, to - from, from ? TEXT_LATER : place);
         break;
-    case CUT_BLANKS: at_blanks(r, level, s, n, start); break;
-    case CUT_DIGITS: at_digits(r, level, s, n, start); break;
-    case CUT_MATCHES: at_matches(r, level, s, n, start); break;
-    case CUT_BYTE_LEVEL: pretokenizer_byte_level_run(r, level, s, n, start); break;
-    case CUT_METASPACE: pretokenizer_metaspace(r, level, s, n, start); break;
+    case CUT_BLANKS: at_blanks(r, level, s, n, place); break;
+    case CUT_DIGITS: at_digits(r, level, s, n, place); break;
+    case CUT_MATCHES: at_matches(r, level, s, n, place); break;
+    case CUT_BYTE_LEVEL: pretokenizer_byte_level_run(r, level, s, n, place); break;
+    case CUT_METASPACE: pretokenizer_metaspace(r, level, s, n, place); break;
     }
 }
 
-void pretokenizer_run(const struct pretokenizer *c, const char *s, size_t n, bool start,
+void pretokenizer_run(const struct pretokenizer *c, const char *s, size_t n, enum text_place place,
                       struct pretokenizer_work *w, void (*piece)(void *self, const char *s, size_t n),
                       void *self) {
-    pretokenizer_cut(&(struct pretokenizer_run){ c, w, piece, self }, 0, s, n, start);
+    pretokenizer_cut(&(struct pretokenizer_run){ c, w, piece, self }, 0, s, n, place);
 }
 
 /* ---- reading ---- */

@@ -12,6 +12,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/text/normalizer.h"
 #include "core/text/regex.h"
 
 enum cut_kind {
@@ -48,9 +49,8 @@ int pretokenizer_read(struct pretokenizer *c, const char *path, const json_t *pa
 /* Append GPT-2's split, and Qwen2's. */
 void pretokenizer_byte_level(struct pretokenizer *c, bool prefix_space);
 void pretokenizer_qwen2(struct pretokenizer *c, bool prefix_space);
-/* Calls piece(self, …) for every piece of n bytes of UTF-8, in order.  `start`: s is at the start of the
- * whole text. */
-void pretokenizer_run(const struct pretokenizer *c, const char *s, size_t n, bool start,
+/* Calls piece(self, …) for every piece of n bytes of UTF-8, in order. */
+void pretokenizer_run(const struct pretokenizer *c, const char *s, size_t n, enum text_place place,
                       struct pretokenizer_work *w, void (*piece)(void *self, const char *s, size_t n),
                       void *self);
 

@@ -113,6 +113,12 @@ int tokenizer_special(struct tokenizer *t, const char *path, const struct readin
     return tokenizer_add(t, path, &token, -1, r->report, e);
 }
 
+int32_t tokenizer_named(const struct tokenizer *t, const json_t *settings, const char *key) {
+    const json_t *v = json_object_get(settings, key);
+    const char *text = json_string_value(json_is_object(v) ? json_object_get(v, "content") : v);
+    return text ? vocab_find(&t->vocab, text, strlen(text)) : -1;
+}
+
 /* {"id": {"content": …, flags}}. */
 int tokenizer_added_decoder(struct tokenizer *t, const struct reading *r, struct err *e) {
     json_t *map = json_object_get(r->settings, "added_tokens_decoder"), *v;

@@ -47,13 +47,6 @@ static int prefix_setting(struct tokenizer *t, const char *path, const struct re
     return 0;
 }
 
-/* Returns the id of a token that tokenizer_config.json names as a string or an object, or -1. */
-static int32_t named_token(const struct tokenizer *t, const struct reading *r, const char *key) {
-    const json_t *v = json_object_get(r->settings, key);
-    const char *text = json_string_value(json_is_object(v) ? json_object_get(v, "content") : v);
-    return text ? vocab_find(&t->vocab, text, strlen(text)) : -1;
-}
-
 /* add_bos_token and add_eos_token replace the templates of decoder-only models, so that a token is never
  * added twice. */
 static int ends_setting(struct tokenizer *t, const char *path, const struct reading *r, struct err *e) {
@@ -63,8 +56,8 @@ static int ends_setting(struct tokenizer *t, const char *path, const struct read
     set = json_get_bool(r->settings, r->settings_path, "add_eos_token", &eos, e) || set;
     if (e->code || !set || t->kind != MODEL_BPE) return e->code;
     int tokens = t->single.tokens;
-    tokenizer_end_templates(t, bos ? named_token(t, r, "bos_token") : -1,
-                            eos ? named_token(t, r, "eos_token") : -1);
+    tokenizer_end_templates(t, bos ? tokenizer_named(t, r->settings, "bos_token") : -1,
+                            eos ? tokenizer_named(t, r->settings, "eos_token") : -1);
     if (t->single.tokens != tokens)
         text_line(r->report, "special tokens added to a text: %s has %d, %s has %d; %s is used", path, tokens,
                   r->settings_path, t->single.tokens, r->settings_path);

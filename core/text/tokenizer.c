@@ -15,6 +15,7 @@ enum { SETTINGS_FILE = 16 << 20 }; /* tokenizer_config.json, bytes */
 static struct tokenizer *tokenizer_new(void) {
     struct tokenizer *t = xcalloc(1, sizeof *t);
     vocab_init(&t->vocab);
+    t->bos = t->eos = -1;
     return t;
 }
 
@@ -93,6 +94,8 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
     if (!rc) rc = tokenizer_read_folder(t, &(struct reading){ folder, settings_path, settings, report }, e);
     added_sort(&t->raw);
     added_sort(&t->normalized);
+    t->bos = tokenizer_named(t, settings, "bos_token");
+    t->eos = tokenizer_named(t, settings, "eos_token");
     json_decref(settings);
     free(settings_path);
     if (!rc) return t;
@@ -106,14 +109,14 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
 struct tokenizer_work {
     const struct tokenizer *t;
     struct id_list *out;
+    struct added_off *off; /* or NULL */
     size_t unknown, special;
     struct pretokenizer_work pretokenizer;
     struct bpe_work bpe;
     struct unigram_work unigram;
 };
 
-static void piece(void *self, const char *s, size_t n) {
-    struct tokenizer_work *w = self;
+static void model_ids(struct tokenizer_work *w, const char *s, size_t n) {
     switch (w->t->kind) {
     case MODEL_WORDPIECE:
         w->unknown += wordpiece_word(&w->t->wordpiece, &w->t->vocab, s, n, w->out);
@@ -129,30 +132,58 @@ static void piece(void *self, const char *s, size_t n) {
     }
 }
 
-typedef void rest_of_text(struct tokenizer_work *w, const char *s, size_t n, bool start);
+/* Returns whether the ids from `first` on include a control token that is off. */
+static bool made_control(const struct tokenizer_work *w, size_t first) {
+    const struct tokenizer *t = w->t;
+    int32_t unknown = t->kind == MODEL_WORDPIECE ? t->wordpiece.unknown
+                      : t->kind == MODEL_BPE     ? t->bpe.unknown
+                                                 : t->unigram.unknown;
+    for (size_t i = first; i < w->out->n; i++) {
+        int32_t id = w->out->ids[i];
+        if (id != unknown && added_is_off(w->off, id, t->vocab.token[id].special)) return true;
+    }
+    return false;
+}
+
+/* A piece whose ids would include a control token, which few vocabularies allow, is encoded by characters. */
+static void piece(void *self, const char *s, size_t n) {
+    struct tokenizer_work *w = self;
+    size_t first = w->out->n, unknown = w->unknown;
+    uint32_t cp;
+    model_ids(w, s, n);
+    if (!w->off || !made_control(w, first)) return;
+    w->out->n = first;
+    w->unknown = unknown;
+    for (size_t at = 0, size; at < n; at += size) {
+        size = utf8_decode(s + at, n - at, &cp);
+        model_ids(w, s + at, size);
+    }
+}
+
+typedef void rest_of_text(struct tokenizer_work *w, const char *s, size_t n, enum text_place place);
 
 /* Calls `rest` for the text between tokens of `set`, and adds the ids of these. */
 static void tokenizer_split(struct tokenizer_work *w, const struct added_set *set, const char *s, size_t n,
-                            bool start, rest_of_text *rest) {
+                            enum text_place place, rest_of_text *rest) {
     size_t at = 0, done = 0, from, to;
     const struct added_token *token;
-    while (set->count && added_next(set, s, n, at, done, &from, &to, &token)) {
-        if (from > done) rest(w, s + done, from - done, start && !done);
+    while (set->count && added_next(set, w->off, s, n, at, done, &from, &to, &token)) {
+        if (from > done) rest(w, s + done, from - done, done ? TEXT_LATER : place);
         id_list_add(w->out, token->id);
         w->special += token->special;
         at = done = to;
     }
-    if (n > done) rest(w, s + done, n - done, start && !done);
+    if (n > done) rest(w, s + done, n - done, done ? TEXT_LATER : place);
 }
 
-static void tokenizer_cut(struct tokenizer_work *w, const char *s, size_t n, bool start) {
-    pretokenizer_run(&w->t->pretokenizer, s, n, start, &w->pretokenizer, piece, w);
+static void tokenizer_cut(struct tokenizer_work *w, const char *s, size_t n, enum text_place place) {
+    pretokenizer_run(&w->t->pretokenizer, s, n, place, &w->pretokenizer, piece, w);
 }
 
-static void normalize_and_split(struct tokenizer_work *w, const char *s, size_t n, bool start) {
+static void normalize_and_split(struct tokenizer_work *w, const char *s, size_t n, enum text_place place) {
     struct buf text = BUF_INIT;
-    normalizer_run(&w->t->normalizer, s, n, &start, &text);
-    tokenizer_split(w, &w->t->normalized, buf_text(&text), text.size, start, tokenizer_cut);
+    normalizer_run(&w->t->normalizer, s, n, &place, &text);
+    tokenizer_split(w, &w->t->normalized, buf_text(&text), text.size, place, tokenizer_cut);
     buf_release(&text);
 }
 
@@ -161,9 +192,9 @@ struct counts {
 };
 
 /* Invalid UTF-8 is read as U+FFFD, one per byte. */
-static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct id_list *out,
-                     struct counts *c) {
-    struct tokenizer_work w = { .t = t, .out = out };
+static void text_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
+                     struct added_off *off, struct id_list *out, struct counts *c) {
+    struct tokenizer_work w = { .t = t, .out = out, .off = off };
     struct buf mended = BUF_INIT;
     if (!utf8_valid(s, n)) {
         for (size_t at = 0; at < n;) {
@@ -174,7 +205,7 @@ static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct 
         s = mended.data;
         n = mended.size;
     }
-    tokenizer_split(&w, &t->raw, s, n, true, normalize_and_split);
+    tokenizer_split(&w, &t->raw, s, n, place, normalize_and_split);
     c->unknown += w.unknown;
     c->special += w.special;
     pretokenizer_work_release(&w.pretokenizer);
@@ -187,10 +218,16 @@ size_t tokenizer_ids(const struct tokenizer *t, const char *text, size_t n, int3
                      size_t *room) {
     struct id_list out = { *ids, 0, *room };
     struct counts c = { 0 };
-    text_ids(t, text, n, &out, &c);
+    text_ids(t, text, n, TEXT_START, NULL, &out, &c);
     *ids = out.ids;
     *room = out.room;
     return out.n;
+}
+
+void tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
+                         struct added_off *off, struct id_list *out) {
+    struct counts c = { 0 };
+    text_ids(t, s, n, place, off, out, &c);
 }
 
 static void tokenizer_fill(const struct template *form, const struct id_list *side, const size_t *kept,
@@ -222,8 +259,8 @@ int tokenizer_encode(const struct tokenizer *t, const char *a, size_t a_size, co
                        form->tokens, b ? "pair" : "text");
     struct id_list side[2] = { { 0 }, { 0 } };
     struct counts c = { 0 };
-    text_ids(t, a, a_size, &side[0], &c);
-    if (b) text_ids(t, b, b_size, &side[1], &c);
+    text_ids(t, a, a_size, TEXT_START, NULL, &side[0], &c);
+    if (b) text_ids(t, b, b_size, TEXT_START, NULL, &side[1], &c);
     size_t kept[2] = { side[0].n, side[1].n };
     template_cut(max_len - (size_t)form->tokens, &kept[0], &kept[1]);
     out->cut_a = side[0].n - kept[0];
@@ -280,6 +317,8 @@ const char *tokenizer_token(const struct tokenizer *t, int32_t id) {
 int32_t tokenizer_id(const struct tokenizer *t, const char *token) {
     return vocab_find(&t->vocab, token, strlen(token));
 }
+
+int32_t tokenizer_eos(const struct tokenizer *t) { return t->eos; }
 
 bool tokenizer_is_word(const struct tokenizer *t, int32_t id) {
     if (id < 0 || (size_t)id >= t->vocab.ids || !t->vocab.token[id].used || t->vocab.token[id].special)

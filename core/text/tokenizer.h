@@ -55,6 +55,8 @@ void tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n, b
 int32_t tokenizer_size(const struct tokenizer *t);
 const char *tokenizer_token(const struct tokenizer *t, int32_t id);
 int32_t tokenizer_id(const struct tokenizer *t, const char *token);
+/* Returns the id of the end token that the tokenizer's files name, or -1. */
+int32_t tokenizer_eos(const struct tokenizer *t);
 /* Returns whether an id is an ordinary token, neither special nor unknown. */
 bool tokenizer_is_word(const struct tokenizer *t, int32_t id);
 
