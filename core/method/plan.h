@@ -157,6 +157,9 @@ void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char o
 /* Returns the number of learned positions by which its prefixes shift the text (shift=yes). */
 int method_position_shift(const struct method *m);
 int method_max_length(const struct method *m, const struct arch *a);
+/* Returns whether a module reads a text as a whole (a gate, weights or a prompt generated per example): in a
+ * decoder-only model that generates text, tokens would see later ones. */
+bool method_reads_whole_text(const struct method *m);
 /* Returns the number of rows that its prompts add to a sequence. */
 int method_rows(const struct method *m);
 /* Returns whether only the prologue uses the tensor. */

@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/method/hyper.h"
 
 bool tap_is_attention(enum tap t) { return t >= TAP_A_RES && t <= TAP_A_END; }
 bool tap_is_ffn(enum tap t) { return t >= TAP_F_RES && t <= TAP_F_END; }
@@ -53,6 +54,12 @@ int method_max_length(const struct method *m, const struct arch *a) {
     int n = arch_max_length(a);
     if (a->positions) n -= method_position_shift(m) + method_rows(m);
     return n < 1 ? 1 : n;
+}
+
+bool method_reads_whole_text(const struct method *m) {
+    bool reads = m->attempt.on || hyper_per_example(m);
+    for (int i = 0; i < m->count; i++) reads |= comp_gates(m->module[i].comp) > 0;
+    return reads;
 }
 
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer) {

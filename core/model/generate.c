@@ -49,17 +49,22 @@ struct group {
     int rc;
     size_t first;          /* its first row */
     int sources;
+    bool started;          /* the first step was computed */
+    int unnumbered;        /* rows of a prompt that are stored but have no learned position */
     struct search *search; /* sources */
     int *live;             /* the sources whose searches continue, in order */
     int lives;
     int *rows, *parent;    /* for cache_step */
 };
 
-/* The target side of a step: the last token of each live row. */
+/* Returns the source of live search i. */
+static size_t live_source(const struct group *x, int i) { return x->first + (size_t)x->live[i]; }
+
+/* The target side of a step of a decoder: the last token of each live row. */
 static void pack_tokens(const struct group *x, struct batch *b) {
     struct arena *a = x->memory->arena;
     size_t n = (size_t)cache_rows(x->memory->cache);
-    int position = cache_length(x->memory->cache), row = 0;
+    int row = 0;
     b->target_tokens = (int)n;
     b->target_in = arena_keep(a, n * sizeof *b->target_in);
     b->target_positions = arena_keep(a, n * sizeof *b->target_positions);
@@ -68,46 +73,92 @@ static void pack_tokens(const struct group *x, struct batch *b) {
         const struct search *s = &x->search[x->live[i]];
         for (int j = 0; j < s->rows; j++, row++) {
             b->target_in[row] = search_token(s, j);
-            b->target_positions[row] = position;
+            b->target_positions[row] = cache_length(x->memory->cache, i);
             b->target_start[row] = row;
         }
     }
     b->target_start[row] = row;
 }
 
-/* Computes the logits of the next tokens of the live rows. */
-static void pack_sources(const struct group *x, struct batch *b) {
-    const struct generate_sources *s = x->g->sources;
+/* Allocates the tokens of a batch. */
+static void take_tokens(const struct group *x, struct batch *b, size_t rows, size_t tokens) {
     struct arena *a = x->memory->arena;
-    size_t rows = (size_t)x->sources, from = s->start[x->first];
-    size_t tokens = s->start[x->first + rows] - from;
     b->tokens = (int)tokens;
     b->ids = arena_keep(a, tokens * sizeof *b->ids);
     b->types = arena_keep(a, tokens * sizeof *b->types);
     b->positions = arena_keep(a, tokens * sizeof *b->positions);
     b->start = arena_keep(a, (rows + 1) * sizeof *b->start);
-    memcpy(b->ids, s->ids + from, tokens * sizeof *b->ids);
     memset(b->types, 0, tokens * sizeof *b->types);
+}
+
+/* The sources: the inputs of the encoder, or prompts. */
+static void pack_sources(const struct group *x, struct batch *b) {
+    const struct generate_sources *s = x->g->sources;
+    size_t rows = (size_t)x->sources, from = s->start[x->first];
+    take_tokens(x, b, rows, s->start[x->first + rows] - from);
+    memcpy(b->ids, s->ids + from, (size_t)b->tokens * sizeof *b->ids);
     for (size_t i = 0; i <= rows; i++) b->start[i] = (int)(s->start[x->first + i] - from);
     for (size_t i = 0; i < rows; i++)
         arch_positions(&x->g->model->arch, b->ids + b->start[i], (size_t)(b->start[i + 1] - b->start[i]),
                        b->positions + b->start[i]);
 }
 
-/* The logits of the live rows' next tokens. */
-static const real *next_logits(const struct group *x) {
+/* A step of a decoder-only model after the first: the last token of each live row. */
+static void pack_continued(const struct group *x, struct batch *b) {
+    size_t n = (size_t)cache_rows(x->memory->cache);
+    int *past = arena_keep(x->memory->arena, n * sizeof *past), row = 0;
+    take_tokens(x, b, n, n);
+    b->past = past;
+    for (int i = 0; i < x->lives; i++) {
+        const struct search *s = &x->search[x->live[i]];
+        for (int j = 0; j < s->rows; j++, row++) {
+            b->ids[row] = search_token(s, j);
+            b->start[row] = row;
+            past[row] = cache_length(x->memory->cache, i);
+            b->positions[row] = past[row] - x->unnumbered;
+        }
+    }
+    b->start[row] = row;
+}
+
+/* Limits the texts of a decoder-only model to its context, which the prompts and the rows of a method take part
+ * of.  The last token of a text needs no position. */
+static int fit_context(struct group *x, const struct hooks *hooks) {
+    const struct arch *a = &x->g->model->arch;
+    int context = arch_max_length(a), added = 0;
+    if (hooks) added = hooks->moved + (hooks->joined.at_words || !a->positions ? hooks->joined.count : 0);
+    if (hooks && !hooks->joined.at_words) x->unnumbered = hooks->joined.count;
+    for (int i = 0; i < x->sources; i++) {
+        struct search *s = &x->search[i];
+        int room = context - added - s->prompted + 1;
+        if (room < 1)
+            return err_set(x->e, ERR_INPUT,
+                           "example %zu: the prompt has %d tokens, more than the context of %s (%d); shorten it",
+                           x->first + (size_t)i + 1, s->prompted, x->g->model->name, context - added);
+        if (room < s->most) s->most = room;
+    }
+    return 0;
+}
+
+/* The logits of the live rows' next tokens; NULL where a prompt is too long. */
+static const real *next_logits(struct group *x) {
     const struct generate_memory *d = x->memory;
     struct batch b = { .examples = cache_rows(d->cache) };
     struct forward f;
-    bool first = cache_length(d->cache) == 0;
+    bool first = !x->started, causal = x->g->model->arch.causal;
     tape_reset(d->tape, false, 0, 0);
     tape_few_rows(d->tape);
     if (first) pack_sources(x, &b);
-    pack_tokens(x, &b);
-    forward_init(&f, d->tape, x->g->model, &b, d->begin ? d->begin(d->self, d->tape) : NULL);
+    if (!causal) pack_tokens(x, &b);
+    else if (!first) pack_continued(x, &b);
+    const struct hooks *hooks = d->begin ? d->begin(d->self, d->tape) : NULL;
+    if (first && causal && fit_context(x, hooks)) return NULL;
+    forward_init(&f, d->tape, x->g->model, &b, hooks);
     f.cache = d->cache;
-    node encoded = first ? forward_encode(&f) : NODE_NONE;
-    return tape_value(d->tape, forward_logits(&f, forward_decode(&f, encoded)));
+    x->started = true;
+    node encoded = first || causal ? forward_encode(&f) : NODE_NONE;
+    node last = causal ? forward_first(&f, encoded) : forward_decode(&f, encoded);
+    return tape_value(d->tape, forward_logits(&f, last));
 }
 
 static int generate_step(struct group *x, struct err *e) {
@@ -115,14 +166,14 @@ static int generate_step(struct group *x, struct err *e) {
     size_t vocabulary = (size_t)x->g->model->arch.vocabulary;
     if (d->stop && d->stop(d->stop_self)) return err_set(e, ERR_INTERRUPTED, "stopped");
     int kept = 0, *parent = x->parent;
-    cache_room(d->cache);
     const real *logits = next_logits(x);
+    if (!logits) return e->code;
     for (int i = 0; i < x->lives; i++) {
         struct search *s = &x->search[x->live[i]];
         size_t fed = (size_t)s->rows;
         if (!search_step(s, logits, parent))
             return err_set(e, ERR_FAILED, "example %zu: the logits of generated token %d are NaN or infinite",
-                           x->first + (size_t)x->live[i] + 1, cache_length(d->cache) + 1);
+                           live_source(x, i) + 1, s->length + 1);
         logits += fed * vocabulary;
         parent += s->rows;
         x->rows[i] = s->rows;
@@ -133,13 +184,31 @@ static int generate_step(struct group *x, struct err *e) {
     return 0;
 }
 
+static enum generated_end end_of(const struct search *s, const int32_t *ids, int count) {
+    for (int i = 0; i < s->o->ends && count; i++)
+        if (s->o->end[i] == ids[count - 1]) return GENERATED_ENDED;
+    return s->most < s->o->max_new ? GENERATED_FULL : GENERATED_LONGEST;
+}
+
 static void generate_take_texts(const struct group *x, struct generated *out) {
     for (int i = 0; i < x->sources; i++) {
         struct generated *g = &out[x->first + (size_t)i];
         const int32_t *ids = search_best(&x->search[i], &g->count, &g->score);
+        g->end = end_of(&x->search[i], ids, g->count);
         g->ids = xcalloc((size_t)g->count + 1, sizeof *g->ids);
         memcpy(g->ids, ids, (size_t)g->count * sizeof *ids);
     }
+}
+
+/* Starts the search of the text for a source. */
+static void start_search(const struct group *x, size_t i) {
+    const struct generate_options *o = x->g->options;
+    const struct generate_sources *s = x->g->sources;
+    const struct arch *a = &x->g->model->arch;
+    size_t from = s->start[x->first + i];
+    bool causal = a->causal;
+    search_init(&x->search[i], o, a->vocabulary, causal ? s->ids + from : &o->start,
+                causal ? (int)(s->start[x->first + i + 1] - from) : 1);
 }
 
 static void generate_group_texts(void *self) {
@@ -151,7 +220,7 @@ static void generate_group_texts(void *self) {
     x->rows = xcalloc(n, sizeof *x->rows);
     x->parent = xcalloc(n * (size_t)o->beams, sizeof *x->parent);
     for (size_t i = 0; i < n; i++) {
-        search_init(&x->search[i], o, x->g->model->arch.vocabulary);
+        start_search(x, i);
         x->live[i] = (int)i;
     }
     cache_begin(x->memory->cache, (int)n, o->beams);

@@ -1,4 +1,5 @@
-/* Text generation with encoder–decoder models: greedy or beam search, with cached keys and values.
+/* Text generation: greedy or beam search, with cached keys and values.  The sources are the inputs of an
+ * encoder–decoder model, or the prompts that a decoder-only model continues.
  *
  * Sources are partitioned into groups that depend only on the sources and the number of beams; the live rows
  * of a group are one batch, so a text is the same for any number of workers.  A method takes part through the
@@ -17,9 +18,9 @@
 
 enum { GENERATE_MOST = MAX_TEXT_TOKENS }; /* new tokens, as far as the model's positions allow */
 
-/* Reads the settings of the folder's generation_config.json, or of config.json without it, and the library's
- * defaults (greedy, 20 new tokens).  Unsupported settings (such as sampling) are reported in `report` (may be
- * NULL).  ERR_USAGE when the model has no decoder. */
+/* Reads the settings of the folder's generation_config.json, or of config.json without it, and the defaults
+ * (greedy; 20 new tokens, 256 of a decoder-only model, whose "max_length" is ignored).  Unsupported settings
+ * (such as sampling) are reported in `report` (may be NULL).  ERR_USAGE when the model is an encoder. */
 int generate_defaults(const struct model *m, struct generate_options *out, struct buf *report,
                       struct err *e);
 /* Reads a generation_config.json from memory; `name` is used in messages. */
@@ -36,12 +37,20 @@ struct generate_sources {
     const int32_t *ids;
 };
 
-/* A generated text: its ids without the start token, and with the end token if it ended with one. */
+/* Why a text ended. */
+enum generated_end {
+    GENERATED_ENDED,   /* with an end token */
+    GENERATED_LONGEST, /* at the maximum number of new tokens */
+    GENERATED_FULL,    /* before that, where the context of a decoder-only model was full */
+};
+
+/* A generated text: its new ids, with the end token if it ended with one. */
 struct generated {
     int32_t *ids; /* count, owned: generated_release */
     int count;
     double score; /* beam search: log-probability divided by length to the power of the penalty; otherwise
                      0 */
+    enum generated_end end;
 };
 void generated_release(struct generated *g, size_t n); /* frees the ids of each */
 

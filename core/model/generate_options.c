@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/model/generate.h"
 
-enum { FILE_LIMIT = 1 << 20, LIBRARY_MOST = 20 };
+enum { FILE_LIMIT = 1 << 20, LIBRARY_MOST = 20, CAUSAL_MOST = 256 };
 
 /* The file being read; the first error stays in *e. */
 struct options_reading {
@@ -79,15 +79,16 @@ static void read_early(struct options_reading *r, struct generate_options *o) {
     else err_set(r->e, ERR_INPUT, "%s: \"early_stopping\": must be true, false or \"never\"", r->file);
 }
 
-/* Lengths in the files include the start token, unless they are called "new". */
+/* Lengths in the files include the start token, or the prompt, unless they are called "new". */
 static void read_lengths(struct options_reading *r, struct generate_options *o) {
     int longest = arch_max_length(r->arch);
-    int most = int_of(r, "max_length", 0, 0, INT32_MAX);
-    o->max_new = most ? most - 1 : LIBRARY_MOST;
+    bool causal = r->arch->causal;
+    int most = causal ? 0 : int_of(r, "max_length", 0, 0, INT32_MAX);
+    o->max_new = causal ? CAUSAL_MOST : most ? most - 1 : LIBRARY_MOST;
     o->max_new = int_of(r, "max_new_tokens", o->max_new, 1, INT32_MAX);
     if (o->max_new < 1) o->max_new = 1;
     if (o->max_new > longest) o->max_new = longest;
-    o->min_new = int_of(r, "min_length", 0, 0, INT32_MAX) - 1;
+    o->min_new = causal ? 0 : int_of(r, "min_length", 0, 0, INT32_MAX) - 1;
     o->min_new = int_of(r, "min_new_tokens", o->min_new, 0, INT32_MAX);
     if (o->min_new < 0) o->min_new = 0;
     if (o->min_new > o->max_new) o->min_new = o->max_new;
@@ -132,12 +133,11 @@ static void generate_options_read_all(struct options_reading *r, struct generate
 
 static int no_decoder(const struct model *m, struct err *e) {
     return err_set(e, ERR_USAGE,
-                   m->arch.causal
-                       ? "%s: generating text with a decoder-only model (%s) is not supported; use petri predict "
-                         "or petri embed"
-                       : "%s: an encoder-only model (%s) cannot generate text; use petri predict or petri embed",
+                   "%s: an encoder-only model (%s) cannot generate text; use petri predict or petri embed",
                    m->folder, family_name(m->arch.family));
 }
+
+static bool writes_text(const struct model *m) { return m->arch.causal || arch_generates(&m->arch); }
 
 /* Takes ownership of `object`; NULL when it could not be read, for the reason in *first. */
 static int read_object(const struct arch *a, const char *file, json_t *object, bool own,
@@ -162,14 +162,15 @@ int generate_parse(const struct arch *a, const char *name, const char *bytes, si
 int generate_defaults(const struct model *m, struct generate_options *out, struct buf *report,
                       struct err *e) {
     struct err first = ERR_INIT;
-    if (!arch_generates(&m->arch)) return no_decoder(m, e);
-    char *file = file_join(m->folder, "generation_config.json");
-    bool own = file_exists(file);
+    if (!writes_text(m)) return no_decoder(m, e);
+    bool folder = file_is_folder(m->folder); /* otherwise a GGUF file, without such settings */
+    char *file = folder ? file_join(m->folder, "generation_config.json") : xstrdup(m->folder);
+    bool own = !folder || file_exists(file);
     if (!own) {
         free(file);
         file = file_join(m->folder, "config.json");
     }
-    json_t *object = json_read(file, FILE_LIMIT, &first);
+    json_t *object = folder ? json_read(file, FILE_LIMIT, &first) : json_object();
     int rc = read_object(&m->arch, file, object, own, out, report, &first, e);
     free(file);
     return rc;
@@ -177,7 +178,7 @@ int generate_defaults(const struct model *m, struct generate_options *out, struc
 
 int generate_check(const struct model *m, const struct generate_options *o, struct err *e) {
     int longest = arch_max_length(&m->arch);
-    if (!arch_generates(&m->arch)) return no_decoder(m, e);
+    if (!writes_text(m)) return no_decoder(m, e);
     if (o->beams < 1 || o->beams > BEAMS_MOST || 2 * o->beams > m->arch.vocabulary)
         return err_set(e, ERR_USAGE, "the number of beams must be between 1 and %d, and at most half of "
                                      "the vocabulary size",
@@ -190,7 +191,7 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
                                      "--max-new or a lower --min-new", o->min_new, o->max_new);
     if (!isfinite(o->length_penalty))
         return err_set(e, ERR_USAGE, "the length penalty is NaN or infinite");
-    if (o->start < 0 || o->start >= m->arch.vocabulary)
+    if (!m->arch.causal && (o->start < 0 || o->start >= m->arch.vocabulary))
         return err_set(
             e, ERR_USAGE,
             "%s: decoder_start_token_id is missing; use --start TOKEN (mBART: a language), or add it to "

@@ -14,17 +14,19 @@ struct continuation {
     bool ends;
 };
 
-void search_init(struct search *s, const struct generate_options *o, int vocabulary) {
+void search_init(struct search *s, const struct generate_options *o, int vocabulary, const int32_t *prompt,
+                 int prompted) {
     size_t beams = (size_t)o->beams, most = (size_t)o->max_new;
-    BUG_IF(o->beams < 1 || o->beams > BEAMS_MOST || o->max_new < 1 || o->ends > END_TOKENS);
-    *s = (struct search){ .o = o, .vocabulary = vocabulary, .rows = 1 };
+    BUG_IF(o->beams < 1 || o->beams > BEAMS_MOST || o->max_new < 1 || o->ends > END_TOKENS || prompted < 1);
+    *s = (struct search){ .o = o, .vocabulary = vocabulary, .prompt = prompt, .prompted = prompted,
+                          .most = o->max_new, .rows = 1 };
     s->ids = xcalloc(beams * most, sizeof *s->ids);
     s->next_ids = xcalloc(beams * most, sizeof *s->next_ids);
     s->score = xcalloc(beams, sizeof *s->score);
     s->found = xcalloc(beams * most, sizeof *s->found);
     s->found_length = xcalloc(beams, sizeof *s->found_length);
     s->found_score = xcalloc(beams, sizeof *s->found_score);
-    s->banned = xcalloc(most + END_TOKENS, sizeof *s->banned);
+    s->banned = xcalloc((size_t)prompted + most + END_TOKENS, sizeof *s->banned);
     s->candidate = xcalloc((END_TOKENS + 1) * beams, sizeof *s->candidate);
 }
 
@@ -41,11 +43,11 @@ void search_release(struct search *s) {
 }
 
 static int32_t *ids_of(const struct search *s, int row) {
-    return s->ids + (size_t)row * (size_t)s->o->max_new;
+    return s->ids + (size_t)row * (size_t)s->most;
 }
 
 int32_t search_token(const struct search *s, int i) {
-    return s->length ? ids_of(s, i)[s->length - 1] : s->o->start;
+    return s->length ? ids_of(s, i)[s->length - 1] : s->prompt[s->prompted - 1];
 }
 
 static bool is_end(const struct generate_options *o, int32_t id) {
@@ -59,27 +61,27 @@ static bool is_end(const struct generate_options *o, int32_t id) {
 /* Returns the forced next token, or -1. */
 static int32_t forced(const struct search *s) {
     const struct generate_options *o = s->o;
-    if (o->forced_last >= 0 && s->length == o->max_new - 1) return o->forced_last;
+    if (o->forced_last >= 0 && s->length == s->most - 1) return o->forced_last;
     return s->length == 0 ? o->forced_first : -1;
 }
 
-/* Returns token i of a row; the start token is token 0. */
-static int32_t with_start(const struct search *s, int row, int i) {
-    return i ? ids_of(s, row)[i - 1] : s->o->start;
+/* Returns token i of a row, of prompt and new tokens. */
+static int32_t whole(const struct search *s, int row, int i) {
+    return i < s->prompted ? s->prompt[i] : ids_of(s, row)[i - s->prompted];
 }
 
 /* Fills s->banned for a row and returns the number: end tokens while the text is too short, and tokens that
  * would repeat an n-gram. */
 static int ban(const struct search *s, int row) {
     const struct generate_options *o = s->o;
-    int n = 0, have = s->length + 1, run = o->no_repeat;
+    int n = 0, have = s->prompted + s->length, run = o->no_repeat;
     for (int i = 0; s->length < o->min_new && i < o->ends; i++) s->banned[n++] = o->end[i];
     for (int from = 0; run > 0 && from + run <= have; from++) {
         int same = 0;
         while (same < run - 1 &&
-               with_start(s, row, from + same) == with_start(s, row, have - run + 1 + same))
+               whole(s, row, from + same) == whole(s, row, have - run + 1 + same))
             same++;
-        if (same == run - 1) s->banned[n++] = with_start(s, row, from + run - 1);
+        if (same == run - 1) s->banned[n++] = whole(s, row, from + run - 1);
     }
     return n;
 }
@@ -115,7 +117,7 @@ static bool greedy(struct search *s, const real *logits, int *parent) {
     if (id < 0) return false;
     ids_of(s, 0)[s->length++] = id;
     parent[0] = 0;
-    if (!is_end(s->o, id) && s->length < s->o->max_new) return true;
+    if (!is_end(s->o, id) && s->length < s->most) return true;
     s->rows = 0;
     s->finished = 1;
     s->found_length[0] = s->length;
@@ -162,7 +164,7 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
 /* Moves a candidate that ends to the finished texts, if it is among the best. */
 static void generate_search_finish(struct search *s, const struct continuation *c) {
     const struct generate_options *o = s->o;
-    size_t most = (size_t)o->max_new;
+    size_t most = (size_t)s->most;
     real score = c->score / (real)pow(s->length + 1, o->length_penalty);
     int at = s->finished;
     if (at == o->beams && !(score > s->found_score[--at])) return;
@@ -183,7 +185,7 @@ static void generate_search_finish(struct search *s, const struct continuation *
 /* Makes the best candidates that do not end the live rows. */
 static void generate_search_go_on(struct search *s, int n, int *parent) {
     int32_t *spare = s->ids;
-    size_t most = (size_t)s->o->max_new;
+    size_t most = (size_t)s->most;
     s->rows = 0;
     for (int i = 0; i < n && s->rows < s->o->beams; i++) {
         const struct continuation *c = &s->candidate[i];
@@ -205,7 +207,7 @@ static bool may_improve(const struct search *s) {
     if (s->finished < o->beams) return true;
     if (o->early == EARLY_FULL) return false;
     bool longest = o->early == EARLY_NEVER && o->length_penalty > 0;
-    double length = longest ? o->max_new : s->length;
+    double length = longest ? s->most : s->length;
     return s->score[0] / (real)pow(length, o->length_penalty) > s->found_score[o->beams - 1];
 }
 
@@ -218,7 +220,7 @@ static bool beams(struct search *s, const real *logits, int *parent) {
     }
     for (int i = 0; i < n; i++) {
         struct continuation *c = &s->candidate[i];
-        c->ends = s->length + 1 == o->max_new || is_end(o, c->id);
+        c->ends = s->length + 1 == s->most || is_end(o, c->id);
         if (c->ends && i < o->beams) generate_search_finish(s, c);
     }
     generate_search_go_on(s, n, parent);

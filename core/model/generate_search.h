@@ -1,4 +1,4 @@
-/* Greedy and beam search of the output for one source, token by token.
+/* Greedy and beam search of the text for one source, token by token.
  *
  * Independent of the model: receives the logits of its live rows and decides which rows live on.  The rules
  * are those of generate() in transformers (without sampling), so that equal logits give equal texts: scores
@@ -25,11 +25,11 @@ enum early_stopping {
 enum { END_TOKENS = 4, BEAMS_MOST = 64 };
 struct generate_options {
     int beams;             /* 1: greedy */
-    int max_new, min_new;  /* tokens after the start token, end token included; ≥ 1, ≥ 0 */
+    int max_new, min_new;  /* new tokens, end token included; ≥ 1, ≥ 0 */
     double length_penalty;
     enum early_stopping early;
     int no_repeat;         /* size of n-grams that must not repeat; 0: no limit */
-    int32_t start;         /* decoder start token */
+    int32_t start;         /* decoder start token; unused by decoder-only models */
     int32_t end[END_TOKENS];
     int ends;              /* 0: texts end only at max_new */
     int32_t forced_first;  /* the first new token, or -1 */
@@ -39,12 +39,15 @@ struct generate_options {
 struct search {
     const struct generate_options *o;
     int vocabulary;
+    const int32_t *prompt; /* tokens before the first new one: the start token, or the whole prompt */
+    int prompted;    /* their number, at least 1 */
+    int most;        /* new tokens: o->max_new; may be lowered before the first step */
     int rows;        /* live rows: 1 at first, then up to o->beams; 0 when finished */
     int length;      /* new tokens so far */
-    int32_t *ids;    /* beams × max_new: those of the live rows */
+    int32_t *ids;    /* beams × most: those of the live rows */
     real *score;     /* beams */
     int finished;    /* finished texts, best first */
-    int32_t *found;  /* beams × max_new */
+    int32_t *found;  /* beams × most */
     int *found_length;
     real *found_score;
     /* scratch */
@@ -52,16 +55,17 @@ struct search {
     struct continuation *candidate;
 };
 
-/* `o` must outlive the search. */
-void search_init(struct search *s, const struct generate_options *o, int vocabulary);
+/* Starts a search of the tokens after those of `prompt`.  `o` and `prompt` must outlive it. */
+void search_init(struct search *s, const struct generate_options *o, int vocabulary, const int32_t *prompt,
+                 int prompted);
 void search_release(struct search *s);
-/* Returns the input token of live row i: the last one, at first the start token. */
+/* Returns the input token of live row i: the last one, at first that of the prompt. */
 int32_t search_token(const struct search *s, int i);
 /* Chooses the next tokens from logits: rows × vocabulary, of the live rows in order.  s->rows are live
  * afterwards, and row i continues the row that was parent[i] (room for beams).  Returns false for NaN or
  * infinite logits, which end the search. */
 bool search_step(struct search *s, const real *logits, int *parent);
-/* Returns the best text of a finished search (rows 0): its ids without the start token, and with the end
+/* Returns the best text of a finished search (rows 0): its new ids, with the end
  * token if it ended with one; *score: its score (0 with one beam). */
 const int32_t *search_best(const struct search *s, int *n, double *score);
 

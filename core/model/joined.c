@@ -2,7 +2,9 @@
 
 #include "core/base/mem.h"
 
-bool joined_on(const struct forward *f) { return f->hooks && f->hooks->joined.count && f->batch->start; }
+bool joined_on(const struct forward *f) {
+    return f->hooks && f->hooks->joined.count && f->batch->start && !f->batch->past;
+}
 
 void joined_init(struct forward *f) {
     if (!joined_on(f)) return;

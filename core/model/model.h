@@ -92,6 +92,8 @@ struct batch {
     int tokens;
     int32_t *ids, *types, *positions; /* tokens each; positions as in arch_positions */
     int *start;          /* rows+1 */
+    const int *past;     /* rows: tokens of each that are in the cache of a decoder-only model, rows that a
+                            method adds included; NULL: none, these are complete texts */
     uint64_t *example_id; /* rows: index of the example in its split */
     int32_t *label;      /* rows: class, or -1 */
     real *target;        /* rows: regression target */
@@ -128,7 +130,8 @@ struct forward {
     enum precision precision;    /* of products with its frozen maps; from the hooks, otherwise float32 */
     struct decode_cache *cache;  /* NULL: forward_decode takes complete targets.  Otherwise one token per
                                     live row of the cache, without `encoded` after the first step
-                                    (cache.h); the tape is not training */
+                                    (cache.h); the tape is not training.  In a decoder-only model
+                                    forward_encode takes the new tokens of each live row */
     /* Dropout of hidden states, attention probabilities and inner FFN values. */
     double dropout, attention_dropout, activation_dropout;
     double *token_loss; /* target_tokens: destination of their weighted losses in forward_lm_loss; or NULL */

@@ -205,7 +205,7 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
     };
     q = place_in_text(f, s, ROLE_Q_NORM, q);
     k = place_in_text(f, s, ROLE_K_NORM, k);
-    if (f->cache && s->stack == STACK_DECODER) through_cache(f, s, &k, &v, &how);
+    if (f->cache && (a->causal || s->stack == STACK_DECODER)) through_cache(f, s, &k, &v, &how);
     node head = offer_both(f, s, TAP_A_HEAD, op_attention(t, q, k, v, &how));
     node context = offer_both(f, s, TAP_A_CTX, head);
     node out = offer_out(f, s, TAP_A_OUT, linear(f, s, context, ROLE_O_W, ROLE_O_B));

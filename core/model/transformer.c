@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "core/base/mem.h"
+#include "core/model/cache.h"
 #include "core/model/joined.h"
 #include "core/model/sublayer.h"
 
@@ -18,12 +19,14 @@ static const real *turn_of(const struct forward *f) {
     arch_rope(a, frequency);
     const real *divisor = f->model->rope_divisor;
     for (size_t k = 0; divisor && k < half; k++) frequency[k] /= (double)divisor[k];
-    for (int i = 0; i < f->rows.count; i++)
+    for (int i = 0; i < f->rows.count; i++) {
+        int from = first + (f->batch->past ? f->batch->past[i] : 0);
         for (int j = 0; j < f->rows.start[i + 1] - f->rows.start[i]; j++, at += 2 * half)
             for (size_t k = 0; k < half; k++) {
-                turn[at + k] = (real)(a->rope.scale * cos((first + j) * frequency[k]));
-                turn[at + half + k] = (real)(a->rope.scale * sin((first + j) * frequency[k]));
+                turn[at + k] = (real)(a->rope.scale * cos((from + j) * frequency[k]));
+                turn[at + half + k] = (real)(a->rope.scale * sin((from + j) * frequency[k]));
             }
+    }
     return turn;
 }
 
@@ -203,6 +206,7 @@ static void encode_first(struct forward *f) {
 }
 
 node forward_encode(struct forward *f) {
+    if (f->cache && f->model->arch.causal) cache_open(f->cache, &f->rows);
     if (f->hooks && f->hooks->passes == 2) encode_first(f);
     return transformer_encode(f);
 }
@@ -211,6 +215,7 @@ node forward_decode(struct forward *f, node encoded) {
     const struct arch *a = &f->model->arch;
     struct tape *t = f->tape;
     BUG_IF(!arch_generates(a) || !f->batch->target_start);
+    if (f->cache) cache_open(f->cache, &f->target_rows);
     /* `encoded` is below the mark. */
     const struct tape_mark mark = tape_mark(t);
     const int before = a->encoder_layers + 1;

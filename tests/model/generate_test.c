@@ -207,6 +207,167 @@ static void test_real(void **state) {
     free(path);
 }
 
+/* ---- decoder-only models ---- */
+
+enum { PROMPTS = 20, NEW_TOKENS = 24 };
+
+/* Opens a tiny model with prompts of 1 to 12 tokens. */
+static void prompts_open(struct reference *r, const char *name) {
+    struct err e = ERR_INIT;
+    char *folder = xprintf("%s/tests/reference/causal/%s", test_root(), name);
+    *r = (struct reference){ .model = model_load(folder, &e) };
+    if (!r->model) fail_msg("%s", e.text);
+    size_t *start = xcalloc(PROMPTS + 1, sizeof *start);
+    int32_t *ids = xcalloc(PROMPTS * 12, sizeof *ids);
+    for (size_t i = 0; i < PROMPTS; i++) {
+        start[i + 1] = start[i] + 1 + i * 7 % 12;
+        for (size_t k = start[i]; k < start[i + 1]; k++) ids[k] = (int32_t)(3 + (k * k * 7 + 3 * i) % 313);
+    }
+    r->sources = (struct generate_sources){ PROMPTS, start, ids };
+    free(folder);
+}
+
+/* Generates greedily by a whole pass for each token. */
+static int by_whole_passes(const struct model *m, const struct generate_options *o, const int32_t *prompt, size_t n,
+                           int32_t *out) {
+    struct arena *arena = arena_new();
+    struct tape *tape = tape_new(arena);
+    int32_t ids[LONGEST], types[LONGEST] = { 0 }, positions[LONGEST];
+    int start[2] = { 0 }, count = 0;
+    memcpy(ids, prompt, n * sizeof *ids);
+    for (int i = 0; i < LONGEST; i++) positions[i] = i;
+    while (count < o->max_new) {
+        start[1] = (int)n + count;
+        const struct batch b = { .examples = 1, .tokens = start[1], .ids = ids, .types = types,
+                                 .positions = positions, .start = start };
+        struct forward f;
+        tape_reset(tape, false, 0, 0);
+        forward_init(&f, tape, m, &b, NULL);
+        const real *v = tape_value(tape, forward_logits(&f, forward_first(&f, forward_encode(&f))));
+        int best = 0;
+        for (int k = 1; k < m->arch.vocabulary; k++)
+            if (v[k] > v[best]) best = k;
+        ids[start[1]] = out[count++] = best;
+        if (o->ends && best == o->end[0]) break;
+    }
+    tape_free(tape);
+    arena_free(arena);
+    return count;
+}
+
+/* The cache changes no text, nor do the number of workers and the other prompts of a group. */
+static void test_prompts(void **state) {
+    (void)state;
+    static const char *const names[] = { "llama", "mistral", "qwen3" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct reference r;
+        struct generate_options o;
+        struct generated one[PROMPTS], many[PROMPTS];
+        struct err e = ERR_INIT;
+        int32_t want[LONGEST];
+        prompts_open(&r, names[i]);
+        test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+        assert_int_equal(o.max_new, 64); /* 256, but the model has 64 positions */
+        o.max_new = NEW_TOKENS;
+        run(r.model, &o, &r.sources, 1, one);
+        run(r.model, &o, &r.sources, 3, many);
+        for (int k = 0; k < PROMPTS; k++) {
+            size_t from = r.sources.start[k], n = r.sources.start[k + 1] - from;
+            int count = by_whole_passes(r.model, &o, r.sources.ids + from, n, want);
+            if (count != one[k].count || memcmp(want, one[k].ids, (size_t)count * sizeof *want))
+                fail_msg("%s: prompt %d differs from whole passes", names[i], k + 1);
+            assert_int_equal(many[k].count, count);
+            assert_memory_equal(many[k].ids, want, (size_t)count * sizeof *want);
+            assert_int_equal(one[k].end, want[count - 1] == o.end[0] ? GENERATED_ENDED : GENERATED_LONGEST);
+        }
+        generated_release(one, PROMPTS);
+        generated_release(many, PROMPTS);
+        reference_close(&r);
+    }
+}
+
+/* A full context ends a text; a prompt beyond it is refused. */
+static void test_context(void **state) {
+    (void)state;
+    struct reference r;
+    struct generate_options o;
+    struct generated out[1];
+    struct err e = ERR_INIT;
+    struct generation g;
+    size_t start[2] = { 0, 60 };
+    prompts_open(&r, "llama");
+    test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+    o.ends = 0;
+    o.max_new = NEW_TOKENS;
+    struct generate_sources s = { 1, start, r.sources.ids };
+    run(r.model, &o, &s, 1, out);
+    assert_int_equal(out[0].count, 5); /* the last one needs no position */
+    assert_int_equal(out[0].end, GENERATED_FULL);
+    generated_release(out, 1);
+    start[1] = 65;
+    generation_init(&g, r.model, &o, &s);
+    test_refused(generate_rows(&g, NULL, NULL, NULL, out, &e), ERR_INPUT, &e,
+                 "example 1: the prompt has 65 tokens, more than the context of llama (64)");
+    generation_release(&g);
+    reference_close(&r);
+}
+
+/* SmolLM2-135M-Instruct in Q4_1, where PETRI_SMOLLM2 is its file: the greedy answers of transformers in float32 to
+ * five questions, up to the first choice that depends on less than a hundredth. */
+static void test_smollm2(void **state) {
+    (void)state;
+    enum { QUESTIONS = 5, MOST = 40 };
+    static const int32_t system[] = { 1, 9690, 198, 2683, 359, 253, 5356, 5646, 11173, 3365, 3511, 308, 34519, 28,
+                                      7018, 411, 407, 19712, 8182, 2, 198, 1, 4093, 198 },
+                         close[] = { 2, 198, 1, 520, 9531, 198 };
+    static const struct {
+        int32_t ask[12], answer[MOST];
+        int asked, answered, sure;
+    } question[QUESTIONS] = {
+        { { 1780, 314, 260, 3575, 282, 4649, 47 }, { 504, 3575, 282, 4649, 314, 7042, 30, 2 }, 7, 8, 8 },
+        { { 19161, 582, 6330, 563, 260, 3426, 30 },
+          { 504, 3426, 314, 253, 4749, 284, 11965, 7815, 28, 30055, 351, 1029, 284, 551, 1719, 281, 624, 1038, 970,
+            28, 253, 21651, 288, 260, 551, 1719, 6122, 282, 260, 6128, 30, 2 }, 7, 32, 19 },
+        { { 1780, 314, 216, 39, 8055, 216, 37, 47 },
+          { 2068, 803, 216, 39, 284, 216, 37, 28, 392, 416, 722, 260, 1909, 282, 216, 39, 284, 216, 37, 28, 527, 314,
+            253, 1273, 7132, 3905, 30, 533, 6530, 28, 645, 346, 457, 253, 2028, 282, 827, 2966, 28, 346 },
+          8, 40, 40 },
+        { { 8241, 12837, 288, 3432, 42, 6422, 5738, 28, 957, 3289, 30 },
+          { 46719, 393, 271, 14047, 24583, 28, 16718, 393, 271, 14047, 24583, 30, 2 }, 11, 13, 13 },
+        { { 5820, 1296, 3003, 4683, 30 }, { 504, 3003, 4683, 359, 42, 3950, 28, 10062, 28, 284, 13581, 30, 2 },
+          5, 13, 13 },
+    };
+    const char *path = getenv("PETRI_SMOLLM2");
+    if (!path) test_skip("PETRI_SMOLLM2 is not set: the path of SmolLM2-135M-Instruct.Q4_1.gguf");
+    struct err e = ERR_INIT;
+    struct generate_options o;
+    struct generated out[QUESTIONS];
+    size_t start[QUESTIONS + 1] = { 0 };
+    int32_t ids[QUESTIONS * 64];
+    struct model *m = model_load(path, &e);
+    if (!m) fail_msg("%s", e.text);
+    test_ok(generate_defaults(m, &o, NULL, &e), &e);
+    assert_true(o.ends >= 1 && o.end[0] == 2);
+    o.max_new = MOST;
+    for (int i = 0; i < QUESTIONS; i++) {
+        int32_t *to = ids + start[i];
+        size_t n = (size_t)question[i].asked;
+        memcpy(to, system, sizeof system);
+        memcpy(to + COUNT_OF(system), question[i].ask, n * sizeof *to);
+        memcpy(to + COUNT_OF(system) + n, close, sizeof close);
+        start[i + 1] = start[i] + COUNT_OF(system) + n + COUNT_OF(close);
+    }
+    run(m, &o, &(struct generate_sources){ QUESTIONS, start, ids }, 2, out);
+    for (int i = 0; i < QUESTIONS; i++) {
+        int same = 0;
+        while (same < out[i].count && same < question[i].answered && out[i].ids[same] == question[i].answer[same])
+            same++;
+        if (same < question[i].sure) fail_msg("question %d: differs at new token %d", i + 1, same);
+    }
+    generated_release(out, QUESTIONS);
+    model_release(m);
+}
+
 /* ---- callbacks and memory ---- */
 
 static void test_workers(void **state) {
@@ -387,6 +548,7 @@ static void test_options(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_families),   cmocka_unit_test(test_real), cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_prompts),    cmocka_unit_test(test_context), cmocka_unit_test(test_smollm2),
         cmocka_unit_test(test_watch),      cmocka_unit_test(test_memory),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_options),
     };

@@ -1,4 +1,4 @@
-/* Decoder-only models in the program: classification by the last token, and what is refused. */
+/* Decoder-only models in the program: classification by the last token, generated text, and what is refused. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +50,23 @@ static void a_last_word_changes_the_prediction(void **state) {
     json_decref(runs);
 }
 
+/* A prompt is continued, by the model and by a run on it, which may have added rows and keys. */
+static void prompts_are_continued(void **state) {
+    (void)state;
+    free(stage_out(0, "train " MODEL "llama --train '%s' --no-dev --steps 6 --lr 0.1 --batch 4 --max-length 24 --workers 1 --db '%s' "
+                      "--method 'prompt-tuning(l=3) + prefix(l=2) + lora(r=2)'", stage.toy, stage.db));
+    char *model = stage_out(0, "generate " MODEL "llama --text 'a good film' --max-new 9 --json"),
+         *run = stage_out(0, "generate last --db '%s' --text 'a good film' --max-new 9 --json", stage.db),
+         *again = stage_out(0, "generate last --db '%s' --text 'a good film' --max-new 9 --json --workers 2", stage.db);
+    assert_string_not_equal(model, run);
+    assert_string_equal(run, again);
+    assert_int_equal(stage_json_lines(model), 1);
+    free(model), free(run), free(again);
+}
+
 static void what_decoders_cannot_do(void **state) {
     (void)state;
-    stage_refused(2, "generating text with a decoder-only model (llama) is not supported", "generate " MODEL "llama --text good");
+    stage_refused(2, "--start: a decoder-only model has no start token", "generate " MODEL "llama --text good --start good");
     stage_refused(2, "llama (llama) is a decoder", "train " MODEL "llama --train '%s' --no-dev --form text --steps 1 --db '%s'", stage.toy,
                   stage.db);
     stage_refused(5, "the tokenizer of a GGUF file is not supported", "encode --model tests/reference/gguf/llama.gguf --text good");
@@ -62,6 +76,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_train_on_decoders),
         cmocka_unit_test(a_last_word_changes_the_prediction),
+        cmocka_unit_test(prompts_are_continued),
         cmocka_unit_test(what_decoders_cannot_do),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
