@@ -9,7 +9,7 @@
 /* Common names of source and target columns. */
 static const char *const columns_pair[][2] = {
     { "source", "target" }, { "document", "summary" }, { "article", "highlights" },
-    { "input", "output" },  { "text", "summary" },
+    { "input", "output" },  { "text", "summary" },       { "prompt", "completion" },
 };
 
 char *names_text(char *const *name, int count, int most) {

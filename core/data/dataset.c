@@ -243,12 +243,13 @@ void dataset_release(struct dataset *d) {
     free(d->types);
     free(d->target_start);
     free(d->target_ids);
+    free(d->trained);
     report_release(&d->report);
     memory_free(d->memory);
     memset(d, 0, sizeof *d);
 }
 
-static int past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
+int tokens_past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
                           int embedding_rows, struct err *e) {
     const struct example *r = &d->example[i];
     return err_set(
@@ -258,7 +259,7 @@ static int past_embedding(const struct dataset *d, const struct tokenizer *t, si
         d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id, embedding_rows);
 }
 
-static void count_tokens(struct import_report *r, const struct encoded *x, size_t line) {
+void tokens_count(struct import_report *r, const struct encoded *x, size_t line) {
     r->tokens += x->plain;
     r->unknown += x->unknown;
     r->cut_examples += x->cut_a || x->cut_b;
@@ -270,22 +271,24 @@ static void count_tokens(struct import_report *r, const struct encoded *x, size_
     if (x->special_in_text) report_line(&r->special, line);
 }
 
-static void forget_tokens(struct dataset *d) {
+void tokens_forget(struct dataset *d) {
     struct import_report *r = &d->report;
     r->cut_examples = r->cut_examples_a = r->cut_examples_b = r->cut_tokens_a = r->cut_tokens_b = 0;
     r->vanished = r->tokens = r->unknown = r->special.examples = 0;
     r->cut_targets = r->cut_tokens_target = r->target_tokens = r->target_unknown = 0;
     r->target_longest = r->unwritten = 0;
     r->unwritten_signs = 0;
+    r->too_long.examples = 0;
     r->max_len = d->max_len = r->max_target = d->max_target = 0;
     free(d->start);
     free(d->ids);
     free(d->types);
     free(d->target_start);
     free(d->target_ids);
+    free(d->trained);
     d->start = d->target_start = NULL;
     d->ids = d->target_ids = NULL;
-    d->types = NULL;
+    d->types = d->trained = NULL;
 }
 
 /* Capacity of the id arrays while a split is encoded. */
@@ -300,14 +303,14 @@ static int dataset_encode_row(struct dataset *d, size_t i, const struct tokenize
     struct encoded x;
     int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x, e);
     if (!rc && embedding_rows && x.greatest >= embedding_rows)
-        rc = past_embedding(d, t, i, x.greatest, embedding_rows, e);
+        rc = tokens_past_embedding(d, t, i, x.greatest, embedding_rows, e);
     if (!rc) {
         GROW(d->ids, room->ids, n + x.n);
         GROW(d->types, room->types, n + x.n);
         memcpy(d->ids + n, x.ids, x.n * sizeof *x.ids);
         for (size_t k = 0; k < x.n; k++) d->types[n + k] = (uint8_t)x.types[k];
         d->start[i + 1] = n + x.n;
-        count_tokens(&d->report, &x, r->line);
+        tokens_count(&d->report, &x, r->line);
     }
     encoded_release(&x);
     return rc;
@@ -323,7 +326,7 @@ static int encode_target(struct dataset *d, size_t i, const struct tokenizer *t,
     struct encoded x;
     int rc = tokenizer_encode(t, r->target_text, r->target_size, NULL, 0, max_target, &x, e);
     if (!rc && embedding_rows && x.greatest >= embedding_rows)
-        rc = past_embedding(d, t, i, x.greatest, embedding_rows, e);
+        rc = tokens_past_embedding(d, t, i, x.greatest, embedding_rows, e);
     if (!rc) {
         GROW(d->target_ids, room->target, n + x.n);
         memcpy(d->target_ids + n, x.ids, x.n * sizeof *x.ids);
@@ -345,7 +348,7 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
     struct rooms room = { 0 };
     int rc = 0;
     if (!e) e = &own;
-    forget_tokens(d);
+    tokens_forget(d);
     d->start = xcalloc(d->examples + 1, sizeof *d->start);
     if (max_target) d->target_start = xcalloc(d->examples + 1, sizeof *d->target_start);
     for (size_t i = 0; !rc && i < d->examples; i++) {
@@ -353,7 +356,7 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
         if (!rc && max_target) rc = encode_target(d, i, t, max_target, embedding_rows, &room, e);
     }
     if (rc) {
-        forget_tokens(d);
+        tokens_forget(d);
         return rc;
     }
     d->max_len = d->report.max_len = max_len;

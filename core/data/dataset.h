@@ -77,6 +77,9 @@ struct dataset {
     size_t max_target;       /* 0: no target side */
     size_t *target_start;    /* rows+1 */
     int32_t *target_ids;     /* encoded as a single text, end token included */
+    /* Of a causal language model (core/data/causal.h): for each id, 1 if it is a target, which is predicted
+     * from the ids before it; the targets are also in target_ids.  NULL: a source and a target side. */
+    uint8_t *trained;
 
     struct dataset_memory *memory; /* private: memory of the texts */
 };

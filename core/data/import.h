@@ -144,6 +144,15 @@ void repeats_digest(struct dataset *d);
 /* Counts duplicates among the current examples of the split in its report; needs their digests. */
 void repeats_count(struct dataset *d);
 
+/* ---- tokens (dataset.c) ---- */
+/* Removes the tokens of a split, and clears the token part of its report. */
+void tokens_forget(struct dataset *d);
+/* Adds an encoded text of the example on `line` to the report. */
+void tokens_count(struct import_report *r, const struct encoded *x, size_t line);
+/* Returns ERR_INPUT for a token of example i without an embedding. */
+int tokens_past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
+                          int embedding_rows, struct err *e);
+
 /* ---- targets that cannot be encoded (unwritten.c) ---- */
 /* Counts a target with unknown tokens, and records its characters without a token. */
 void unwritten_count(struct import_report *r, const struct tokenizer *t, const char *s, size_t n);

@@ -50,7 +50,8 @@ bool metric_fits(enum metric_id id, enum data_kind labels) {
 }
 
 bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind labels) {
-    return metric_fits(id, labels) && (id != METRIC_F1 || m->positive >= 0);
+    return metric_fits(id, labels) && (id != METRIC_F1 || m->positive >= 0) &&
+           (id == METRIC_LOSS || !m->losses_only);
 }
 
 int metric_direction(enum metric_id id) {
@@ -354,6 +355,14 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *reference,
     }
     m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
     free(counts);
+}
+
+void metrics_of_losses(struct metrics *m, size_t n) {
+    memset(m, 0, sizeof *m);
+    m->examples = n;
+    m->positive = -1;
+    m->losses_only = true;
+    undefine_all(m, "no texts were generated");
 }
 
 void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, double loss) {

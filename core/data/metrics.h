@@ -69,6 +69,7 @@ struct metrics {
     bool as_majority;         /* the accuracy equals the majority baseline */
     struct metric_value renamed; /* accuracy under the best permutation of class names, up to
                                     METRICS_RENAMED classes */
+    bool losses_only;         /* texts were not generated: only the loss is available */
     int classes;              /* 0 in regression and for texts */
     int positive;             /* class of METRIC_F1, or -1 */
     size_t *confusion;        /* classes × classes: [label * classes + predicted], owned; without invalid
@@ -97,6 +98,8 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *reference,
 /* Computes the metrics of masked words: `masks` tokens in n examples, `right` correct predictions, and the
  * sum of losses. */
 void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, double loss);
+/* Initializes the metrics of n examples whose texts were not generated: all are undefined. */
+void metrics_of_losses(struct metrics *m, size_t n);
 /* Returns whether a metric is available for this kind of labels: F1 needs a positive class. */
 bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind labels);
 void metrics_release(struct metrics *m);

@@ -137,6 +137,12 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     if (r->vanished)
         buf_printf(out, "warning: in %zu example%s truncation removed a whole text\n", r->vanished,
                    plural(r->vanished));
+    if (r->too_long.examples) {
+        buf_printf(out, "warning: %zu example%s longer than %zu tokens skipped; use a larger --max-length",
+                   r->too_long.examples, plural(r->too_long.examples), r->max_len);
+        report_lines_text(&r->too_long, out);
+        buf_putc(out, '\n');
+    }
     if (!r->special.examples) return;
     buf_printf(out, "%zu example%s contain%s the text of a special token", r->special.examples,
                plural(r->special.examples), r->special.examples == 1 ? "s" : "");

@@ -63,6 +63,7 @@ struct import_report {
     size_t target_tokens, target_unknown; /* of the targets before truncation, without special ones */
     size_t target_longest;    /* ids of the longest target before truncation, end token included */
     size_t cut_targets, cut_tokens_target; /* examples and tokens */
+    struct report_lines too_long; /* examples removed because they are longer than max_len */
     size_t unwritten;         /* examples whose target has unknown tokens */
     int unwritten_signs;
     uint32_t unwritten_sign[REPORT_FIRST]; /* their distinct characters without a token */

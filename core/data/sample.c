@@ -148,6 +148,7 @@ void dataset_view(struct dataset *view, const struct dataset *from, const int *p
     view->ids = xmalloc(tokens * sizeof *view->ids);
     view->types = xmalloc(tokens * sizeof *view->types);
     view->start[0] = 0;
+    if (from->trained) view->trained = xmalloc(tokens + 1);
     if (from->target_start) view_targets(view, from, pick, n);
     for (int i = 0; i < n; i++) {
         size_t at = view->start[i], first = from->start[pick[i]];
@@ -155,6 +156,7 @@ void dataset_view(struct dataset *view, const struct dataset *from, const int *p
         view->example[i] = from->example[pick[i]];
         memcpy(view->ids + at, from->ids + first, count * sizeof *view->ids);
         memcpy(view->types + at, from->types + first, count * sizeof *view->types);
+        if (from->trained) memcpy(view->trained + at, from->trained + first, count);
         view->start[i + 1] = at + count;
     }
 }
@@ -166,5 +168,6 @@ void dataset_view_release(struct dataset *view) {
     free(view->types);
     free(view->target_start);
     free(view->target_ids);
+    free(view->trained);
     memset(view, 0, sizeof *view);
 }

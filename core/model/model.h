@@ -102,10 +102,11 @@ struct batch {
      * are skipped.  NULL: they run. */
     int below_layers;
     const real *below;
-    /* Inputs and labels of the decoder, packed likewise; NULL and 0 without. */
+    /* Inputs and labels of the decoder, packed likewise; NULL and 0 without.  Of a causal stack: its targets,
+     * which are some of its tokens. */
     int target_tokens;
-    int32_t *target_in;        /* target_tokens: the start token, then the target shifted */
-    int32_t *target_positions; /* from 0 in each row */
+    int32_t *target_in;        /* target_tokens: the start token, then the target shifted; causal: NULL */
+    int32_t *target_positions; /* from 0 in each row; causal: those of the tokens that predict the targets */
     int32_t *target_out;       /* target_tokens: the label, or -1 (ignored in the loss) */
     int *target_start;         /* rows+1 */
     real *target_weight;       /* target_tokens: weight of each token in the loss */
@@ -158,8 +159,9 @@ node forward_encode(struct forward *f);
 node forward_pool(struct forward *f, node encoded);
 /* Returns the first token of each row; rows × d. */
 node forward_first(struct forward *f, node encoded);
-/* Runs the decoder over the target side of the batch, causally, with cross-attention to `encoded`:
- * target_tokens × d, after final norm and scale. */
+/* Runs the decoder over the target side of the batch, causally, with cross-attention to `encoded`; of a
+ * causal stack, selects the rows of `encoded` that predict the targets: target_tokens × d, after final norm
+ * and scale. */
 node forward_decode(struct forward *f, node encoded);
 /* Returns the logits of some decoded rows: n × vocabulary.  For few rows: generation, tests. */
 node forward_logits(struct forward *f, node decoded);

@@ -211,10 +211,24 @@ node forward_encode(struct forward *f) {
     return transformer_encode(f);
 }
 
+/* Returns the rows of a causal stack that predict the targets. */
+static node predicting_rows(const struct forward *f, node encoded) {
+    const struct batch *b = f->batch;
+    int32_t *at = tape_keep(f->tape, ((size_t)b->target_tokens + 1) * sizeof *at);
+    for (int i = 0; i < b->examples; i++)
+        for (int t = b->target_start[i]; t < b->target_start[i + 1]; t++)
+            at[t] = joined_token(f, i, b->target_positions[t]);
+    const struct embed_table all = { encoded, at, 0 };
+    tape_site(f->tape, "targets");
+    return op_embed_sum(f->tape, b->target_tokens, &all, 1);
+}
+
 node forward_decode(struct forward *f, node encoded) {
     const struct arch *a = &f->model->arch;
     struct tape *t = f->tape;
-    BUG_IF(!arch_generates(a) || !f->batch->target_start);
+    BUG_IF(!f->batch->target_start);
+    if (a->causal) return predicting_rows(f, encoded);
+    BUG_IF(!arch_generates(a));
     if (f->cache) cache_open(f->cache, &f->target_rows);
     /* `encoded` is below the mark. */
     const struct tape_mark mark = tape_mark(t);

@@ -18,6 +18,7 @@
 #include "core/text/decoder.h"
 #include "core/text/normalizer.h"
 #include "core/text/pretokenizer.h"
+#include "core/text/tokenizer.h"
 #include "core/text/unigram.h"
 #include "core/text/vocab.h"
 
@@ -68,7 +69,7 @@ bool added_next(const struct added_set *a, struct added_off *off, const char *s,
                 size_t floor, size_t *from, size_t *to, const struct added_token **token);
 
 /* ---- special tokens around texts ---- */
-enum { TEMPLATE_PIECES = 16 };
+enum { TEMPLATE_PIECES = TOKENIZER_LEAD };
 struct template_piece {
     int text;    /* 0: first text, 1: second, -1: the token `id` */
     int32_t id;

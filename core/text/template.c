@@ -70,6 +70,12 @@ void tokenizer_end_templates(struct tokenizer *t, int32_t bos, int32_t eos) {
     }
 }
 
+size_t tokenizer_lead(const struct tokenizer *t, int32_t *ids) {
+    size_t n = 0;
+    while (t->single.piece[n].text < 0) ids[n] = t->single.piece[n].id, n++;
+    return n;
+}
+
 /* ---- tokenizer.json ---- */
 
 /* Reads one {"SpecialToken":{…}} or {"Sequence":{…}}. */

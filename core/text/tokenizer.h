@@ -46,6 +46,11 @@ int tokenizer_encode(const struct tokenizer *t, const char *a, size_t a_size, co
                      size_t b_size, size_t max_len, struct encoded *out, struct err *e);
 void encoded_release(struct encoded *x);
 
+/* Writes the special tokens that precede a single text to `ids`, which has room for TOKENIZER_LEAD, and
+ * returns their number. */
+enum { TOKENIZER_LEAD = 16 };
+size_t tokenizer_lead(const struct tokenizer *t, int32_t *ids);
+
 /* Appends the decoded text of n ids to out; unknown ids are skipped, as are special tokens with
  * `skip_special`.  Invalid UTF-8 becomes U+FFFD.  The text may contain control characters. */
 void tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n, bool skip_special,

@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/causal.h"
 #include "core/data/leopard.h"
 #include "core/data/text_form.h"
 #include "core/method/budget.h"
@@ -48,11 +49,11 @@ static int form_fits(enum form form, const struct arch *a, const char *model, co
                      struct err *e) {
     bool writes = arch_generates(a);
     const char *family = family_name(a->family), *kind = a->causal ? "a decoder" : "an encoder";
-    if (texts && !writes)
+    if (texts && !writes && !a->causal)
         return err_set(
             e, ERR_USAGE,
-            "%s: a text-to-text task needs an encoder\u2013decoder model: %s (%s) is %s; use a T5, "
-            "BART or mBART model, or a task with labels",
+            "%s: a text-to-text task needs an encoder\u2013decoder or decoder-only model: %s (%s) is %s; use a "
+            "T5, BART, mBART or Llama model, or a task with labels",
             task, model, family, kind);
     if (texts && form == FORM_CLASSES)
         return err_set(e, ERR_USAGE,
@@ -62,7 +63,7 @@ static int form_fits(enum form form, const struct arch *a, const char *model, co
                        "--form classes: not supported for encoder\u2013decoder models: %s (%s); use --form "
                        "text to generate the label, or a BERT or RoBERTa model for a classification head",
                        model, family);
-    if (form == FORM_TEXT && !writes)
+    if (form == FORM_TEXT && !writes && !(texts && a->causal))
         return err_set(
             e, ERR_USAGE,
             "--form text: needs an encoder\u2013decoder model: %s (%s) is %s; use a T5, BART or "
@@ -80,7 +81,18 @@ static enum form form_of(const struct run_config *c, const struct model *m, cons
         return k ? FORM_MASKED : FORM_AUTO;
     }
     if (form_fits(c->form, &m->arch, m->name, t->name, t->label_kind == DATA_TEXT, e)) return FORM_AUTO;
-    return arch_generates(&m->arch) ? FORM_TEXT : FORM_CLASSES;
+    bool language = m->arch.causal && t->label_kind == DATA_TEXT;
+    return arch_generates(&m->arch) || language ? FORM_TEXT : FORM_CLASSES;
+}
+
+int run_encode_language(const struct model *m, struct task *t, size_t max_len, size_t max_target,
+                        struct err *e) {
+    const struct causal_coding how = { max_len, max_target, m->arch.vocabulary, m->arch.eos_id };
+    if (how.end < 0)
+        return err_set(e, ERR_INPUT, "%s/config.json: \"eos_token_id\" is missing: a language model is trained "
+                                     "to end its texts with this token", m->folder);
+    if (model_needs_tokenizer(m, e)) return e->code;
+    return task_encode_causal(t, m->tokenizer, &how, e);
 }
 
 int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e) {
@@ -88,10 +100,13 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
     if (form == FORM_AUTO) return e->code;
     const struct text_form how = { .prefix = c->prefix };
     int rc = form == FORM_TEXT && t->kind != DATA_TEXT ? task_as_text(t, &how, e) : 0;
+    size_t max_len = (size_t)run_max_len(c, m);
     size_t max_target = form == FORM_TEXT ? (size_t)run_max_target(c, m) : 0;
-    if (!rc)
-        rc = task_encode(t, m->tokenizer, (size_t)run_max_len(c, m), max_target, m->arch.vocabulary, e);
-    return rc;
+    if (rc) return rc;
+    if (form != FORM_TEXT || !m->arch.causal)
+        return task_encode(t, m->tokenizer, max_len, max_target, m->arch.vocabulary, e);
+    if (!c->metric) t->metric = METRIC_LOSS;
+    return run_encode_language(m, t, max_len, max_target, e);
 }
 
 int run_outputs(const struct task *t) {

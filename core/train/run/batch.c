@@ -68,17 +68,39 @@ void batch_pack_examples(struct batch *b, struct arena *a, const struct arch *ar
     if (n && rows[0].frozen) batch_take_below(b, a, arch, rows);
 }
 
+/* Fills in the targets of a causal model, which are tokens of the example itself. */
+static void pack_trained(struct batch *b, const struct batch_example *rows, int n) {
+    int at = 0;
+    for (int i = 0; i < n; i++) {
+        const struct dataset *d = rows[i].data;
+        size_t from = d->start[rows[i].index], length = batch_length_of(&rows[i]);
+        b->target_start[i] = at;
+        for (size_t j = 0; j < length; j++) {
+            if (!d->trained[from + j]) continue;
+            BUG_IF(!j);
+            b->target_positions[at] = (int32_t)j - 1;
+            b->target_out[at] = d->ids[from + j];
+            b->target_weight[at++] = rows[i].token_weight;
+        }
+    }
+    b->target_start[n] = at;
+}
+
 void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch,
                         const struct batch_example *rows, int n) {
     size_t tokens = 0;
     for (int i = 0; i < n; i++) tokens += target_length(rows[i].data, rows[i].index);
     BUG_IF(b->examples != n);
     b->target_tokens = (int)tokens;
-    b->target_in = arena_keep(a, tokens * sizeof *b->target_in);
     b->target_positions = arena_keep(a, tokens * sizeof *b->target_positions);
     b->target_out = arena_keep(a, tokens * sizeof *b->target_out);
     b->target_weight = arena_keep(a, tokens * sizeof *b->target_weight);
     b->target_start = arena_keep(a, ((size_t)n + 1) * sizeof *b->target_start);
+    if (arch->causal) {
+        pack_trained(b, rows, n);
+        return;
+    }
+    b->target_in = arena_keep(a, tokens * sizeof *b->target_in);
     int at = 0;
     for (int i = 0; i < n; i++) {
         const struct dataset *d = rows[i].data;

@@ -1,7 +1,7 @@
 /* Sources of training data and training objectives, each a table of functions that the run calls; private to
  * core/train. Sources: the tasks' examples, in setup.c, step.c, part.c and evaluate.c, or episodes, in
- * core/train/meta/meta_run.c. Objectives: class or score by a head, in objective_head.c; text-to-text, in
- * objective_text.c; masked language modeling, in objective_masked.c. */
+ * core/train/meta/meta_run.c. Objectives: class or score by a head, in objective_head.c; text-to-text and
+ * language modeling, in objective_text.c; masked language modeling, in objective_masked.c. */
 #ifndef CORE_TRAIN_RUN_OBJECTIVE_H
 #define CORE_TRAIN_RUN_OBJECTIVE_H
 
@@ -81,7 +81,7 @@ struct objective {
     void (*metrics)(struct event *e, const struct task *t, const struct metrics *m,
                     const struct metric_value *tokens);
 };
-extern const struct objective objective_head, objective_text, objective_masked;
+extern const struct objective objective_head, objective_text, objective_language, objective_masked;
 
 /* Sets the weight of an example where the loss is the mean over examples. */
 void weigh_example(const struct run *r, const struct run_task *of, struct batch_example *x);

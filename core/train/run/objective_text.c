@@ -1,4 +1,5 @@
-/* Text-to-text, by an encoder–decoder model without a head. */
+/* Objectives on target tokens, without a head: text-to-text, by an encoder–decoder model, and language
+ * modeling, by a causal model. */
 #include "core/train/run/distil.h"
 #include "core/train/run/objective.h"
 
@@ -101,6 +102,39 @@ static void add_metrics(struct event *e, const struct task *t, const struct metr
     if (t->label_kind != DATA_TEXT)
         event_add_metric(e, "invalid", (struct metric_value){ (double)m->invalid, true, NULL });
 }
+
+/* ---- language modeling ---- */
+
+/* Opens the splits for generation if the primary metric compares texts. */
+static int open_language(struct run *r, int task, struct generate_options *how, struct err *e) {
+    return text_generates(r->m, r->of[task].metric) ? open_splits(r, task, how, e) : 0;
+}
+
+static void init_language(const struct run *r, struct run_split *s, const struct generate_options *how) {
+    init_split(r, s, text_generates(r->m, r->of[s->task].metric) ? how : NULL);
+}
+
+static void add_language(struct event *e, const struct task *t, const struct metrics *m,
+                         const struct metric_value *tokens) {
+    event_add_metric(e, "perplexity", text_perplexity(m));
+    add_metrics(e, t, m, tokens);
+}
+
+const struct objective objective_language = {
+    .loss_op = "vocabulary_loss",
+    .other_examples = "",
+    .take = take,
+    .weigh = weigh,
+    .pack = pack,
+    .losses = losses,
+    .open = open_language,
+    .split_init = init_language,
+    .split_units = split_units,
+    .split_examples = split_rows,
+    .split_score = split_score,
+    .split_measure = split_measure,
+    .metrics = add_language,
+};
 
 const struct objective objective_text = {
     .loss_op = "vocabulary_loss",

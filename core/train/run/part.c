@@ -84,7 +84,7 @@ static void run_pass(struct run *r, int index, const struct bench *on, struct pa
     }
     int losses = r->objective.row->losses(r, on, p, encoded, part, p->value + p->values);
     for (int k = 0; k < losses; k++) p->seed[p->values++] = NULL;
-    part->tokens = p->batch.tokens + p->batch.target_tokens;
+    part->tokens = p->batch.tokens + (p->batch.target_in ? p->batch.target_tokens : 0);
     /* Read before the backward pass, which reuses the memory of values. */
     if (!isfinite(part->loss + part->taught.logits + part->taught.hidden))
         part->op = tape_first_bad(on->tape, part->site);

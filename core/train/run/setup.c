@@ -28,7 +28,8 @@
 static int examples_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     const struct sampling how = config_sampling(&r->c);
     const enum data_kind kind = tasks->task[0]->kind;
-    const struct objective *o = r->objective.row = kind == DATA_TEXT     ? &objective_text
+    const struct objective *of_texts = r->m->arch.causal ? &objective_language : &objective_text;
+    const struct objective *o = r->objective.row = kind == DATA_TEXT     ? of_texts
                                                    : kind == DATA_MASKED ? &objective_masked
                                                                          : &objective_head;
     size_t rows[RUN_TASKS];
@@ -160,7 +161,10 @@ int run_check(const struct run_config *c, const struct model *m, const struct ru
     if (!rc && p->meta.on) rc = check_meta(c, m, tasks, e);
     for (int i = 0; i < tasks->count && !rc; i++) {
         const struct task *t = tasks->task[i];
-        if (t->kind == DATA_TEXT && t->devs) rc = text_options(m, t, c->beams, c->max_target, &how, e);
+        const char *given = config_data_of(c, i)->metric;
+        enum metric_id metric = given ? (enum metric_id)metric_find(given) : t->metric;
+        if (t->kind == DATA_TEXT && t->devs && text_generates(m, metric))
+            rc = text_options(m, t, c->beams, c->max_target, &how, e);
     }
     plan_free(p);
     return rc;

@@ -53,7 +53,7 @@ static void cut_chunks(struct text_scoring *s) {
 void text_scoring_init(struct text_scoring *s, const struct model *m, const struct dataset *d,
                        bool losses, const struct generate_options *how) {
     *s = (struct text_scoring){ .data = d, .model = m };
-    BUG_IF(losses && !d->max_target);
+    BUG_IF(losses && !d->target_start);
     if (losses) cut_chunks(s);
     if (!how) return;
     s->how = *how;
@@ -174,6 +174,16 @@ static int32_t last_token(const struct model *m) {
     return id;
 }
 
+bool text_generates(const struct model *m, enum metric_id metric) {
+    return !m->arch.causal || metric != METRIC_LOSS;
+}
+
+struct metric_value text_perplexity(const struct metrics *m) {
+    struct metric_value v = m->value[METRIC_LOSS];
+    v.value = v.defined ? exp(v.value) : 0;
+    return v;
+}
+
 int text_options(const struct model *m, const struct task *t, int beams, int max_target,
                  struct generate_options *out, struct err *e) {
     struct generate_options o;
@@ -196,16 +206,22 @@ int text_options(const struct model *m, const struct task *t, int beams, int max
 
 /* ---- scores ---- */
 
-void text_scoring_metrics(const struct text_scoring *s, const struct task *task, struct metrics *out,
-                          struct metric_value *token_accuracy) {
-    double loss = 0;
-    size_t tokens = 0, right = 0;
+static void text_scoring_texts(const struct text_scoring *s, const struct task *task, struct metrics *out) {
     struct metric_text *written = xcalloc(s->data->examples + 1, sizeof *written);
     for (size_t i = 0; i < s->data->examples; i++)
         written[i] = (struct metric_text){ s->text[i], s->text_size[i] };
     text_metrics(out, task, s->data, written);
     free(written);
+}
+
+void text_scoring_metrics(const struct text_scoring *s, const struct task *task, struct metrics *out,
+                          struct metric_value *token_accuracy) {
+    double loss = 0;
+    size_t tokens = 0, right = 0;
+    if (s->text) text_scoring_texts(s, task, out);
+    else metrics_of_losses(out, s->data->examples);
     for (size_t i = 0; i < s->data->examples; i++) {
+        if (!s->text) out->labeled += target_tokens(s->data, i) > 0;
         loss += s->loss[i];
         right += s->correct[i];
         tokens += target_tokens(s->data, i);

@@ -45,10 +45,16 @@ bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, stru
                        struct attach *attach, const real *params, const real *generated, uint64_t *bad);
 
 /* Computes all metrics, after every unit was processed; release with metrics_release. `task` defines how
- * generated texts are parsed. The loss is the mean over target tokens; *token_accuracy: share of target
+ * generated texts are parsed; without them only the loss is defined. The loss is the mean over target tokens; *token_accuracy: share of target
  * tokens with the highest probability under teacher forcing. */
 void text_scoring_metrics(const struct text_scoring *s, const struct task *task, struct metrics *out,
                           struct metric_value *token_accuracy);
+
+/* Returns whether evaluations by this metric generate texts: those of a causal model only where the metric
+ * compares texts. */
+bool text_generates(const struct model *m, enum metric_id metric);
+/* Returns the exponential of the loss. */
+struct metric_value text_perplexity(const struct metrics *m);
 
 /* Writes the generation options of evaluations: max_new is the length of the longest class name of a labeled
  * task, else max_target. Fails where the generation config of the model is invalid, or the model does not

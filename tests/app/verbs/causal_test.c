@@ -64,6 +64,23 @@ static void prompts_are_continued(void **state) {
     free(model), free(run), free(again);
 }
 
+/* A file of prompts and completions, to the row of the database. */
+static void prompts_and_completions_are_trained(void **state) {
+    (void)state;
+    char *pairs = test_path("tests/reference/language/pairs.jsonl");
+    free(stage_out(0, "train " MODEL "llama --train '%s' --dev '%s' --method 'lora(r=2)' --steps 6 --batch 4 --lr 1e-2 --workers 1 --db '%s'",
+                   pairs, pairs, stage.db));
+    json_t *runs = stage_json("runs --json --limit 1 --db '%s'", stage.db);
+    json_t *best = json_object_get(json_array_get(runs, 0), "best");
+    assert_string_equal(json_string_value(json_object_get(best, "metric")), "loss");
+    double loss = json_number_value(json_object_get(best, "value"));
+    assert_true(loss > 3 && loss < 6.3);
+    json_decref(runs);
+    char *text = stage_out(0, "show last --db '%s'", stage.db);
+    assert_true(strstr(text, "dev.perplexity") && strstr(text, "dev.token_accuracy") && !strstr(text, "dev.rougeL"));
+    free(text), free(pairs);
+}
+
 static void what_decoders_cannot_do(void **state) {
     (void)state;
     stage_refused(2, "--start: a decoder-only model has no start token", "generate " MODEL "llama --text good --start good");
@@ -77,6 +94,7 @@ int main(void) {
         cmocka_unit_test(methods_train_on_decoders),
         cmocka_unit_test(a_last_word_changes_the_prediction),
         cmocka_unit_test(prompts_are_continued),
+        cmocka_unit_test(prompts_and_completions_are_trained),
         cmocka_unit_test(what_decoders_cannot_do),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);

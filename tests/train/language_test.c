@@ -1,0 +1,112 @@
+/* Language modeling: losses beside the references, metrics, and the same bits for any number of workers, stopped or
+ * not. */
+#include "tests/train/language.h"
+
+#include "core/data/causal.h"
+
+static void losses_are_those_of_the_references(void **state) {
+    (void)state;
+    lora_is_pefts(2e-5);
+    whole_model_is_pytorchs(1, 4, 2e-5);
+    whole_model_is_pytorchs(3, 2, 2e-5);
+}
+
+static void the_validation_loss_is_the_mean_over_targets(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained t;
+    size_t n;
+    double *each = fixture_values(&language, "each", &n), sum = 0, lengths = 0;
+    open_pairs(&g);
+    struct run_config c = language_config("lora(r=2)", 4, 1e-30, 0);
+    train(&g, &c, NULL, 1, &t);
+    assert_int_equal(n, g.task.dev[0].examples);
+    for (size_t i = 0; i < n; i++) sum += each[i];
+    lengths = (double)g.task.dev[0].target_start[n];
+    assert_true(fabs(trained_metric(&t, "loss") - sum / lengths) < 2e-5);
+    assert_true(fabs(log(trained_metric(&t, "perplexity")) - sum / lengths) < 2e-5);
+    double right = trained_metric(&t, "token_accuracy") * lengths;
+    assert_true(right >= 0 && fabs(right - round(right)) < 1e-9);
+    assert_true(isnan(trained_metric(&t, "rougeL"))); /* nothing was generated */
+    trained_release(&t);
+    config_release(&c);
+    ground_release(&g);
+    free(each);
+}
+
+static void same_run(const struct trained *a, const struct trained *b) {
+    assert_int_equal(a->points, b->points);
+    assert_memory_equal(a->loss, b->loss, (size_t)a->points * sizeof a->loss[0]);
+    assert_memory_equal(a->params, b->params, a->params_count * sizeof *a->params);
+    assert_string_equal(a->sha256, b->sha256);
+}
+
+static void runs_have_the_same_bits(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained one, other;
+    char *folder = test_folder();
+    open_pairs(&g);
+    struct run_config c = language_config("prompt-tuning + lora(r=2)", 5, 1e-2, 0);
+    c.eval_every = 3;
+    train(&g, &c, NULL, 1, &one);
+    for (int workers = 2; workers <= 3; workers++) {
+        train(&g, &c, NULL, workers, &other);
+        same_run(&one, &other);
+        trained_release(&other);
+    }
+    train_until(&g, &c, folder, 2, 4, &other);
+    trained_release(&other);
+    train_on(&g, &c, folder, 1, &other);
+    assert_string_equal(one.sha256, other.sha256);
+    assert_true(trained_metric(&one, "loss") == trained_metric(&other, "loss"));
+    trained_release(&one);
+    trained_release(&other);
+    config_release(&c);
+    ground_release(&g);
+    free(folder);
+}
+
+/* Prompt and completion are one sequence, of which the completion and the end token are targets. */
+static void a_row_is_prompt_completion_and_end(void **state) {
+    (void)state;
+    struct ground g;
+    struct err e = ERR_INIT;
+    open_pairs(&g);
+    struct dataset *d = &g.task.train;
+    for (size_t i = 0; i < d->examples; i++) {
+        const struct example *x = &d->example[i];
+        size_t prompt = 0, n = d->start[i + 1] - d->start[i];
+        while (prompt < n && !d->trained[d->start[i] + prompt]) prompt++;
+        for (size_t j = prompt; j < n; j++) assert_true(d->trained[d->start[i] + j]);
+        assert_int_equal(n - prompt, d->target_start[i + 1] - d->target_start[i]);
+        assert_memory_equal(d->ids + d->start[i] + prompt, d->target_ids + d->target_start[i],
+                            (n - prompt) * sizeof *d->ids);
+        assert_int_equal(d->ids[d->start[i + 1] - 1], g.model->arch.eos_id);
+        struct buf text = BUF_INIT;
+        tokenizer_decode(g.model->tokenizer, d->ids + d->start[i], n - 1, false, &text);
+        assert_int_equal(text.size, x->a_size + x->target_size);
+        assert_memory_equal(text.data, x->a, x->a_size);
+        assert_memory_equal(text.data + x->a_size, x->target_text, x->target_size);
+        buf_release(&text);
+    }
+    /* longer examples are removed, and reported; never cut */
+    size_t all = d->examples;
+    const struct causal_coding how = { 12, 64, 0, 2 };
+    test_ok(dataset_encode_causal(d, g.model->tokenizer, &how, &e), &e);
+    assert_true(d->examples < all && d->report.too_long.examples == all - d->examples);
+    for (size_t i = 0; i < d->examples; i++) assert_true(d->start[i + 1] - d->start[i] <= 12 && d->ids[d->start[i + 1] - 1] == 2);
+    const struct causal_coding short_one = { 1, 64, 0, 2 };
+    test_refused(dataset_encode_causal(d, g.model->tokenizer, &short_one, &e), ERR_USAGE, &e, "--max-length");
+    ground_release(&g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(losses_are_those_of_the_references),
+        cmocka_unit_test(the_validation_loss_is_the_mean_over_targets),
+        cmocka_unit_test(runs_have_the_same_bits),
+        cmocka_unit_test(a_row_is_prompt_completion_and_end),
+    };
+    return cmocka_run_group_tests(tests, open_language, close_language);
+}
