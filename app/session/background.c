@@ -155,7 +155,8 @@ struct background_work *background_take(struct background *d) {
 void background_free(struct background *d) {
     struct background_work *w;
     pthread_mutex_lock(&d->lock);
-    d->leaving = d->room->leaving = true;
+    d->leaving = true;
+    d->room->leaving = true;
     for (int i = 0; i < LANES; i++) pthread_cond_signal(&d->lane[i].asked);
     pthread_mutex_unlock(&d->lock);
     for (int i = 0; i < LANES; i++) {
