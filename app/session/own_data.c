@@ -206,7 +206,7 @@ static int own_data_model(struct model *m, const char *where, struct err *e) {
         return e->code;
     }
     m->name = file_base_name(m->folder);
-    m->tokenizer = tokenizer_read(m->folder, NULL, e);
+    m->tokenizer = model_tokenizer(m->folder, NULL, e);
     return m->tokenizer ? 0 : e->code;
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/model/generate.h"
+#include "core/model/gguf.h"
 
 static const char *const activations[ACT_COUNT] = {
     [ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu",       [ACT_GELU_TANH] = "gelu_tanh",
@@ -105,6 +106,17 @@ static int facts_add_file(struct buf *b, const char *folder, const char *name, s
     return rc;
 }
 
+/* The metadata of a GGUF file that defines its tokenizer. */
+static int facts_add_metadata(struct buf *b, const char *path, struct err *e) {
+    char hash[65];
+    struct st_file *f = st_open(path, e);
+    if (!f) return e->code;
+    int rc = gguf_hash(st_gguf(f), "tokenizer.ggml.", hash, e);
+    if (!rc) buf_printf(b, " tokenizer=%s", hash);
+    st_close(f);
+    return rc;
+}
+
 int facts_fill(struct model *m, struct err *e) {
     struct buf b = BUF_INIT;
     add_shape(&b, &m->arch);
@@ -114,6 +126,7 @@ int facts_fill(struct model *m, struct err *e) {
     const char *name;
     for (int i = 0; !rc && m->tokenizer && (name = tokenizer_file(m->tokenizer, i)); i++)
         rc = facts_add_file(&b, m->folder, name, e);
+    if (m->tokenizer && !file_is_folder(m->folder)) rc = facts_add_metadata(&b, m->folder, e);
     if (!rc && arch_generates(&m->arch)) rc = facts_add_file(&b, m->folder, settings_file, e);
     m->facts = buf_take(&b);
     char *all = xprintf("%s\n%s", m->sha256, m->facts);
@@ -172,8 +185,8 @@ int facts_check(const struct model *m, const char *was, const char *since, struc
     char *before = xstrndup(then, strcspn(then, " ")), *after = xstrndup(now, strcspn(now, " "));
     char *shown = text_visible(before, strlen(before));
     err_set(e, ERR_INPUT,
-            "%s/config.json: \"%.*s\" changed since %s: from %.80s to %s; restore the original model",
-            m->folder, (int)n, name, since, shown, after);
+            "%s%s: \"%.*s\" changed since %s: from %.80s to %s; restore the original model", m->folder,
+            file_is_folder(m->folder) ? "/config.json" : "", (int)n, name, since, shown, after);
     free(shown);
     free(before);
     free(after);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
@@ -20,6 +21,7 @@ enum {
     ALIGNMENT_MAX = 1 << 20,
     KEY_LEAST = 8 + 1 + 4 + 1, /* bytes of the shortest pair of metadata */
     INFO_LEAST = 8 + 1 + 4 + 8 + 4 + 8, /* of the shortest description of a tensor */
+    GGUF_ARRAY_STRING = 4096, /* bytes of a string in an array */
     EQUAL_MAX = 65536,       /* elements of an array that serves as one number */
 };
 
@@ -56,6 +58,7 @@ struct metadatum {
     enum kind kind, element; /* element: of an array */
     size_t count;            /* elements of an array; bytes of a string */
     size_t at;               /* position of the value, of the first element, of a string's bytes */
+    size_t end;              /* position after the value */
 };
 
 struct gguf {
@@ -195,15 +198,18 @@ static int take_meta(struct cursor *c, struct gguf *g) {
     set_place(c, "metadata", m->key);
     rc = take_kind(c, &m->kind);
     if (rc) return rc;
-    if (m->kind == KIND_ARRAY) return take_array(c, m);
-    if (m->kind == KIND_STRING) {
+    m->at = c->at;
+    if (m->kind == KIND_ARRAY) {
+        rc = take_array(c, m);
+    } else if (m->kind == KIND_STRING) {
         rc = take_length(c, &m->count);
         m->at = c->at;
         c->at += m->count;
-        return rc;
+    } else {
+        rc = check_values(c, m->kind, 1);
     }
-    m->at = c->at;
-    return check_values(c, m->kind, 1);
+    m->end = c->at;
+    return rc;
 }
 
 static int metas_by_key(const void *a, const void *b) {
@@ -279,6 +285,67 @@ json_t *gguf_value(const struct gguf *g, const char *key, struct err *e) {
     }
     free(bytes);
     return v;
+}
+
+/* Reads one element of an array. */
+static json_t *take_element(struct cursor *c, enum kind kind) {
+    static const char unusual[] = "not valid UTF-8, or NaN, infinite, or too large";
+    unsigned char bytes[GGUF_ARRAY_STRING];
+    size_t n = kind_size[kind];
+    if (kind == KIND_STRING) {
+        if (take_length(c, &n)) return NULL;
+    }
+    if (n > sizeof bytes) {
+        gguf_bad(c, "a string of %zu bytes; at most %zu are allowed", n, sizeof bytes);
+        return NULL;
+    }
+    if (take(c, bytes, n)) return NULL;
+    json_t *v = kind == KIND_STRING ? json_stringn((const char *)bytes, n) : number_of(kind, bytes);
+    if (!v) gguf_bad(c, "%s", unusual);
+    return v;
+}
+
+json_t *gguf_array(const struct gguf *g, const char *key, struct err *e) {
+    const struct metadatum *m = gguf_find(g, key);
+    if (!m) return NULL;
+    if (m->kind != KIND_ARRAY) return gguf_refuse_value(g, key, e, "one value; must be an array");
+    if (m->count > GGUF_ARRAY) return gguf_refuse_value(g, key, e, "more than 4,194,304 elements");
+    struct cursor *c = xcalloc(1, sizeof *c);
+    c->f = g->f;
+    c->e = e;
+    c->at = m->at;
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < m->count; i++) {
+        snprintf(c->place, sizeof c->place, "metadata \"%.100s\": element %zu", key, i);
+        json_t *v = take_element(c, m->element);
+        if (v) {
+            json_array_append_new(list, v);
+        } else {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    free(c);
+    return list;
+}
+
+int gguf_hash(const struct gguf *g, const char *prefix, char out[65], struct err *e) {
+    struct sha256 *h = sha256_start();
+    unsigned char *bytes = xmalloc(WINDOW);
+    int rc = 0;
+    for (size_t i = 0; i < g->metas; i++) {
+        const struct metadatum *m = &g->meta[i];
+        if (!text_starts(m->key, prefix)) continue;
+        sha256_add(h, m->key, strlen(m->key) + 1);
+        for (size_t at = m->at, n; !rc && at < m->end; at += n) {
+            n = m->end - at < WINDOW ? m->end - at : WINDOW;
+            rc = g->f->fetch(g->f->self, at, bytes, n, e);
+            sha256_add(h, bytes, n);
+        }
+    }
+    free(bytes);
+    sha256_finish(h, out);
+    return rc;
 }
 
 size_t gguf_length(const struct gguf *g, const char *key) {

@@ -25,10 +25,16 @@ void gguf_close(struct gguf *g);
 /* Returns the value of a key; of an array, which must hold equal numbers, its first element.  NULL with
  * e->code 0 when the key is absent, otherwise with ERR_INPUT. */
 json_t *gguf_value(const struct gguf *g, const char *key, struct err *e);
+/* Returns an array as a JSON array of its strings or numbers, of at most GGUF_ARRAY elements.  NULL with e->code 0
+ * when the key is absent, otherwise with ERR_INPUT, naming the element. */
+enum { GGUF_ARRAY = 1 << 22 };
+json_t *gguf_array(const struct gguf *g, const char *key, struct err *e);
 /* Returns the number of elements of an array; 0 when the key is absent. */
 size_t gguf_length(const struct gguf *g, const char *key);
 /* Returns the i-th key, sorted, or NULL past the end. */
 const char *gguf_key(const struct gguf *g, size_t i);
+/* Computes the SHA-256 of the keys that start with `prefix` and of their values. */
+int gguf_hash(const struct gguf *g, const char *prefix, char out[65], struct err *e);
 
 /* Returns whether a type is stored in blocks of several values. */
 bool gguf_is_block(enum st_type type);
@@ -39,6 +45,9 @@ void gguf_unpack(enum st_type type, const unsigned char *from, size_t n, real *t
 bool gguf_is_file(const char *path);
 /* Returns the metadata as the content of config.json; NULL with *e. */
 json_t *gguf_config(const char *path, struct err *e);
+/* Returns the metadata "tokenizer.ggml.KEY" as an object, for tokenizer_from_gguf; NULL with e->code 0 when there is
+ * none, otherwise with *e. */
+json_t *gguf_tokenizer(const struct gguf *g, struct err *e);
 /* Returns the name in a folder of transformers, without the prefix "model."; the same name if unknown. Caller
  * frees. */
 char *gguf_folder_name(const char *name);

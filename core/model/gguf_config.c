@@ -267,6 +267,26 @@ json_t *gguf_config(const char *path, struct err *e) {
     return NULL;
 }
 
+/* ---- the tokenizer ---- */
+
+json_t *gguf_tokenizer(const struct gguf *g, struct err *e) {
+    static const char *const keys[] = {
+        "model", "pre", "tokens", "token_type", "scores", "merges", "bos_token_id", "eos_token_id",
+        "unknown_token_id", "padding_token_id", "add_bos_token", "add_eos_token", "add_space_prefix",
+    };
+    json_t *meta = json_object();
+    e->code = 0;
+    for (size_t i = 0; !e->code && i < COUNT_OF(keys); i++) {
+        char *key = xprintf("tokenizer.ggml.%s", keys[i]);
+        json_t *v = gguf_length(g, key) ? gguf_array(g, key, e) : gguf_value(g, key, e);
+        if (v) json_object_set_new(meta, keys[i], v);
+        free(key);
+    }
+    if (!e->code && json_object_get(meta, "model")) return meta;
+    json_decref(meta);
+    return NULL;
+}
+
 /* Returns the value of a key of the architecture llama, or 0. */
 static size_t llama_size(const struct gguf *g, const char *key) {
     struct err ignored = ERR_INIT;

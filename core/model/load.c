@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/model/entries.h"
 #include "core/model/facts.h"
+#include "core/model/gguf.h"
 #include "core/model/packings.h"
 
 enum { UNUSED_LISTED = 40 };
@@ -372,20 +373,46 @@ static void report_tensors(struct loading *l, size_t values) {
                       "head)\n");
 }
 
+struct tokenizer *model_tokenizer(const char *folder, struct buf *report, struct err *e) {
+    if (file_is_folder(folder)) return tokenizer_read(folder, report, e);
+    struct st_file *f = st_open(folder, e);
+    if (!f) return NULL;
+    json_t *meta = gguf_tokenizer(st_gguf(f), e), *settings = NULL,
+           *root = meta ? tokenizer_from_gguf(folder, meta, &settings, e) : NULL;
+    struct tokenizer *t = root ? tokenizer_make(folder, root, settings, report, e) : NULL;
+    if (!meta && !e->code)
+        err_set(e, ERR_NOT_FOUND, "%s: metadata \"tokenizer.ggml.model\" is missing", folder);
+    json_decref(meta);
+    json_decref(root);
+    json_decref(settings);
+    st_close(f);
+    return t;
+}
+
+int model_chat_template(const char *folder, struct chat_template *c, struct err *e) {
+    if (file_is_folder(folder)) return chat_template_read(c, folder, e);
+    memset(c, 0, sizeof *c);
+    struct st_file *f = st_open(folder, e);
+    if (!f) return e->code;
+    e->code = 0;
+    json_t *text = gguf_value(st_gguf(f), "tokenizer.chat_template", e);
+    if (json_is_string(text))
+        chat_template_recognize(c, folder, json_string_value(text), json_string_length(text), e);
+    json_decref(text);
+    st_close(f);
+    return e->code;
+}
+
 static int read_tokenizer(struct loading *l) {
     struct model *m = l->m;
     struct err why = ERR_INIT, *e = l->e;
-    if (is_gguf(l)) {
-        buf_puts(&m->report, "tokenizer: that of a GGUF file is not supported; text cannot be encoded\n");
-        return 0;
-    }
-    m->tokenizer = tokenizer_read(m->folder, &m->report, &why);
+    m->tokenizer = model_tokenizer(m->folder, &m->report, &why);
     if (!m->tokenizer && why.code != ERR_NOT_FOUND) {
         *e = why;
         return why.code;
     }
     if (!m->tokenizer) {
-        buf_puts(&m->report, "tokenizer: missing from the folder; text cannot be encoded\n");
+        buf_puts(&m->report, "tokenizer: missing; text cannot be encoded\n");
         return 0;
     }
     int tokens = tokenizer_size(m->tokenizer), rows = m->arch.vocabulary;

@@ -69,8 +69,8 @@ int model_needs_tokenizer(const struct model *m, struct err *e) {
     if (m->tokenizer) return 0;
     if (!file_is_folder(m->folder))
         return err_set(e, ERR_INPUT,
-                       "%s: the tokenizer of a GGUF file is not supported, so text cannot be encoded; use a "
-                       "folder with tokenizer.json",
+                       "%s: the file has no tokenizer (metadata \"tokenizer.ggml.model\"), so the model cannot encode "
+                       "text; use a file that has one",
                        m->folder);
     return err_set(e, ERR_INPUT,
                    "%s: the model has no tokenizer (tokenizer.json or vocab.txt), so it cannot encode text; add "

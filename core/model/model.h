@@ -9,6 +9,7 @@
 #include "core/base/err.h"
 #include "core/model/arch.h"
 #include "core/model/taps.h"
+#include "core/text/chat.h"
 #include "core/text/tokenizer.h"
 
 struct model {
@@ -57,6 +58,10 @@ int model_shape(const char *folder, struct arch *out, struct err *e);
  * Each call is matched by model_release.  Thread-safe. */
 struct model *model_share(const char *where, struct err *e);
 void model_release(struct model *m);
+/* Reads the tokenizer in a model's folder or GGUF file, like tokenizer_read; ERR_NOT_FOUND when there is none. */
+struct tokenizer *model_tokenizer(const char *folder, struct buf *report, struct err *e);
+/* Recognizes the chat template in a model's folder or GGUF file, like chat_template_read. */
+int model_chat_template(const char *folder, struct chat_template *c, struct err *e);
 /* Refuses a model without a tokenizer: ERR_INPUT, with the reason and what to do. */
 int model_needs_tokenizer(const struct model *m, struct err *e);
 /* Computes the sha256 of struct model from the current weights. */

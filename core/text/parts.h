@@ -116,6 +116,8 @@ void tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enu
 /* Readers of complete tokenizers: tokenizer.json; vocab.txt; vocab.json with merges.txt. */
 int tokenizer_read_json(struct tokenizer *t, const char *path, const struct reading *r,
                         struct err *e);
+int tokenizer_read_root(struct tokenizer *t, const char *path, const json_t *root, const struct reading *r,
+                        struct err *e);
 int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct reading *r,
                          struct err *e);
 int tokenizer_read_merges(struct tokenizer *t, const char *vocab_path, const char *merges_path,

@@ -72,8 +72,8 @@ static int read_pretokenizer(struct tokenizer *t, const char *path, const json_t
     return 0;
 }
 
-static int read_root(struct tokenizer *t, const char *path, const json_t *root,
-                     const struct reading *r, struct err *e) {
+int tokenizer_read_root(struct tokenizer *t, const char *path, const json_t *root, const struct reading *r,
+                        struct err *e) {
     if (!json_is_object(root)) return err_set(e, ERR_INPUT, "%s: must be a JSON object", path);
     if (tokenizer_read_model(t, path, root, r->report, e) ||
         normalizer_read(&t->normalizer, path, json_object_get(root, "normalizer"), e) ||
@@ -98,7 +98,7 @@ int tokenizer_read_json(struct tokenizer *t, const char *path, const struct read
                         struct err *e) {
     json_t *root = json_read(path, TOKENIZER_FILE, e);
     if (!root) return e->code;
-    int rc = read_root(t, path, root, r, e);
+    int rc = tokenizer_read_root(t, path, root, r, e);
     json_decref(root);
     return rc;
 }

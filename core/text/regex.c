@@ -11,17 +11,19 @@
     "(?i:" CONTRACTIONS ")|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" \
     "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 
-static const char *const regex_text[] = {
+static const char *const regex_texts[] = {
     [REGEX_GPT2] = CONTRACTIONS "| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
     [REGEX_QWEN2] = WORDS_OF("\\p{N}"),
     [REGEX_LLAMA3] = WORDS_OF("\\p{N}{1,3}"),
 };
 
 enum regex regex_find(const char *regex) {
-    for (int x = REGEX_GPT2; x < (int)COUNT_OF(regex_text); x++)
-        if (!strcmp(regex, regex_text[x])) return (enum regex)x;
+    for (int x = REGEX_GPT2; x < (int)COUNT_OF(regex_texts); x++)
+        if (!strcmp(regex, regex_texts[x])) return (enum regex)x;
     return REGEX_NONE;
 }
+
+const char *regex_text(enum regex x) { return regex_texts[x]; }
 
 enum class { CLASS_LETTER, CLASS_NUMBER, CLASS_BLANK, CLASS_OTHER };
 

@@ -14,6 +14,8 @@ enum regex { REGEX_NONE, REGEX_GPT2, REGEX_QWEN2, REGEX_LLAMA3 };
 
 /* Returns the expression written in `regex`, or REGEX_NONE for any other. */
 enum regex regex_find(const char *regex);
+/* Returns the text of one. */
+const char *regex_text(enum regex x);
 /* Returns the end of the match that starts at s[at], at < n; each of them matches every text. */
 size_t regex_next(enum regex x, const char *s, size_t n, size_t at);
 

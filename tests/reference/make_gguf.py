@@ -4,7 +4,7 @@
     make_gguf.py            writes tests/reference/gguf/
     make_gguf.py --model    also writes /tmp/NAME.gguf for llama, qwen2 and qwen3 of tests/reference/causal
 
-  llama.gguf              the model of causal/llama in F32
+  llama.gguf              the model of causal/llama in F32 with its tokenizer and the template ChatML
   blocks.gguf             one tensor in each block format, and in F16 and BF16
   blocks.safetensors      F32: the values of these tensors
 
@@ -26,6 +26,9 @@ LAYER = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_att
          "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 OTHER = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
          "lm_head.weight": "output.weight"}
+PRE = {"llama": "smollm", "qwen2": "qwen2", "qwen3": "qwen2"}
+CHATML = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
+          "'\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 # Positions of half-precision scales in a block.
 SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2],
           "Q6_K": [208]}
@@ -44,6 +47,20 @@ def permuted(x, heads):
     return x.reshape(heads, 2, x.shape[0] // heads // 2, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
 
 
+def add_tokenizer(w, folder, pre):
+    """Of tokenizer.json; a file cannot say that blanks belong to an added token."""
+    root = json.load(open(os.path.join(folder, "tokenizer.json")))
+    added = {x["content"]: x for x in root["added_tokens"]}
+    ids = dict(root["model"]["vocab"], **{x: added[x]["id"] for x in added})
+    tokens = sorted(ids, key=ids.get)
+    w.add_tokenizer_model("gpt2")
+    w.add_tokenizer_pre(pre)
+    w.add_token_list(tokens)
+    w.add_token_types([(3 if added[x]["special"] else 4) if x in added else 1 for x in tokens])
+    w.add_token_merges([" ".join(x) for x in root["model"]["merges"]])
+    w.add_chat_template(CHATML)
+
+
 def write_model(name, path):
     folder = os.path.join(HERE, "causal", name)
     config = json.load(open(os.path.join(folder, "config.json")))
@@ -60,9 +77,9 @@ def write_model(name, path):
     if "head_dim" in config:
         w.add_key_length(config["head_dim"])
         w.add_value_length(config["head_dim"])
+    add_tokenizer(w, folder, PRE[name])
     w.add_bos_token_id(config["bos_token_id"])
     w.add_eos_token_id(config["eos_token_id"])
-    w.add_token_list([f"<{i}>" for i in range(config["vocab_size"])])
     for key, x in load_file(os.path.join(folder, "model.safetensors")).items():
         if kind == "llama" and ("q_proj" in key or "k_proj" in key):
             x = permuted(x, heads if "q_proj" in key else keys)

@@ -356,30 +356,6 @@ static void byte_level_variants(void **state) {
     check_variants("tests/reference/bytelevel_variants.jsonl", 8);
 }
 
-/* The vocabulary of a model as it is published. */
-static void smollm2_ids(void **state) {
-    (void)state;
-    test_needs("assets/models/smollm2/tokenizer.json");
-    struct tokenizer *t = read_reference("assets/models/smollm2");
-    struct buf want = fixture("tests/reference/smollm2_ids.txt"), got = BUF_INIT;
-    int32_t *ids = NULL;
-    size_t room = 0, lines = 0;
-    for (char *rest = want.data, *text; (text = strsep(&rest, "\n")) && rest; lines++) {
-        char *expected = strchr(text, '\t');
-        *expected++ = '\0';
-        size_t n = tokenizer_ids(t, text, unescape(text), &ids, &room);
-        buf_clear(&got);
-        add_numbers(&got, ids, n);
-        if (strcmp(buf_text(&got), expected))
-            fail_msg("smollm2_ids.txt line %zu: %s, not %s", lines + 1, buf_text(&got), expected);
-    }
-    assert_int_equal(lines, 96);
-    free(ids);
-    tokenizer_free(t);
-    buf_release(&want);
-    buf_release(&got);
-}
-
 /* Every byte that is no UTF-8 is read as U+FFFD. */
 static void invalid_bytes(void **state) {
     (void)state;
@@ -443,7 +419,6 @@ int main(void) {
         cmocka_unit_test(every_code_point_split),
         cmocka_unit_test(variants),
         cmocka_unit_test(byte_level_variants),
-        cmocka_unit_test(smollm2_ids),
         cmocka_unit_test(invalid_bytes),
         cmocka_unit_test(long_words),
     };

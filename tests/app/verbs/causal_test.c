@@ -86,7 +86,6 @@ static void what_decoders_cannot_do(void **state) {
     stage_refused(2, "--start: a decoder-only model has no start token", "generate " MODEL "llama --text good --start good");
     stage_refused(2, "llama (llama) is a decoder", "train " MODEL "llama --train '%s' --no-dev --form text --steps 1 --db '%s'", stage.toy,
                   stage.db);
-    stage_refused(5, "the tokenizer of a GGUF file is not supported", "encode --model tests/reference/gguf/llama.gguf --text good");
 }
 
 int main(void) {
