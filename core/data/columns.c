@@ -25,7 +25,7 @@ char *names_text(char *const *name, int count, int most) {
     return buf_take(&b);
 }
 
-static bool has(const struct dataset *d, const char *name) {
+bool columns_have(const struct dataset *d, const char *name) {
     for (int i = 0; i < d->columns; i++)
         if (!strcmp(d->column[i], name)) return true;
     return false;
@@ -43,7 +43,7 @@ static int ambiguous(const struct dataset *d, const char *const *x, const char *
 static int columns_find_pair(const struct dataset *d, const char *const **found, struct err *e) {
     *found = NULL;
     for (size_t i = 0; i < COUNT_OF(columns_pair); i++) {
-        if (!has(d, columns_pair[i][0]) || !has(d, columns_pair[i][1])) continue;
+        if (!columns_have(d, columns_pair[i][0]) || !columns_have(d, columns_pair[i][1])) continue;
         if (*found) return ambiguous(d, *found, columns_pair[i], e);
         *found = columns_pair[i];
     }
@@ -51,14 +51,14 @@ static int columns_find_pair(const struct dataset *d, const char *const **found,
 }
 
 static const char *either(const struct dataset *d, const char *name, const char *other) {
-    return name && other && !has(d, name) && has(d, other) ? other : name;
+    return name && other && !columns_have(d, name) && columns_have(d, other) ? other : name;
 }
 
 /* Without labels, a column with a common source name is accepted as the text. */
 static const char *columns_default(const struct dataset *d, bool alone) {
-    if (has(d, "sentence")) return "sentence";
-    for (size_t i = 0; alone && !has(d, "text") && i < COUNT_OF(columns_pair); i++)
-        if (has(d, columns_pair[i][0])) return columns_pair[i][0];
+    if (columns_have(d, "sentence")) return "sentence";
+    for (size_t i = 0; alone && !columns_have(d, "text") && i < COUNT_OF(columns_pair); i++)
+        if (columns_have(d, columns_pair[i][0])) return columns_pair[i][0];
     return "text";
 }
 
@@ -74,12 +74,15 @@ static int labeled(const struct dataset *d, struct columns *c, const struct data
 int columns_choose(const struct dataset_options *o, struct dataset *d, struct columns *c,
                    struct err *e) {
     const char *const *texts;
+    if ((o->shape == DATA_MESSAGES || o->shape == DATA_INSTRUCTIONS) && chats_columns(o, d, c)) return 0;
     if (o->target) {
         *c = (struct columns){ .a = o->text_a, .target = o->target };
         return 0;
     }
     if (!o->guess_texts) return labeled(d, c, o);
-    bool labels = o->label && has(d, o->label) && (has(d, "sentence") || has(d, "text"));
+    bool labels = o->label && columns_have(d, o->label) &&
+                  (columns_have(d, "sentence") || columns_have(d, "text"));
+    if (!labels && chats_columns(o, d, c)) return 0;
     if (columns_find_pair(d, &texts, labels ? NULL : e) && !labels) return ERR_USAGE;
     if (!texts) return labeled(d, c, o);
     if (labels) {
@@ -136,7 +139,7 @@ bool columns_missing(const struct dataset_options *o, struct dataset *d, struct 
     if (o->shape != DATA_FLAT || columns_choose(o, d, &c, NULL)) return false;
     const char *const name[] = { c.a, c.b, c.c, c.label, c.target };
     for (size_t k = 0; k < COUNT_OF(name); k++) {
-        if (!name[k] || has(d, name[k])) continue;
+        if (!name[k] || columns_have(d, name[k])) continue;
         struct buf advice = BUF_INIT;
         char *found = names_text(d->column, d->columns, 8);
         columns_advise(d, name[k], columns_option(o, k), &advice);
@@ -151,9 +154,10 @@ bool columns_missing(const struct dataset_options *o, struct dataset *d, struct 
 
 void columns_keep(struct dataset *d, const struct columns *c) {
     d->field[0] = xcopy(c->a);
-    d->field[1] = xcopy(c->b);
-    d->field[2] = xcopy(c->c);
+    d->field[1] = xcopy(c->shape ? NULL : c->b);
+    d->field[2] = xcopy(c->shape ? NULL : c->c);
     d->target_field = xcopy(c->target);
-    d->pair = c->b != NULL;
+    d->shape = c->shape;
+    d->pair = d->field[1] != NULL;
     if (c->target) d->kind = DATA_TEXT;
 }

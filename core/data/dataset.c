@@ -34,6 +34,14 @@ char *memory_copy(struct dataset_memory *m, const char *s, size_t n) {
     return to;
 }
 
+struct chat_turn *memory_turns(struct dataset_memory *m, const struct chat_turn *turn, size_t n) {
+    size_t bytes = n * sizeof *turn, align = _Alignof(struct chat_turn);
+    uintptr_t at = (uintptr_t)memory_room(m, bytes + align);
+    struct chat_turn *to = (struct chat_turn *)((at + align - 1) / align * align);
+    if (n) memcpy(to, turn, bytes);
+    return to;
+}
+
 static bool blank(const struct field *f) {
     size_t i = 0;
     while (i < f->n && isspace((unsigned char)f->s[i])) i++;
@@ -106,7 +114,8 @@ void import_example(struct import *m, size_t line, const struct fields *f) {
     m->raw_label[d->examples] = f->label;
     d->example[d->examples++] = (struct example){
         .a = f->a.s, .b = b.s, .a_size = f->a.n, .b_size = b.n, .third = third,
-        .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line };
+        .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line,
+        .turn = f->turn, .turns = f->turns };
 }
 
 int format_by_name(const char *path) {
@@ -128,6 +137,14 @@ static bool txt_of_json(const struct dataset *d) {
     return dot && !strcasecmp(dot, ".txt") && text_starts(buf_text(file) + (d->report.bom ? 3 : 0), "{\"");
 }
 
+/* JSON files may be one array of objects. */
+static bool array_of_objects(const struct dataset *d) {
+    const struct buf *file = &d->memory->file;
+    const char *s = buf_text(file) + (d->report.bom ? 3 : 0);
+    s += strspn(s, " \t\r\n");
+    return *s == '[' && s[1 + strspn(s + 1, " \t\r\n")] == '{';
+}
+
 static int open_file(struct dataset *d, struct err *e) {
     struct buf *file = &d->memory->file;
     if (file_read(d->path, DATASET_FILE, file, e)) return e->code;
@@ -146,10 +163,11 @@ static int no_rows(const struct import *m, struct err *e) {
     const struct report_skip *first = &d->report.first[0];
     const struct buf *file = &d->memory->file;
     size_t bom = d->report.bom ? 3 : 0;
-    if (d->format != DATA_JSONL)
+    bool list = d->format == DATA_LIST;
+    if (d->format != DATA_JSONL && !list)
         return err_set(e, ERR_INPUT, "%s: no examples could be read: line %zu: %s", d->path, first->line,
                        first->why);
-    json_t *whole = json_parse("", buf_text(file) + bom, file->size - bom, NULL);
+    json_t *whole = list ? NULL : json_parse("", buf_text(file) + bom, file->size - bom, NULL);
     if (whole && (d->report.lines > 1 || json_is_object(json_array_get(whole, 0))))
         err_set(
             e, ERR_INPUT,
@@ -179,7 +197,11 @@ static int find_format(struct import *m, struct err *e) {
         d->format = DATA_JSONL;
         text_line(&d->report.notes, "read as JSON Lines, because the file starts with an object");
     }
-    if (d->format == DATA_JSONL && (o->delimiter || o->header == DATA_HEADER_NO))
+    if (!o->format && d->format == DATA_JSONL && array_of_objects(d)) {
+        d->format = DATA_LIST;
+        text_line(&d->report.notes, "read as one JSON array: lines are the positions of its items");
+    }
+    if ((d->format == DATA_JSONL || d->format == DATA_LIST) && (o->delimiter || o->header == DATA_HEADER_NO))
         text_line(&d->report.notes, "JSON Lines files have neither a delimiter nor a header; %s is ignored",
                   o->delimiter ? "--delimiter" : "--no-header");
     return 0;

@@ -13,6 +13,7 @@
 #include "core/base/err.h"
 #include "core/data/kind.h"
 #include "core/data/report.h"
+#include "core/text/chat.h"
 #include "core/text/tokenizer.h"
 
 enum {
@@ -23,11 +24,13 @@ enum {
 };
 #define DATASET_FILE ((size_t)2 << 30) /* largest file, bytes */
 
-/* Layout of the texts of an example in JSON Lines (core/data/superglue.c). */
+/* Layout of the texts of an example (core/data/superglue.c, core/data/chats.c). */
 enum data_shape {
     DATA_FLAT,    /* each under its key */
     DATA_WSC,     /* a text with two spans, which are marked: * the first *, # the other # */
     DATA_MULTIRC, /* a passage with questions with answers: one example per answer */
+    DATA_MESSAGES,     /* a chat: a list of messages with roles; the last answer is the target */
+    DATA_INSTRUCTIONS, /* instruction, input, output, and perhaps system and history: a chat */
 };
 /* Whether a table's first line is a header.  AUTO: unless all requested columns are given by number, which
  * the report states. */
@@ -45,6 +48,8 @@ struct example {
     double target;           /* regression: the score; 0 if unlabeled */
     const char *target_text; /* DATA_TEXT: the reference, followed by a NUL; NULL if there is none */
     size_t target_size;      /* bytes */
+    const struct chat_turn *turn; /* messages of a chat, of which a and target_text are a view; NULL: none */
+    size_t turns;
     uint64_t id;             /* index among the examples read from the file, from 0; unchanged when a part
                                 of the examples is sampled */
     size_t line;             /* first physical line, from 1 */
@@ -60,6 +65,7 @@ struct dataset {
     char **column;           /* column names as in the file ("#1", … without a header) */
     char *field[DATASET_FIELDS]; /* names of the text columns, or NULL */
     char *target_field;      /* and target_text */
+    enum data_shape shape;   /* of DATA_TEXT: DATA_FLAT, DATA_MESSAGES or DATA_INSTRUCTIONS */
     int classes;             /* 0 in regression */
     char **class_name;       /* bytes as in the file; display them through text_visible */
     size_t *class_examples;      /* examples of each class */
@@ -115,9 +121,9 @@ struct dataset_options {
     bool missing_labels;
     /* Column of the target text: text_a is then the source, and labels are ignored. */
     const char *target;
-    /* The columns are only petri's defaults: a split without them that has a common pair of names ("source"
-     * and "target", "document" and "summary", …) is read as source and target texts, which the report
-     * states. */
+    /* The columns are only petri's defaults: a split without them that has chats ("messages", "conversations",
+     * "instruction" and "output") or a common pair of names ("source" and "target", "document" and "summary",
+     * …) is read as such, which the report states. */
     bool guess_texts;
     /* Known classes (from the training set, the task, or a model's id2label), in the order of their ids;
      * labels are matched by name.  NULL: the labels of the file, integers in numeric order, others in byte

@@ -1,5 +1,5 @@
 /* The steps of reading a split, private to core/data: records (records.c), examples of a table (table.c), of
- * JSON Lines (jsonl.c) or one text per line (lines.c), labels (labels.c), duplicates (repeats.c), targets
+ * JSON Lines (jsonl.c), chats (chats.c) or one text per line (lines.c), labels (labels.c), duplicates (repeats.c), targets
  * that cannot be encoded (unwritten.c).
  *
  * Also columns.c (selection of columns), delimiter.c, label_notes.c (remarks on labels), superglue.c. */
@@ -31,8 +31,9 @@ struct dataset_memory {
     size_t blocks, block_room, used, size;
     struct digest *exact, *folded; /* of the texts of each example */
 };
-/* Copies a text with the lifetime of the dataset. */
+/* Copy a text, and n messages, with the lifetime of the dataset. */
 char *memory_copy(struct dataset_memory *m, const char *s, size_t n);
+struct chat_turn *memory_turns(struct dataset_memory *m, const struct chat_turn *turn, size_t n);
 
 /* ---- records of a TSV or CSV file ---- */
 enum record_kind { RECORD_END, RECORD_BLANK, RECORD_FIELDS, RECORD_BAD };
@@ -83,18 +84,23 @@ struct import {
     enum data_header header; /* YES or NO once known */
     const char *none;      /* the label that marks unlabeled examples, or NULL */
     size_t unmarked, unmarked_first; /* WSC: examples whose span does not match its word, one per line */
+    struct report_lines open_chats; /* chats without their messages after the last answer */
     size_t lists, more_targets; /* JSON Lines: sources that are lists, examples with several targets */
 };
 /* The texts of an example, each absent (s NULL) if the split does not have it. */
 struct fields {
     struct field a, b, c, label, target;
+    const struct chat_turn *turn;
+    size_t turns;
 };
 void import_example(struct import *m, size_t line, const struct fields *f);
 
 /* ---- column names ---- */
 struct columns {
     const char *a, *b, *c, *label, *target; /* from the options, or constants; NULL: none */
+    enum data_shape shape; /* DATA_MESSAGES or DATA_INSTRUCTIONS if the columns are those of chats */
 };
+bool columns_have(const struct dataset *d, const char *name);
 /* Selects among d->column; ERR_USAGE when two pairs of columns are possible. */
 int columns_choose(const struct dataset_options *o, struct dataset *d, struct columns *c,
                    struct err *e);
@@ -118,6 +124,16 @@ bool json_label(struct import *m, size_t line, const json_t *o, const char *key,
 bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *label,
                 struct fields *f);
 void multirc_examples(struct import *m, size_t line, const json_t *o, const char *label);
+
+/* ---- chats ---- */
+/* Selects the columns of chats, which the report states; false if the split has none. */
+bool chats_columns(const struct dataset_options *o, struct dataset *d, struct columns *c);
+/* Reads the chat of a JSON object, or of the fields of a record (o NULL); on failure reports the line, which
+ * is skipped, and returns false. */
+bool chats_fields(struct import *m, size_t line, const json_t *o, const struct columns *c,
+                  struct fields *f);
+/* Returns whether a JSON value is a list of messages. */
+bool chats_is_list(const json_t *v);
 
 /* Read the whole file of m->d, TSV and CSV or JSONL: examples, columns and skipped lines.  ERR_USAGE for a
  * missing column; ERR_INPUT, with the line, for a broken file. */

@@ -109,6 +109,7 @@ static bool jsonl_joined(struct import *m, size_t line, const json_t *o, const c
 static bool texts_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
                      struct fields *f) {
     const json_t *target = json_object_get(o, c->target);
+    if (chats_is_list(json_object_get(o, c->a))) return chats_fields(m, line, o, c, f);
     if (!jsonl_joined(m, line, o, c->a, false, &f->a)) return false;
     if (!m->o->need_labels && (!target || json_is_null(target))) return true;
     return jsonl_joined(m, line, o, c->target, true, &f->target);
@@ -116,6 +117,7 @@ static bool texts_of(struct import *m, size_t line, const json_t *o, const struc
 
 static bool fields_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
                       struct fields *f) {
+    if (c->shape) return chats_fields(m, line, o, c, f);
     if (c->target) return texts_of(m, line, o, c, f);
     return json_text(m, line, o, c->a, &f->a) && (!c->b || json_text(m, line, o, c->b, &f->b)) &&
            (!c->c || json_text(m, line, o, c->c, &f->c)) &&
@@ -183,6 +185,13 @@ static void say_lists(const struct import *m) {
                              ? "warning: %zu example has several target texts; the first is used"
                              : "warning: %zu examples have several target texts; the first of each is used",
                   m->more_targets);
+    if (m->open_chats.examples) {
+        struct buf lines = BUF_INIT;
+        report_lines_text(&m->open_chats, &lines);
+        text_line(notes, "messages after the last answer are dropped in %zu chat%s%s", m->open_chats.examples,
+                  m->open_chats.examples == 1 ? "" : "s", buf_text(&lines));
+        buf_release(&lines);
+    }
     if (m->unmarked)
         text_line(notes,
                   "warning: in %zu example%s a span does not match the text at its word index and is not "

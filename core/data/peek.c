@@ -153,18 +153,34 @@ static void add_object(struct peek_at *k, json_t *o) {
     k->rows++;
 }
 
+/* Returns the end of the JSON object at s: after its closing brace, or the end of the bytes. */
+static const char *object_end(const char *s, const char *end) {
+    int depth = 0;
+    bool quoted = false;
+    for (; s < end; s++) {
+        if (*s == '"') quoted = !quoted;
+        else if (quoted && *s == '\\' && s + 1 < end) s++;
+        else if (!quoted && *s == '{') depth++;
+        else if (!quoted && *s == '}' && !--depth) return s + 1;
+    }
+    return end;
+}
+
+/* Reads JSON Lines, or the objects of an array. */
 static int look_at_lines(struct peek_at *k, const char *path, const struct buf *file, struct err *e) {
     const char *at = buf_text(file) + (text_starts(buf_text(file), "\xEF\xBB\xBF") ? 3 : 0);
     const char *end = buf_text(file) + file->size;
+    bool array = at[strspn(at, " \t\r\n")] == '[';
     while (at < end && k->rows < LOOKED_ROWS) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (array) at += strcspn(at, "{");
+        const char *stop = array ? object_end(at, end) : memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
         json_t *o = json_parse("", at, (size_t)(stop - at), NULL);
         if (json_is_object(o)) add_object(k, o);
         json_decref(o);
-        at = stop + 1;
+        at = stop + !array;
     }
-    k->p->whole = k->p->whole && at >= end;
+    k->p->whole = k->p->whole && at + strspn(at, " \t\r\n]") >= end;
     if (!k->rows) return err_set(e, ERR_INPUT, "%s: no JSON object in the first lines; expected JSON Lines, "
                                                "with one object per line", path);
     return 0;
@@ -184,8 +200,8 @@ static const char *const peek_names[PEEK_ROLES][16] = {
     [PEEK_TEXT_B] = { "sentence2", "hypothesis", "question2", "text_b", "text2", NULL },
     [PEEK_LABEL] = { "label", "labels", "class", "category", "sentiment", "intent", "topic", "gold_label",
                      "score", "rating", "stars", "polarity", NULL },
-    [PEEK_SOURCE] = { "source", "document", "article", "input", NULL },
-    [PEEK_TARGET] = { "target", "summary", "highlights", "output", NULL },
+    [PEEK_SOURCE] = { "source", "document", "article", "input", "prompt", NULL },
+    [PEEK_TARGET] = { "target", "summary", "highlights", "output", "completion", NULL },
 };
 
 /* Returns the first column with such a name and no other role. */
@@ -231,8 +247,16 @@ static void give(struct peek *p, int column, enum peek_role role) {
     if (column >= 0) p->column[column].role = role;
 }
 
+static bool peek_has(const struct peek *p, const char *name) {
+    for (int i = 0; i < p->columns; i++)
+        if (!strcmp(p->column[i].name, name)) return true;
+    return false;
+}
+
 static void guess(struct peek_at *k) {
     struct peek *p = k->p;
+    bool lists = p->format == DATA_JSONL && (peek_has(p, "messages") || peek_has(p, "conversations"));
+    if (lists || (peek_has(p, "instruction") && peek_has(p, "output"))) return; /* the import reads chats */
     int source = peek_named(p, PEEK_SOURCE), target = peek_named(p, PEEK_TARGET);
     if (source < 0 && target >= 0) source = peek_named(p, PEEK_TEXT); /* "text" and "summary" */
     int label = peek_named(p, PEEK_LABEL);

@@ -15,6 +15,7 @@ static void splits_follow(struct dataset_options *o, const struct dataset *train
     if (train->kind == DATA_TEXT) {
         o->text_a = train->field[0];
         o->target = train->target_field;
+        o->shape = train->shape;
         return;
     }
     o->kind = train->kind == DATA_CLASSES ? DATA_KIND_CLASSES : DATA_KIND_REGRESSION;

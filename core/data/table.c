@@ -120,6 +120,7 @@ static int table_name_columns(const struct import *m, const struct records *r, b
 
 struct chosen {
     int a, b, c, label, target; /* columns; -1: none */
+    enum data_shape shape;
 };
 
 static int table_choose(const struct import *m, const struct records *r, struct chosen *c, struct err *e) {
@@ -139,6 +140,7 @@ static int table_choose(const struct import *m, const struct records *r, struct 
                                d->column[*to[i]]);
     }
     columns_keep(d, &name);
+    c->shape = name.shape;
     return 0;
 }
 
@@ -158,7 +160,9 @@ static void take_record(struct import *m, const struct records *r, const struct 
     if (c->label >= 0) f.label = r->field[c->label];
     if (c->target >= 0) f.target = r->field[c->target];
     if (f.label.s && !f.label.n) report_skip(rep, r->first, "unlabeled");
-    else import_example(m, r->first, &f);
+    else if (c->shape == DATA_FLAT ||
+             chats_fields(m, r->first, NULL, &(struct columns){ .shape = c->shape }, &f))
+        import_example(m, r->first, &f);
 }
 
 /* Returns whether r repeats the header, as in concatenated files.  A single column could contain its own
@@ -176,7 +180,7 @@ int table_read(struct import *m, struct err *e) {
     size_t skip = d->report.bom ? 3 : 0;
     struct records r = { .path = d->path, .separator = d->format == DATA_CSV ? ',' : '\t',
                         .at = file->data + skip, .end = file->data + file->size };
-    struct chosen c = { -1, -1, -1, -1, -1 };
+    struct chosen c = { -1, -1, -1, -1, -1, DATA_FLAT };
     enum record_kind kind;
     int rc = records_start(&r, m->o->delimiter, &d->report.notes, e);
     d->report.header = r.line;

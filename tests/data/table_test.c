@@ -177,6 +177,10 @@ static void a_look_guesses_columns(void **state) {
         {"a.csv", "document,summary\na long text,short\nanother text,shorter\n", "sg", true, NULL},
         {"a.csv", "english,german\nthe house,das Haus\nthe old man,der alte Mann\n", "sg", true, NULL},
         {"a.jsonl", "{\"text\":\"a b\",\"n\":1,\"label\":true}\n{\"text\":\"c d\",\"label\":false}\n", "t-l", false, NULL},
+        {"a.json", " [{\"text\":\"a}b \\\" c\",\"n\":{\"x\":1},\"label\":true},\n{\"text\":\"c d\",\"label\":false}] ", "t-l", false, NULL},
+        {"a.jsonl", "{\"prompt\":\"a b\",\"completion\":\"c\"}\n{\"prompt\":\"c d\",\"completion\":\"e\"}\n", "sg", false, NULL},
+        {"a.jsonl", "{\"messages\":[{\"role\":\"user\",\"content\":\"a b\"}]}\n{\"messages\":[]}\n", "-", false, NULL},
+        {"a.csv", "instruction,input,output\na b,c d,e f\na c,c e,e g\n", "---", true, NULL},
         {"a.csv", "\"quoted, name\",label\n\"two\nlines\",x\n", "-l", true, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

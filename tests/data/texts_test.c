@@ -154,9 +154,11 @@ static void other_json(void **state) {
         const char *bytes, *why;
         int code;
     } wrong[] = {
-        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "a single JSON document (an array with 1 items)", ERR_INPUT},
+        {"[\n3,{\"source\":\"a\",\"target\":\"b\"}]\n", "a single JSON document (an array with 2 items)", ERR_INPUT},
+        {"[{\"source\":\"a\",\"target\":\"b\"}", "']' expected near end of file", ERR_INPUT},
         {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "a single JSON document (an object with 2 items)", ERR_INPUT},
-        {"[{\"source\":\"a\"}]", "a single JSON document (an array with 1 items)", ERR_INPUT},
+        {"[{\"src\":\"a\"}]", "column \"text\" not found: the keys of the first lines are \"src\"; choose one with --text",
+         ERR_USAGE},
         {"{\"src\":\"a\",\"tgt\":\"b\"}\n",
          "column \"text\" not found: the keys of the first lines are \"src\", \"tgt\"; choose one with --text", ERR_USAGE},
     };
