@@ -17,9 +17,18 @@ struct arena {
     size_t count, room;
     size_t keep_at, scratch_at; /* the blocks of the two ends */
     size_t used, peak, grown;
+    struct arena *second, *first; /* of the second arena: the one that it belongs to */
 };
 
 struct arena *arena_new(void) { return xcalloc(1, sizeof(struct arena)); }
+
+struct arena *arena_second(struct arena *a) {
+    if (!a->second) {
+        a->second = arena_new();
+        a->second->first = a;
+    }
+    return a->second;
+}
 
 static void drop_blocks(struct arena *a) {
     for (size_t i = 0; i < a->count; i++) free(a->block[i].base);
@@ -27,12 +36,14 @@ static void drop_blocks(struct arena *a) {
 }
 
 void arena_drop(struct arena *a) {
+    if (a->second) arena_drop(a->second);
     drop_blocks(a);
     a->keep_at = a->scratch_at = a->used = 0;
 }
 
 void arena_free(struct arena *a) {
     if (!a) return;
+    arena_free(a->second);
     drop_blocks(a);
     free(a->block);
     free(a);
@@ -47,6 +58,7 @@ static void add_block(struct arena *a, size_t size) {
 }
 
 void arena_reset(struct arena *a) {
+    if (a->second) arena_reset(a->second);
     a->keep_at = a->scratch_at = a->used = 0;
     if (a->count > 1) {
         size_t sum = 0;
@@ -76,9 +88,12 @@ static size_t round_up(size_t bytes) {
     return bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
 }
 
+static size_t used_by_both(const struct arena *a) { return a->used + (a->second ? a->second->used : 0); }
+
 static void count_use(struct arena *a, size_t bytes) {
     a->used += bytes;
-    if (a->used > a->peak) a->peak = a->used;
+    if (a->first) a = a->first;
+    if (used_by_both(a) > a->peak) a->peak = used_by_both(a);
 }
 
 void *arena_keep(struct arena *a, size_t bytes) {
@@ -127,5 +142,5 @@ void arena_scratch_release(struct arena *a, struct arena_mark m) {
 }
 
 size_t arena_peak(const struct arena *a) { return a->peak; }
-void arena_peak_restart(struct arena *a) { a->peak = a->used; }
+void arena_peak_restart(struct arena *a) { a->peak = used_by_both(a); }
 size_t arena_grown(const struct arena *a) { return a->grown; }

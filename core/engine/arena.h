@@ -13,6 +13,9 @@ struct arena;
 
 struct arena *arena_new(void);
 void arena_free(struct arena *a);
+/* Returns the second arena of `a`, created on first use: it is reset, dropped and freed with `a`, which counts
+ * its use in the peak; arena_reset releases it alone. */
+struct arena *arena_second(struct arena *a);
 /* Releases everything; keeps (and consolidates) the memory. */
 void arena_reset(struct arena *a);
 /* Releases everything and returns the memory to the system. */

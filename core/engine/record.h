@@ -2,7 +2,8 @@
  * gradients.  Only op_*.c and tape.c include this.
  *
  * A forward function reads its operands and fills the result.  When record_needs() announces a backward it
- * may store arrays in the arena for it, in `saved`.  A backward function reads the gradient of the result and
+ * may store arrays in the arena for it, in `saved`.  It may run again with the same `saved` (tape_recompute).
+ * A backward function reads the gradient of the result and
  * contributes to the gradients of those operands that need one.
  *
  * Gradient buffers are reference-counted: grad_pass() passes the result's buffer on to an operand without a
@@ -20,6 +21,8 @@ struct record {
     const node *in; /* in the arena; NODE_NONE for an omitted operand */
     node out;
     void *saved;    /* the op's own struct, in the arena */
+    bool stores;    /* forward stores arrays for backward */
+    bool again;     /* of a segment: forward runs again before the segment's backward */
 };
 
 /* Creates a rows × cols value by running the op's forward.  `params` (size bytes) is copied and becomes

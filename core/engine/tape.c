@@ -44,7 +44,8 @@ struct value {
     const real *data;
     const struct packed *packed; /* of a leaf, or NULL */
     bool needs, watched;
-    bool read_back; /* a backward reads the value */
+    bool read_back; /* a backward reads the value, or an op that runs again */
+    bool inner;     /* computed within a segment, whose end releases the memory (data NULL) */
     bool written;    /* trained leaf: leaf_grad contains a gradient */
     real *leaf_grad; /* trained leaf: memory of the caller */
     struct row_set *set; /* of tape_trained_rows; NULL: all rows are written */
@@ -54,6 +55,13 @@ struct value {
 
 struct site_name {
     char name[64];
+};
+
+/* Ops that run again before their backward pass.  Their values, and what they store for backward, are in the
+ * arena's second one, which contains one segment at a time. */
+struct tape_segment {
+    size_t first_value, values;   /* its values, up to `values` */
+    size_t first_record, records; /* its records, up to `records` */
 };
 
 struct tape {
@@ -73,6 +81,11 @@ struct tape {
     size_t settled;       /* values below this were handled by tape_recycle */
     struct site_name *site; /* [0] is unnamed */
     size_t sites, site_room;
+    struct tape_segment *segment;
+    size_t segments, segment_room;
+    size_t present;       /* the number of the segment in the second arena, from 1; 0: none */
+    bool recompute, open; /* open: the last segment has not ended */
+    bool within;          /* an op of a segment runs forward */
 };
 
 #define TAPE_GROW(t, array, room, need)                                                            \
@@ -95,16 +108,17 @@ void tape_free(struct tape *t) {
     free(t->leaf);
     free(t->spares);
     free(t->site);
+    free(t->segment);
     free(t);
 }
 
 void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
     arena_reset(t->arena);
     t->training = training;
-    t->done = t->few_rows = t->thin = false;
+    t->done = t->few_rows = t->thin = t->recompute = t->open = t->within = false;
     t->seed = seed;
     t->step = step;
-    t->records = t->leaves = t->spare_lists = t->settled = 0;
+    t->records = t->leaves = t->spare_lists = t->settled = t->segments = t->present = 0;
     t->headers = NULL;
     TAPE_GROW(t, t->value, t->value_room, 1);
     t->value[0] = (struct value){ 0 };
@@ -270,7 +284,7 @@ struct tape_mark tape_mark(const struct tape *t) {
 static void tape_settle(struct tape *t, size_t from, node keep) {
     for (size_t i = from > t->settled ? from : t->settled; i < t->values; i++) {
         struct value *v = &t->value[i];
-        if (v->op < 0 || v->watched || v->read_back || (node)i == keep || !v->data) continue;
+        if (v->op < 0 || v->watched || v->read_back || v->inner || (node)i == keep || !v->data) continue;
         give_memory(t, tape_size_of(v), v->data);
         v->data = NULL;
     }
@@ -305,7 +319,7 @@ void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
 
 /* ---- records ---- */
 
-struct arena *record_arena(struct tape *t) { return t->arena; }
+struct arena *record_arena(struct tape *t) { return t->within ? arena_second(t->arena) : t->arena; }
 void *tape_keep(struct tape *t, size_t bytes) { return arena_keep(t->arena, bytes); }
 
 struct rng_key record_rng(const struct tape *t, uint64_t site) {
@@ -320,14 +334,42 @@ void record_reads(struct tape *t, const struct record *r, node n, bool when) {
 
 real *record_result(struct tape *t, const struct record *r) { return (real *)t->value[r->out].data; }
 
+static void run_forward(struct tape *t, struct record *r, bool within) {
+    t->within = within;
+    const struct arena *a = record_arena(t);
+    struct arena_mark before = arena_mark(a);
+    double begin = profile_begin();
+    op_table[r->op].forward(t, r);
+    profile_op(r->op, false, begin);
+    struct arena_mark after = arena_mark(a);
+    r->stores = after.keep_block != before.keep_block || after.low != before.low;
+    t->within = false;
+}
+
+/* Returns whether a result needs a gradient; operands from before an open segment live until its ops run
+ * again. */
+static bool take_operands(struct tape *t, int operands, const node *in) {
+    const size_t open = t->open ? t->segment[t->segments - 1].first_value : t->values;
+    bool needs = false;
+    for (int i = 0; i < operands; i++) {
+        if (in[i] == NODE_NONE) continue;
+        struct value *v = tape_value_of(t, in[i]);
+        BUG_IF(v->inner && (size_t)in[i] < open);
+        if (t->open && (size_t)in[i] < open) v->read_back = true;
+        needs = needs || v->needs;
+    }
+    return needs;
+}
+
 node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands, const node *in,
                 const void *params, size_t size) {
-    struct value v = { .rows = rows, .cols = cols, .op = (int)op };
-    for (int i = 0; i < operands; i++)
-        if (tape_needs_grad(t, in[i])) v.needs = true;
-    v.data = take_memory(t, tape_size_of(&v));
+    const bool inner = t->open;
+    struct value v = { .rows = rows, .cols = cols, .op = (int)op, .inner = inner };
+    v.needs = take_operands(t, operands, in);
+    v.data = inner ? arena_keep(arena_second(t->arena), tape_size_of(&v) * sizeof(real))
+                   : take_memory(t, tape_size_of(&v));
     struct record r = { .op = op, .site = (int)t->sites - 1, .operands = operands, .in = in };
-    if (v.needs) {
+    if (v.needs || inner) {
         node *copy = arena_keep(t->arena, (size_t)operands * sizeof *copy);
         memcpy(copy, in, (size_t)operands * sizeof *copy);
         r.in = copy;
@@ -337,14 +379,84 @@ node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands,
         memcpy(r.saved, params, size);
     }
     r.out = tape_add_value(t, v);
-    double begin = profile_begin();
-    op_table[op].forward(t, &r);
-    profile_op(op, false, begin);
-    if (v.needs) {
+    run_forward(t, &r, inner);
+    if (v.needs || inner) {
         TAPE_GROW(t, t->record, t->record_room, t->records + 1);
         t->record[t->records++] = r;
     }
     return r.out;
+}
+
+/* ---- segments ---- */
+
+void tape_recompute(struct tape *t) { t->recompute = t->training; }
+
+/* Releases the second arena. */
+static void leave_segment(struct tape *t) {
+    const struct tape_segment *s = t->present ? &t->segment[t->present - 1] : NULL;
+    for (size_t i = s ? s->first_value : 0; s && i < s->values; i++)
+        if (t->value[i].inner) t->value[i].data = NULL;
+    arena_reset(arena_second(t->arena));
+    t->present = 0;
+}
+
+void tape_segment_begin(struct tape *t) {
+    if (!t->recompute) return;
+    BUG_IF(t->open || t->done);
+    leave_segment(t);
+    TAPE_GROW(t, t->segment, t->segment_room, t->segments + 1);
+    t->segment[t->segments++] = (struct tape_segment){ .first_value = t->values, .first_record = t->records };
+    t->open = true;
+}
+
+/* Selects the ops to run again: those that store something for backward, and those whose value a backward
+ * or a selected op reads. */
+static void select_again(struct tape *t, const struct tape_segment *s) {
+    for (size_t i = s->records; i-- > s->first_record;) {
+        struct record *r = &t->record[i];
+        const struct value *v = &t->value[r->out];
+        r->again = r->stores || (v->inner && v->read_back);
+        for (int k = 0; r->again && k < r->operands; k++)
+            if (r->in[k] != NODE_NONE) t->value[r->in[k]].read_back = true;
+    }
+}
+
+void tape_segment_end(struct tape *t, node output) {
+    if (!t->open) return;
+    struct tape_segment *s = &t->segment[t->segments - 1];
+    struct value *kept = tape_value_of(t, output);
+    size_t first = s->first_record, needing = first;
+    s->values = t->values;
+    s->records = t->records;
+    t->open = false;
+    t->present = t->segments;
+    if (kept->inner) {
+        const real *from = kept->data;
+        kept->data = memcpy(take_memory(t, tape_size_of(kept)), from, tape_size_of(kept) * sizeof(real));
+        kept->inner = false;
+    }
+    while (needing < s->records && !t->value[t->record[needing].out].needs) needing++;
+    if (needing < s->records) {
+        select_again(t, s);
+        return;
+    }
+    leave_segment(t);
+    t->records = first;
+    t->segments--;
+}
+
+/* Computes the values of a segment that backward reads, or all. */
+static void enter_segment(struct tape *t, size_t index, bool all) {
+    if (t->present == index + 1) return;
+    leave_segment(t);
+    t->present = index + 1;
+    for (size_t i = t->segment[index].first_record; i < t->segment[index].records; i++) {
+        struct record *r = &t->record[i];
+        struct value *v = &t->value[r->out];
+        if (!all && !r->again) continue;
+        if (v->inner) v->data = arena_keep(arena_second(t->arena), tape_size_of(v) * sizeof(real));
+        run_forward(t, r, true);
+    }
 }
 
 /* ---- gradients ---- */
@@ -464,9 +576,12 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
         size_t size = tape_size_of(tape_value_of(t, values[i]));
         for (size_t j = 0; j < size; j++) to[j] = beta * (beta == 0 ? 0 : to[j]) + 1;
     }
+    size_t segments = t->segments;
     for (size_t i = t->records; i-- > 0;) {
         const struct record *r = &t->record[i];
         if (!t->value[r->out].grad) continue;
+        while (segments && t->segment[segments - 1].first_record > i) segments--;
+        if (segments && i < t->segment[segments - 1].records) enter_segment(t, segments - 1, false);
         struct value *out = &t->value[r->out];
         if (out->watched) {
             out->shown = out->grad;
@@ -484,8 +599,11 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
     t->done = true;
 }
 
-const char *tape_first_bad(const struct tape *t, char site[64]) {
+const char *tape_first_bad(struct tape *t, char site[64]) {
+    size_t segment = 0;
     for (size_t i = 1; i < t->values; i++) {
+        while (segment < t->segments && i >= t->segment[segment].values) segment++;
+        if (segment < t->segments && i >= t->segment[segment].first_value) enter_segment(t, segment, true);
         const struct value *v = &t->value[i];
         size_t size = v->data ? tape_size_of(v) : 0, j = 0;
         while (j < size && isfinite(v->data[j])) j++;

@@ -51,6 +51,14 @@ bool tape_has_few_rows(const struct tape *t);
 void tape_thin(struct tape *t);
 bool tape_has_thin(const struct tape *t);
 
+/* Until the next reset: the values of a segment are not stored, but computed again, with the same bits, before
+ * its backward pass.  No effect on a tape that is not training. */
+void tape_recompute(struct tape *t);
+/* Start and end a segment: later ops may use no value of it except `output`, the values from before it, and
+ * leaves.  No effect without tape_recompute. */
+void tape_segment_begin(struct tape *t);
+void tape_segment_end(struct tape *t, node output);
+
 /* Allocates memory that lives as long as the step, or until values after a lower mark are recycled. */
 void *tape_keep(struct tape *t, size_t bytes);
 
@@ -107,9 +115,9 @@ struct tape_mark {
 struct tape_mark tape_mark(const struct tape *t);
 void tape_recycle(struct tape *t, struct tape_mark m, node *keep);
 
-/* Returns the first op (in the order of the step) with a NaN or infinite result, by its table name and site,
+/* Before backward: returns the first op (in the order of the step) with a NaN or infinite result, by its table name and site,
  * or NULL when all values of this tape are finite.  Slow: for the message after a bad loss was detected. */
-const char *tape_first_bad(const struct tape *t, char site[64]);
+const char *tape_first_bad(struct tape *t, char site[64]);
 /* Names the values recorded from now on, for tape_first_bad ("layer 3 attention"). */
 void tape_site(struct tape *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -155,9 +155,11 @@ static bool transformer_tell(const struct forward *f, int layer, node x) {
 static node transformer_climb(const struct forward *f, struct tape_mark mark, node x, int from, int layers) {
     for (int layer = from; layer < layers; layer++) {
         struct site s = transformer_site_of(f, STACK_ENCODER, SUB_SELF, layer);
+        tape_segment_begin(f->tape);
         x = sublayer_attend(f, &s, x, NODE_NONE);
         s.sublayer = SUB_FFN;
         x = sublayer_feed_forward(f, &s, x);
+        tape_segment_end(f->tape, x);
         layer_done(f, layer + 1, x);
         tape_recycle(f->tape, mark, &x);
         if (transformer_tell(f, layer + 1, x)) mark = tape_mark(f->tape);
@@ -240,10 +242,12 @@ node forward_decode(struct forward *f, node encoded) {
     for (int layer = 0; layer < a->decoder_layers; layer++) {
         struct site self = transformer_site_of(f, STACK_DECODER, SUB_SELF, layer);
         struct site cross = transformer_site_of(f, STACK_DECODER, SUB_CROSS, layer);
+        tape_segment_begin(t);
         x = sublayer_attend(f, &self, x, NODE_NONE);
         x = sublayer_attend(f, &cross, x, encoded);
         self.sublayer = SUB_FFN;
         x = sublayer_feed_forward(f, &self, x);
+        tape_segment_end(t, x);
         layer_done(f, before + 1 + layer, x);
         tape_recycle(t, mark, &x);
     }

@@ -197,6 +197,59 @@ static void test_first_bad(void **state) {
     arena_free(a);
 }
 
+enum { LAYERS = 24, LONG = 64 };
+static real long_value[LONG * D];
+
+/* Layers of which the first two need no gradient; every later one shares a weight. */
+static node segments(struct tape *t, bool recompute, int overflow, const struct tape_rows *rows) {
+    tape_reset(t, true, 7, 3);
+    if (recompute) tape_recompute(t);
+    node frozen = tape_frozen(t, D, D, w_value), h = tape_frozen(t, LONG, D, long_value);
+    node w = tape_trained(t, D, D, w2_value, w2_grad), b = tape_trained(t, 1, D, b_value, b_grad);
+    struct tape_mark below = tape_mark(t);
+    for (int layer = 0; layer < LAYERS; layer++) {
+        tape_site(t, "layer %d", layer);
+        tape_segment_begin(t);
+        node z = op_dropout(t, op_linear_act(t, h, frozen, NODE_NONE, ACT_TANH), rows, 0.3, (uint64_t)layer);
+        if (layer == overflow) z = op_scale(t, op_scale(t, z, 1e30), 1e30);
+        if (layer >= 2) z = op_mul(t, op_linear_act(t, z, w, b, ACT_GELU), z);
+        h = op_add(t, op_linear(t, z, frozen, NODE_NONE), h);
+        tape_segment_end(t, h);
+        tape_recycle(t, below, &h);
+    }
+    return h;
+}
+
+/* The same bits in less memory; the first bad value within a layer is found. */
+static void test_segments(void **state) {
+    (void)state;
+    const struct tape_rows rows = { 1, (const int[]){ 0, LONG }, (const uint64_t[]){ 4 } };
+    real value[LONG * D], plain[D * D], plain_b[D];
+    size_t peak[2];
+    char site[64];
+    for (int i = 0; i < LONG * D; i++) long_value[i] = x_value[i % (N * D)];
+    for (int k = 0; k < 2; k++) {
+        struct arena *a = arena_new();
+        struct tape *t = tape_new(a);
+        node y = segments(t, k, -1, &rows);
+        if (k) assert_memory_equal(value, tape_value(t, y), sizeof value);
+        memcpy(value, tape_value(t, y), sizeof value);
+        if (k) assert_null(tape_first_bad(t, site));
+        tape_backward(t, 1, &y, NULL);
+        if (k) assert_memory_equal(plain, w2_grad, sizeof plain);
+        if (k) assert_memory_equal(plain_b, b_grad, sizeof plain_b);
+        memcpy(plain, w2_grad, sizeof plain);
+        memcpy(plain_b, b_grad, sizeof plain_b);
+        peak[k] = arena_peak(a);
+        segments(t, k, 3, &rows);
+        assert_string_equal(tape_first_bad(t, site), "scale");
+        assert_string_equal(site, "layer 3");
+        tape_free(t);
+        arena_free(a);
+    }
+    assert_true(peak[1] < 0.5 * (double)peak[0]);
+}
+
 /* A NaN or infinity in an operand reaches the result of every op on the path to a loss. */
 static void test_bad_numbers_survive(void **state) {
     (void)state;
@@ -345,6 +398,7 @@ int main(void) {
         cmocka_unit_test(test_not_training),
         cmocka_unit_test(test_recycle),
         cmocka_unit_test(test_first_bad),
+        cmocka_unit_test(test_segments),
         cmocka_unit_test(test_bad_numbers_survive),
         cmocka_unit_test(test_steady),
         cmocka_unit_test(test_table_by_rows),

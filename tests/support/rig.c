@@ -190,6 +190,7 @@ double rig_loss(struct rig *r, const struct plan *p, const real *params, real *g
     real *all = grads ? xcalloc(p->trained + p->generated_size, sizeof *all) : NULL;
     for (size_t i = 0; all && i < p->trained + p->generated_size; i++) all[i] = 1000;
     tape_reset(r->tape, true, 3, 5);
+    if (r->recompute) tape_recompute(r->tape);
     double value = run(r, r->m, p, true, params, all, made, &out);
     if (grads) { /* `all` began as numbers that are no gradients */
         memcpy(grads, all, p->trained * sizeof *grads);

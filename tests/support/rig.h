@@ -15,6 +15,7 @@ struct rig {
     struct arena *arena, *prologue_arena;
     struct tape *tape, *prologue;
     double dropout, attention_dropout; /* of the backbone in training; 0 */
+    bool recompute; /* the activations of each layer in training */
     /* In training, of one task: what is added to the loss; `answers`: the head's outputs, or the decoder's states.  NULL: nothing. */
     node (*more)(void *self, struct forward *f, node encoded, node answers, node loss);
     void *more_self;

@@ -65,12 +65,27 @@ static void agree(struct rig *r, const char *text, const char *what, const struc
     fail_msg("%s: %s: %.12g, by differences %.12g", text, what, analytic, measured);
 }
 
+/* With dropout, the gradient has the same bits when the activations of the layers are computed again. */
+static void same_recomputed(struct rig *r, const char *text, const struct plan *p, const real *x) {
+    real *g = xcalloc(2 * p->trained + 1, sizeof *g);
+    r->dropout = r->attention_dropout = 0.2;
+    for (int k = 0; k < 2; k++) {
+        r->recompute = k;
+        rig_loss(r, p, x, g + (size_t)k * p->trained);
+    }
+    if (memcmp(g, g + p->trained, p->trained * sizeof *g)) fail_msg("%s: recomputed activations differ", text);
+    r->recompute = false;
+    r->dropout = r->attention_dropout = 0;
+    free(g);
+}
+
 void slope_check(struct rig *r, const char *text) {
     struct plan *p = rig_plan(r, text);
     struct rng_key key = rng_key(11, RNG_TEST, 0, rng_site(text));
     real *x = rig_params(r, p, 9, 0.3), *g = xcalloc(p->trained, sizeof *g);
     real *along = xcalloc(p->trained, sizeof *along), *moved = xcalloc(p->trained, sizeof *moved);
     double dot = 0;
+    same_recomputed(r, text, p, x);
     rig_loss(r, p, x, g);
     for (size_t i = 0; i < p->trained; i++) along[i] = (real)rng_normal(key, i);
     hold_fixed(p, along);
