@@ -94,9 +94,10 @@ int jobs_fits(struct jobs *j, const struct run_config *c, int workers, const str
     return err_set(
         e, ERR_USAGE,
         "not enough memory: the run needs about %.0f MB in addition to its model and data, %.0f MB "
-        "available (%s); reduce --batch or --max-length, increase --gradient-accumulation-steps%s, "
+        "available (%s); reduce --batch or --max-length, increase --gradient-accumulation-steps%s%s, "
         "or start it anyway with --force",
         needed / 1e6, free_alone / 1e6, room.limit,
+        c->recompute ? "" : ", use --recompute on",
         c->precision == PRECISION_BF16 ? ", use --precision f32" : "");
 }
 

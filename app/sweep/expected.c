@@ -14,9 +14,9 @@
 /* The factors of the time of a step, except the method. */
 static char *conditions_of(const struct run_config *c) {
     struct buf b = BUF_INIT;
-    buf_printf(&b, "%s %s %d %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
-               config_regime_given(c), c->precision, c->batch, c->accumulate, c->max_len, c->max_target,
-               c->eval_every, c->eval_rows);
+    buf_printf(&b, "%s %s %d %d %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
+               config_regime_given(c), c->precision, c->recompute, c->batch, c->accumulate, c->max_len,
+               c->max_target, c->eval_every, c->eval_rows);
     for (int i = 0; i < config_task_count(c); i++) {
         const struct run_config *rows = config_data_of(c, i);
         buf_printf(&b, " %s %s", rows->train_sha256 ? rows->train_sha256 : "",

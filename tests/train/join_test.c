@@ -56,6 +56,7 @@ static void same_bits(int of, const char *method, int accumulate) {
     for (int way = JOIN_AUTO; way <= JOIN_TWICE; way++)
         for (int workers = 1; workers <= 3; workers++) {
             c.join = (enum join_way)way;
+            c.recompute = workers == 3; /* which changes nothing */
             mixed_train(&mixed[of], &c, NULL, workers, 0, &other);
             same_run(&first, &other, 0);
             trained_release(&other);

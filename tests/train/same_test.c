@@ -133,6 +133,24 @@ static void any_number_of_workers_updates_the_same(void **state) {
     free(folder);
 }
 
+/* Activations that are computed again in the backward pass, in both precisions. */
+static void recomputing_changes_nothing(void **state) {
+    (void)state;
+    static const char *const methods[] = { "lora(r=2)", "mam(l=3,r=4)", "full", "adapter-houlsby(r=4)", "diff-pruning" };
+    for (size_t i = 0; i < 2 * COUNT_OF(methods); i++) {
+        struct run_config c = config(methods[i / 2], 4, 6);
+        struct trained a, b;
+        c.precision = i % 2 ? PRECISION_BF16 : PRECISION_F32;
+        train(&ground, &c, NULL, 1, &a);
+        c.recompute = true;
+        train(&ground, &c, NULL, 1 + (int)i % 3, &b);
+        same_run(&a, &b);
+        trained_release(&a);
+        trained_release(&b);
+        config_release(&c);
+    }
+}
+
 /* Dropout is off in evaluation, which does not affect training. */
 static void evaluating_changes_nothing(void **state) {
     (void)state;
@@ -306,6 +324,7 @@ int main(void) {
         cmocka_unit_test(another_process_gives_the_same),
         cmocka_unit_test(any_number_of_workers_gives_the_same),
         cmocka_unit_test(any_number_of_workers_updates_the_same),
+        cmocka_unit_test(recomputing_changes_nothing),
         cmocka_unit_test(evaluating_changes_nothing),
         cmocka_unit_test(accumulation_is_the_full_batch),
         cmocka_unit_test(a_resumed_run_is_the_whole_run),

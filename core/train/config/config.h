@@ -126,6 +126,7 @@ struct run_config {
     int keep;       /* KEEP_ bits */
     int embed_every; /* steps between sets of embeddings, from step 0 to the last step; 0: none */
     int embed_rows; /* validation examples in a set, sampled once, stratified by class */
+    bool recompute; /* compute the activations of each layer again in the backward pass */
     enum join_way join;
     int join_memory; /* MB for stored activations */
     enum precision precision; /* of products with weights of the model; a stored run has no PRECISION_AUTO */

@@ -84,6 +84,7 @@ static double step_work(const struct estimate_of *x) {
     if (low < encoder) low_decoder = 0; /* the encoder's gradient passes through the whole decoder */
     double work = w.encoder * (2 * encoder - low) + w.decoder * (2 * decoder - low_decoder) +
                   w.logits * (decoder ? 2 : 0);
+    if (x->c->recompute) work += w.encoder * (encoder - low) + w.decoder * (decoder - low_decoder);
     for (int i = 0; i < x->p->tensors; i++) { /* gradients of whole matrices, and the modules' own
                                                * operations */
         const struct plan_tensor *t = &x->p->tensor[i];

@@ -123,20 +123,31 @@ static double prefix_keys(const struct plan *p) {
     return keys;
 }
 
+/* Returns the reals that the layers store for the backward pass: those of all, or with recompute the outputs of
+ * all, and those of the largest with the gradients of its values. */
+static double layers_stored(const struct estimate_of *x, const struct load *l, double own, double largest) {
+    const struct arch *a = x->a;
+    double keys = prefix_keys(x->p), encoder = layer_stored(a, STACK_ENCODER, l, keys),
+           decoder = a->decoder_layers ? layer_stored(a, STACK_DECODER, l, keys) : 0;
+    int trained = a->encoder_layers - (x->p->lowest_layer > 0 ? x->p->lowest_layer : 0);
+    if (!x->c->recompute) return own + trained * encoder + a->decoder_layers * decoder;
+    return own / (a->encoder_layers + a->decoder_layers) + fmax(encoder, decoder) + largest / 2 +
+           a->width * (trained * l->tokens + a->decoder_layers * l->targets);
+}
+
 /* Returns the reals of a worker's arena in a training step. */
 static double step_reals(const struct estimate_of *x) {
     const struct arch *a = x->a;
     const struct load l = largest_part(x);
     const struct own own = own_of(x, &l);
     bool dropout = (x->c->dropout >= 0 ? x->c->dropout : a->dropout) > 0;
-    double keys = prefix_keys(x->p), stored = own.stored, vocabulary = a->vocabulary;
-    int layers = a->encoder_layers + a->decoder_layers, low = x->p->lowest_layer > 0 ? x->p->lowest_layer : 0;
-    for (int i = low; i < a->encoder_layers; i++) stored += layer_stored(a, STACK_ENCODER, &l, keys);
-    for (int i = 0; i < a->decoder_layers; i++) stored += layer_stored(a, STACK_DECODER, &l, keys);
-    double values = layer_values(a, STACK_ENCODER, &l, dropout) + own.values / layers + 2 * own.made;
+    double encoder = layer_values(a, STACK_ENCODER, &l, dropout),
+           decoder = a->decoder_layers ? layer_values(a, STACK_DECODER, &l, dropout) : 0,
+           values = encoder + own.values / (a->encoder_layers + a->decoder_layers) + 2 * own.made,
+           stored = layers_stored(x, &l, own.stored, fmax(encoder, decoder)), vocabulary = a->vocabulary;
     if (!a->decoder_layers) return stored + values;
     double block = fmin(l.targets, fmax(BLOCK_ROWS, floor(LOGITS / vocabulary)));
-    return stored + values + layer_values(a, STACK_DECODER, &l, dropout) + block * vocabulary;
+    return stored + values + decoder + block * vocabulary;
 }
 
 /* Returns the reals of a worker's arena in an evaluation. */

@@ -240,6 +240,11 @@ static const struct option option_options[] = {
       HELP("0 … 1000", "number of validation examples whose generated texts are saved") },
     { INTEGER(sample_every, 0, 1e9), .name = "sample-every", .group = GROUP_GENERATION,
       .scope = OPTION_OF_TEXTS, HELP("N ≥ 0", "save generated texts every N steps; 0: at evaluations") },
+    { MEMBER(recompute), .name = "recompute", .group = GROUP_PERFORMANCE, .kind = OPTION_SWITCH,
+      .word = switches, .is = OPTION_LATE,
+      HELP("on|off", "recompute the activations of each layer in the backward pass: less memory, more time, "
+                     "same results"),
+      ALIASES("gradient-checkpointing") },
     { WORD(join, option_joins), .name = "join", .group = GROUP_PERFORMANCE, .scope = OPTION_OF_JOIN,
       HELP("auto|held|twice", "contrastive (whole-batch) loss: store activations or recompute them") },
     { INTEGER(join_memory, 1, 1 << 20), .name = "join-memory", .group = GROUP_PERFORMANCE,

@@ -140,6 +140,7 @@ static void meta_pack(const struct work *w, struct batch *b, int first, int end,
 /* Runs the encoder; returns the input of the head. */
 static node meta_encode(struct work *w, struct forward *f, struct batch *b, const real *params, real *grads) {
     const struct meta *x = w->x;
+    if (x->recompute) tape_recompute(w->on->tape);
     forward_init(f, w->on->tape, x->model, b, attach_begin(w->on->attach, w->on->tape, params, NULL, grads));
     f->dropout = x->dropout;
     f->attention_dropout = x->attention_dropout;

@@ -36,6 +36,7 @@ struct meta {
     struct regime regime;
     uint64_t seed;
     double dropout, attention_dropout, activation_dropout, classifier_dropout;
+    bool recompute; /* the activations of each layer in the backward pass */
     bool flat;                  /* for tests: second order with zero Hessians */
 };
 

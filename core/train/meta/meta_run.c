@@ -39,7 +39,8 @@ struct meta meta_of(const struct run_config *c, const struct regime *r, const st
                           .activation_dropout = a->activation_dropout > 0
                                                     ? run_dropout(c, a->activation_dropout)
                                                     : 0,
-                          .classifier_dropout = run_dropout(c, a->classifier_dropout) };
+                          .classifier_dropout = run_dropout(c, a->classifier_dropout),
+                          .recompute = c->recompute };
 }
 
 /* Allocates the trace of the inner loop of an episode, and names for it and the learning rates. */

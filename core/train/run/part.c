@@ -49,6 +49,7 @@ static const struct batch_example *part_pack(const struct run *r, int index, str
 static void begin_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
     attach_table_rows(on->attach);
     tape_reset(on->tape, true, r->c.seed, (uint64_t)r->step);
+    if (r->c.recompute) tape_recompute(on->tape);
     p->row = part_pack(r, index, on->memory, &p->batch);
     forward_init(&p->forward, on->tape, r->m, &p->batch,
                  attach_begin(on->attach, on->tape, r->values.params, r->values.generated, on->grads));

@@ -14,6 +14,9 @@
 
 static const char mini[] = "--model petri-mini --task sections", pair[] = "--model petri-mini --tasks sections,sections12",
                   lm[] = "--model all-MiniLM-L6-v2 --task sections", lm_long[] = "--model all-MiniLM-L6-v2 --task reviews --eval-rows 100",
+                  mini_again[] = "--model petri-mini --task sections --recompute on",
+                  lm_again[] = "--model all-MiniLM-L6-v2 --task reviews --eval-rows 100 --recompute on",
+                  t5_again[] = "--model flan-t5-small --task reviews --eval-rows 64 --recompute on",
                   t5[] = "--model flan-t5-small --task reviews --eval-rows 64";
 
 struct need {
@@ -40,14 +43,17 @@ static void estimates_cover_the_peak(void **state) {
     static const struct need quick[] = {
         { mini, "lora", "f32", 1, 16 },     { mini, "lora", "bf16", 1, 16 },  { mini, "adapter-pfeiffer", "f32", 1, 256 },
         { mini, "prefix", "f32", 2, 128 },  { mini, "full", "f32", 2, 4 },    { mini, "full", "f32", 1, 256 },
+        { mini_again, "full", "f32", 1, 256 }, { mini_again, "lora", "bf16", 2, 256 },
     };
     static const struct need slow[] = {
         { lm, "lora", "f32", 1, 16 },      { lm, "lora", "bf16", 2, 16 },   { lm, "full", "f32", 2, 16 },
         { lm_long, "lora", "f32", 1, 128 }, { lm_long, "prefix", "bf16", 2, 64 }, { t5, "lora", "f32", 1, 16 },
+        { lm_again, "lora", "f32", 1, 128 }, { lm_again, "adapter-houlsby", "f32", 2, 64 }, { t5_again, "lora", "f32", 1, 64 },
     };
     double peak[COUNT_OF(quick)];
     for (size_t i = 0; i < COUNT_OF(quick); i++) peak[i] = peak_of(&quick[i]);
     assert_true(peak[1] < peak[0] + 1e5); /* frozen maps in bfloat16 instead of float32 */
+    assert_true(peak[6] < 0.85 * peak[5]);
     for (size_t i = 0; i < COUNT_OF(slow) && test_slow(); i++) peak_of(&slow[i]);
 }
 
