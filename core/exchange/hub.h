@@ -17,6 +17,8 @@ struct hub {
     /* Its configs, of a union several; NULL: none of that kind. */
     const json_t *bottleneck, *lora, *prefix, *prompt;
 };
+/* Refuses a decoder-only model, whose layers the library names differently: ERR_USAGE. */
+int hub_takes(const struct model *m, struct err *e);
 /* Refuses by name what a run would not do.  On failure *out is empty. */
 int hub_open(const char *folder, struct hub *out, struct err *e);
 void hub_close(struct hub *h);

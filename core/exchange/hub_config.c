@@ -100,6 +100,13 @@ static int take_configs(struct hub *h, struct err *e) {
     return 0;
 }
 
+int hub_takes(const struct model *m, struct err *e) {
+    if (!m->arch.causal) return 0;
+    return err_set(e, ERR_USAGE,
+                   "adapters of decoder-only models are not exchanged with AdapterHub; PEFT folders are "
+                   "supported");
+}
+
 int hub_open(const char *folder, struct hub *out, struct err *e) {
     *out = (struct hub){ .version = "" };
     out->config = reading_config(folder, ADAPTER_CONFIG, &out->path, &out->text, e);

@@ -384,7 +384,7 @@ int import_hub(const char *folder, struct model *m, struct imported *out, struct
     struct hub_reader r;
     *out = (struct imported){ .format = "adapterhub", .model = m };
     hub_reader_init(&r, m, out);
-    int rc = predictor_exchangeable(m, e);
+    int rc = hub_takes(m, e);
     if (!rc) rc = hub_reader_adapter(&r, folder, e);
     if (!rc) rc = hub_reader_head(&r, folder, r.hub.name, e);
     if (!rc) rc = reading_build(&r.in, json_string_value(json_object_get(r.hub.config, "model_name")), e);

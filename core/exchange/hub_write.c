@@ -481,7 +481,7 @@ static int hub_export_one(struct predictor *p, const char *base, const char *fol
 }
 
 int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e) {
-    int rc = predictor_exchangeable(predictor_model(p), e);
+    int rc = hub_takes(predictor_model(p), e);
     if (!rc) rc = predictor_needs_head(p, e) ? e->code : predictor_make_plain(p, e);
     if (rc) return rc;
     return (predictor_plan(p)->method.fusion.on ? hub_export_fusion : hub_export_one)(p, base, folder, e);

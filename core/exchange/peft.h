@@ -92,6 +92,8 @@ int peft_open(const char *folder, struct peft *out, struct err *e);
 int peft_check_task(const struct peft *p, const struct arch *a, struct err *e);
 /* Whether it was trained for vectors of texts, without a head. */
 bool peft_is_for_vectors(const struct peft *p);
+/* Returns whether it is for the language model m: by its task, or if it names none, by the class of m. */
+bool peft_is_for_language(const struct peft *p, const struct model *m);
 void peft_close(struct peft *p);
 
 /* Removes an adapter's name from the names of its tensors ("lora_A.default.weight") and adds a note.

@@ -63,20 +63,23 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
 }
 
 int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
+    enum { ENCODER, BOTH, CAUSAL, KINDS }; /* the stacks of the base model */
+    static const char not_causal[] = "the adapter is for a decoder-only model, but the base model has an "
+                                     "encoder",
+                      tokens[] = "token classification is not supported",
+                      spans[] = "extractive question answering is not supported",
+                      two[] = "the adapter is for an encoder\u2013decoder model, but the base model is not one";
     static const struct {
-        const char *name, *of_encoder, *of_decoder; /* the reason, or NULL: supported */
+        const char *name, *of[KINDS]; /* the reason, or NULL: supported */
     } task[] = {
-        { "SEQ_CLS", NULL, "the adapter is for classification, but the base model generates text" },
-        { "SEQ_2_SEQ_LM", "the adapter is for text generation, but the base model does not generate text",
-          NULL },
-        { "FEATURE_EXTRACTION", NULL, NULL },
-        { "TOKEN_CLS", "token classification is not supported", "token classification is not supported" },
-        { "QUESTION_ANS", "extractive question answering is not supported",
-          "extractive question answering is not supported" },
-        { "CAUSAL_LM", "decoder-only language models are not supported",
-          "decoder-only language models are not "
-          "supported" },
+        { "SEQ_CLS", { [BOTH] = "the adapter is for classification, but the base model generates text" } },
+        { "SEQ_2_SEQ_LM", { [ENCODER] = two, [CAUSAL] = two } },
+        { "FEATURE_EXTRACTION", { NULL } },
+        { "TOKEN_CLS", { tokens, tokens, tokens } },
+        { "QUESTION_ANS", { spans, spans, spans } },
+        { "CAUSAL_LM", { [ENCODER] = not_causal, [BOTH] = not_causal } },
     };
+    const int kind = arch_generates(a) ? BOTH : a->causal ? CAUSAL : ENCODER;
     const json_t *v = json_object_get(p->config, "task_type"),
                  *class = json_object_get(json_object_get(p->config, "auto_mapping"), "base_model_class");
     const char *name = json_string_value(v), *why = "not a task type of PEFT";
@@ -85,13 +88,19 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
                                                                       "are supported", e);
     if (!v || json_is_null(v)) return 0;
     for (size_t i = 0; name && i < COUNT_OF(task); i++)
-        if (!strcmp(name, task[i].name)) why = arch_generates(a) ? task[i].of_decoder : task[i].of_encoder;
+        if (!strcmp(name, task[i].name)) why = task[i].of[kind];
     return why ? reading_refuse_key(p->path, "task_type", v, why, e) : 0;
 }
 
 bool peft_is_for_vectors(const struct peft *p) {
     const char *name = json_string_value(json_object_get(p->config, "task_type"));
     return name && !strcmp(name, "FEATURE_EXTRACTION");
+}
+
+bool peft_is_for_language(const struct peft *p, const struct model *m) {
+    const char *name = json_string_value(json_object_get(p->config, "task_type"));
+    if (!m->arch.causal) return false;
+    return name ? !strcmp(name, "CAUSAL_LM") : text_ends(m->arch.architecture, "CausalLM");
 }
 
 void peft_close(struct peft *p) {

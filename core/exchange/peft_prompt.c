@@ -1,5 +1,6 @@
 #include "core/exchange/peft_prompt.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,8 @@ static void prefix_reorder(const real *from, size_t l, size_t parts, size_t d, b
         }
 }
 
+static const char window_prefix[] = "in PEFT a prefix leaves the window of sliding-window attention, which petri "
+                                    "does not support";
 static const char decoder_prefix[] =
     "on encoder–decoder models, decoder layer i of PEFT reads the prefix of layer 2i, which petri does not "
     "support";
@@ -96,14 +99,15 @@ static const char decoder_prefix[] =
 static int take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows,
                        struct err *e) {
     const struct arch *a = &in->m->arch;
-    size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)a->heads * (size_t)a->head_width,
+    size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)arch_key_width(a),
            l = rows->rank == 2 ? rows->shape[0] : 0;
-    if (a->decoder_layers || !a->positions)
+    if (a->decoder_layers)
         return reading_refuse(in, rows,
                               decoder_prefix,
                               e);
+    if (a->window) return reading_refuse(in, rows, window_prefix, e);
     if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
-        return reading_refuse(in, rows, "the shape must be virtual tokens × (2 · layers · attention width)",
+        return reading_refuse(in, rows, "the shape must be virtual tokens × (2 · layers · width of keys)",
                               e);
     real *made = reading_room(in, rows->count);
     if (!made) return err_set(e, ERR_SYSTEM, "out of memory for a prefix");
@@ -138,7 +142,7 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
         return take_prefix(in, p, rows, e) ? e->code : take_others(in, e);
     struct module m = module_default(FN_PROMPT);
     if (find_length(in, p, rows, &m, e)) return e->code;
-    m.pool = POOL_ROW0;
+    if (!in->m->arch.causal) m.pool = POOL_ROW0;
     module_normalize(&m);
     rows->used = true;
     struct placed *at = assembly_piece(&in->to, &m, STACK_ENCODER, SUB_EMBED, -1);
@@ -158,21 +162,23 @@ int peft_prompt_of(const struct method *m) {
     return -1;
 }
 
-static const char *prefix_why_not(const struct method *method, const struct arch *a) {
+static const char *prefix_why_not(const struct method *method, const struct arch *a, bool language) {
     const struct module *m = &method->module[0];
     if (a->decoder_layers)
         return decoder_prefix;
+    if (a->causal && !language) return "PEFT supports prefixes of decoder-only models only for language models";
+    if (a->window) return window_prefix;
     if (m->comp != COMP_GATED)
         return "PEFT supports only prefixes with comp=gated";
     if (m->first != 1 || (m->last && m->last != a->encoder_layers))
         return "PEFT supports prefixes only in all layers; --to hub supports a subset of the layers (with "
                "shift=no)";
-    return m->shift ? NULL
+    return m->shift || a->rope.theta > 0 ? NULL
                     : "PEFT's prefix shifts the positions of the text (shift=yes); --to hub supports "
                       "shift=no";
 }
 
-const char *peft_prompt_why_not(const struct method *method, const struct arch *a) {
+const char *peft_prompt_why_not(const struct method *method, const struct arch *a, bool language) {
     const struct module *m = &method->module[peft_prompt_of(method)];
     bool prefix = m->fn == FN_SOFTMAX;
     if (method->count > 1)
@@ -180,14 +186,30 @@ const char *peft_prompt_why_not(const struct method *method, const struct arch *
                       : "PEFT cannot combine a prompt with other modules";
     if (m->source != SOURCE_FREE)
         return "PEFT supports only prefixes and prompts with source=free";
-    if (prefix) return prefix_why_not(method, a);
+    if (prefix) return prefix_why_not(method, a, language);
     if (m->write != TAP_EMBED_WORDS)
         return "PEFT inserts virtual tokens before the norm of the embedding (write=embed.words); --to hub "
                "supports write=embed";
     if (m->place != PLACE_FIRST) return "PEFT inserts virtual tokens before the text (place=first)";
-    if (m->pool != POOL_ROW0 && !a->decoder_layers)
+    if (m->pool != POOL_ROW0 && !a->decoder_layers && !a->causal)
         return "in PEFT the classifier reads virtual token 0 (pool=row0)";
     return NULL;
+}
+
+/* Turns keys by `rows` positions: positions of the text then start after them, as in PEFT, with the same
+ * scores. */
+static void turn_keys(const struct model *m, int rows, real *keys, size_t n) {
+    size_t width = (size_t)m->arch.head_width, half = width / 2;
+    double *frequency = xcalloc(half, sizeof *frequency);
+    model_rope(m, frequency);
+    for (real *k = keys; k < keys + n; k += width)
+        for (size_t i = 0; i < half; i++) {
+            double c = cos(rows * frequency[i]), s = sin(rows * frequency[i]), x = (double)k[i],
+                   y = (double)k[half + i];
+            k[i] = (real)(x * c - y * s);
+            k[half + i] = (real)(y * c + x * s);
+        }
+    free(frequency);
 }
 
 static void write_prefix(struct adapter_writing *to, const struct plan *p, const struct model *model,
@@ -201,6 +223,8 @@ static void write_prefix(struct adapter_writing *to, const struct plan *p, const
                                                 (int)(k / 2));
         BUG_IF(!t || t->count != l * d);
         memcpy(own + k * l * d, params + t->offset, l * d * sizeof *own);
+        if (k % 2 == 0 && !p->method.module[0].shift && a->rope.theta > 0)
+            turn_keys(model, (int)l, own + k * l * d, l * d);
     }
     prefix_reorder(own, l, parts, d, false, rows);
     writing_add(to, xstrdup("prompt_embeddings"), l, parts * d, rows);
@@ -221,8 +245,11 @@ json_t *peft_prompt_keys(const struct plan *p, const struct model *model) {
     const struct module *m = &p->method.module[0];
     const struct arch *a = &model->arch;
     int stacks = m->rows == ROWS_PEFT && a->decoder_layers ? 2 : 1;
-    json_t *c = json_pack("{s:i,s:i,s:i,s:i}", "token_dim", a->width, "num_layers", a->encoder_layers,
-                          "num_attention_heads", a->heads, "num_transformer_submodules", stacks);
+    bool keys = m->fn == FN_SOFTMAX; /* the library counts the heads of keys there */
+    json_t *c = json_pack("{s:i,s:i,s:i,s:i}", "token_dim", keys ? arch_key_width(a) : a->width, "num_layers",
+                          a->encoder_layers, "num_attention_heads", keys ? arch_key_width(a) / a->head_width
+                                                                         : a->heads,
+                          "num_transformer_submodules", stacks);
     json_t *more = m->fn == FN_SOFTMAX
                        ? json_pack("{s:i}", "encoder_hidden_size", a->width)
                        : json_pack("{s:s,s:n,s:n,s:n}", "prompt_tuning_init", "RANDOM",

@@ -13,9 +13,9 @@ bool peft_is_prompt(enum peft_type type);
 int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct err *e);
 
 /* The method's prompt or first prefix, or -1; why such a folder cannot hold the method that has one, or
- * NULL. */
+ * NULL.  `language`: of a language model. */
 int peft_prompt_of(const struct method *m);
-const char *peft_prompt_why_not(const struct method *m, const struct arch *a);
+const char *peft_prompt_why_not(const struct method *m, const struct arch *a, bool language);
 void peft_prompt_write(struct adapter_writing *to, const struct plan *p, const struct model *model,
                        const real *params);
 /* Returns the keys of the config that are its own; the caller owns them. */

@@ -354,6 +354,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
         return e->code;
     if (peft_plain_names(&r->in.bag, &r->in.out->assumed, e)) return e->code;
     r->in.vectors = peft_is_for_vectors(&r->peft);
+    r->in.language = peft_is_for_language(&r->peft, r->in.m);
     const char *version = json_string_value(json_object_get(r->peft.config, "peft_version"));
     if (version) r->in.out->version = xstrdup(version);
     bool prompt = peft_is_prompt(r->peft.type);
@@ -379,8 +380,7 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
     struct reader r = { .in = { .m = m, .out = out } };
     *out = (struct imported){ .format = "peft", .model = m };
     assembly_init(&r.in.to, m);
-    int rc = predictor_exchangeable(m, e);
-    if (!rc) rc = peft_read_folder(&r, folder, e);
+    int rc = peft_read_folder(&r, folder, e);
     if (!rc) out->origin = xstrdup(r.peft.text);
     if (!rc) curve_read(folder, &out->curve, &out->read, &out->ignored);
     for (size_t i = 0; i < r.modules; i++) free((char *)(uintptr_t)r.module[i]);

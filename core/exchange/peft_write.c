@@ -39,6 +39,7 @@ struct out {
     size_t saves, saves_room;
     bool biases, other_biases; /* rank and alpha of wrapped maps, and of anything else */
     struct peft_values values;
+    bool language; /* for a causal language model */
     bool vectors; /* without a head: for a model class without one */
 };
 
@@ -81,7 +82,7 @@ static bool norms_alone(const struct plan *p) {
 }
 
 static int check_written_prompt(struct out *o, int module, struct err *e) {
-    const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch);
+    const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch, o->language);
     if (!why && !classifier_is_standard(&o->plan->method, &o->m->arch))
         why = "the classifier differs from the head that transformers builds for this model";
     if (why) return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", module + 1,
@@ -255,12 +256,11 @@ static void add_halves(struct out *o) {
 }
 
 static void add_head(struct out *o) {
-    bool two = plan_head(o->plan, 0, SLOT_POOLER_W) && !o->m->arch.pooler;
     for (int i = 0; i < o->plan->tensors; i++) {
         const struct plan_tensor *t = &o->plan->tensor[i];
-        const char *name = t->kind == PLAN_HEAD ? writing_head(t->name, two) : NULL;
+        const char *name = t->kind == PLAN_HEAD ? writing_head(t->name, o->plan, &o->m->arch) : NULL;
         if (!name) continue;
-        const char *module = strstr(name, "pooler") ? "pooler" : "classifier";
+        const char *module = strstr(name, "pooler") ? "pooler" : o->m->arch.causal ? "score" : "classifier";
         save_module(o, module, strlen(module));
         writing_add(&o->to, xprintf("base_model.%s%s", peft_is_prompt(o->type) ? "" : "model.", name),
                     text_ends(name, ".bias") ? 0 : (size_t)t->rows, (size_t)t->cols, o->params + t->offset);
@@ -391,6 +391,7 @@ static void drop_prefix(struct out *o) {
 
 static char *config_text(struct out *o) {
     const char *task = arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM"
+                       : o->language               ? "CAUSAL_LM"
                        : o->vectors                ? "FEATURE_EXTRACTION"
                                                    : "SEQ_CLS";
     if (peft_is_prompt(o->type)) o->values.rows = o->plan->method.module[0].size;
@@ -467,14 +468,14 @@ static bool origin_holds(const struct out *o, const char *origin) {
 
 int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e) {
     const char *origin = predictor_origin(p);
-    int rc = predictor_exchangeable(predictor_model(p), e);
-    if (!rc) rc = predictor_make_plain(p, e);
+    int rc = predictor_make_plain(p, e);
     int prompt = rc ? -1 : peft_prompt_of(&predictor_plan(p)->method);
     if (rc) return rc;
     struct out o = { .plan = predictor_plan(p),
                      .m = predictor_model(p),
                      .params = predictor_params(p),
                      .base = base,
+                     .language = predictor_writes(p) && predictor_model(p)->arch.causal,
                      .vectors = predictor_is_headless(p) };
     rc = peft_write_check(&o, e);
     if (rc) return rc;

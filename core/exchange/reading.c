@@ -98,20 +98,24 @@ bool reading_copy(struct adapter_reading *r, struct bag_tensor *t) {
     return false;
 }
 
-/* Names of the head's tensors in model classes with a head and in a plan; two layers where the family's head
- * has them. */
+/* Layers of a head: one, one after a dense layer, one without a bias. */
+enum head_layout { LAYOUT_LINEAR, LAYOUT_DENSE, LAYOUT_SCORE };
+
+/* Names of the head's tensors in model classes with a head and in a plan. */
 static const struct {
     const char *name, *as;
-    bool two, own; /* own: the model's tensor, which is not read as part of the head */
+    enum head_layout layout;
+    bool own; /* the model's tensor, which is not read as part of the head */
 } heads[] = {
-    { "classifier.weight", "head.weight", false, false },
-    { "classifier.bias", "head.bias", false, false },
-    { "classifier.out_proj.weight", "head.weight", true, false },
-    { "classifier.out_proj.bias", "head.bias", true, false },
-    { "classifier.dense.weight", "head.dense.weight", true, false },
-    { "classifier.dense.bias", "head.dense.bias", true, false },
-    { "bert.pooler.dense.weight", "head.pooler.weight", false, true },
-    { "bert.pooler.dense.bias", "head.pooler.bias", false, true },
+    { "classifier.weight", "head.weight", LAYOUT_LINEAR, false },
+    { "classifier.bias", "head.bias", LAYOUT_LINEAR, false },
+    { "classifier.out_proj.weight", "head.weight", LAYOUT_DENSE, false },
+    { "classifier.out_proj.bias", "head.bias", LAYOUT_DENSE, false },
+    { "classifier.dense.weight", "head.dense.weight", LAYOUT_DENSE, false },
+    { "classifier.dense.bias", "head.dense.bias", LAYOUT_DENSE, false },
+    { "bert.pooler.dense.weight", "head.pooler.weight", LAYOUT_LINEAR, true },
+    { "bert.pooler.dense.bias", "head.pooler.bias", LAYOUT_LINEAR, true },
+    { "score.weight", "head.weight", LAYOUT_SCORE, false },
 };
 
 const char *reading_head_name(const char *name) {
@@ -120,9 +124,11 @@ const char *reading_head_name(const char *name) {
     return NULL;
 }
 
-const char *writing_head(const char *as, bool two) {
+const char *writing_head(const char *as, const struct plan *p, const struct arch *a) {
+    bool dense = plan_head(p, 0, SLOT_POOLER_W) && !a->pooler;
+    enum head_layout layout = a->causal ? LAYOUT_SCORE : dense ? LAYOUT_DENSE : LAYOUT_LINEAR;
     for (size_t i = 0; i < COUNT_OF(heads); i++)
-        if (!strcmp(as, heads[i].as) && heads[i].two == two) return heads[i].name;
+        if (!strcmp(as, heads[i].as) && heads[i].layout == layout) return heads[i].name;
     return NULL;
 }
 
@@ -243,7 +249,7 @@ static int check_head(const struct adapter_reading *r, struct err *e) {
     const struct classifier *c = classifier_of(&m, a);
     bool dense = c ? c->layers == 2 : a->family == FAMILY_ROBERTA;
     for (size_t i = 0; i < COUNT_OF(parts) && r->to.heads; i++) {
-        bool needed = i < 2 || (i < 4 ? dense : a->pooler_absent && !c);
+        bool needed = !i || (i == 1 ? c || !a->causal : i < 4 ? dense : a->pooler_absent && !c);
         if (needed && !has_head(r, parts[i]))
             return err_set(e, ERR_INPUT,
                            "%s: incomplete head: %s is neither in the file nor in the model folder",
@@ -254,7 +260,7 @@ static int check_head(const struct adapter_reading *r, struct err *e) {
 
 static int describe(struct adapter_reading *r, const char *base, char ***label, struct err *e) {
     struct run_config *c = &r->out->config;
-    bool writes = arch_generates(&r->m->arch);
+    bool writes = arch_generates(&r->m->arch) || r->language;
     config_init(c);
     c->form = writes ? FORM_TEXT : FORM_CLASSES;
     c->prefix = false;

@@ -17,6 +17,7 @@ struct adapter_reading {
     struct assembly to;
     int classes;  /* of the head found; 0: none so far */
     bool single;  /* petri wrote it: one label a text, whatever "problem_type" the model's config has */
+    bool language; /* it is for a causal language model */
     bool vectors; /* it is for vectors of texts: a head of the model's folder is not its */
     char **label; /* classes of them, as the folder names them; NULL: it does not */
     real **made;  /* values that were made of tensors */

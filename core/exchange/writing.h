@@ -26,8 +26,8 @@ void writing_part(struct adapter_writing *w, char *name, const struct file_part 
 int writing_order(struct adapter_writing *w, const char *library, struct err *e);
 /* The name of a tap's map in files of models with a head, without ".weight"; caller frees. */
 char *writing_map(const struct model *m, enum tap tap, int stack, int site, int layer);
-/* The name of a plan's tensor of a classifier, of one with two layers or not, or NULL. */
-const char *writing_head(const char *as, bool two);
+/* Returns the name of a plan's tensor of a classifier in files of this model, or NULL. */
+const char *writing_head(const char *as, const struct plan *p, const struct arch *a);
 void writing_release(struct adapter_writing *w);
 
 #endif

@@ -60,6 +60,9 @@ static void label(const struct module *m, const struct arch *a, char out[64]) {
 
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     (void)m;
+    if (p->tied)
+        return "the word embeddings are also the output map, and the module changes only the embeddings: it "
+               "cannot be merged into a weight";
     return p->decoder ? "encoder and decoder share the embedding matrix, and the module changes only one "
                         "of them: it cannot be merged into a weight"
                       : NULL;

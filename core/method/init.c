@@ -164,7 +164,7 @@ void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real 
     const int **row = xcalloc((size_t)p->tasks, sizeof *row);
     for (int i = 0; i < m->head_rows; i++) same[i] = i;
     for (int k = 0; k < p->tasks; k++)
-        row[k] = m->head_w && m->head_b && m->head_rows == p->outputs[k] ? same : NULL;
+        row[k] = m->head_w && m->head_rows == p->outputs[k] ? same : NULL;
     plan_init_head(p, m, row, NULL, seed, params);
     free(row);
     free(same);

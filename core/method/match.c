@@ -148,7 +148,9 @@ static bool move(struct call_text *c, struct method *base, const struct module *
             module_normalize(&base->module[i]);
         }
         bool peft = !strcmp(buf_text(&places), "k+v+ctx+act");
+        bool all = function_at(fn)->places == function_maps && !strcmp(buf_text(&places), "q+k+v+o+w1+up+w2");
         if (peft) buf_puts(&c->args, "peft");
+        else if (all) buf_puts(&c->args, "at=all-linear");
         else buf_printf(&c->args, "at=%s", buf_text(&places));
         c->far = FAR_SWITCH;
     }

@@ -271,7 +271,8 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
          dense },
         { pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, width, dense },
         { "head.weight", SLOT_HEAD_W, b->p->outputs[task], width, !generated },
-        { "head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], !generated },
+        { "head.bias", SLOT_HEAD_B, 1, b->p->outputs[task],
+          !generated && (own || !a->causal) }, /* as in transformers */
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (!parts[i].there) continue;
@@ -437,6 +438,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     set_tasks(p, tasks);
     if (tasks->meta) p->meta = *tasks->meta;
     p->decoder = a->decoder_layers > 0;
+    p->tied = a->causal && a->tied && !p->outputs[0] && !p->words;
     p->embed_norm = a->embed_norm;
     for (int i = 0; i < m->count; i++) {
         module_normalize(&p->method.module[i]);

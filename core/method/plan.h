@@ -96,6 +96,7 @@ struct plan {
     size_t model;         /* parameters of the backbone, each tensor once */
     bool decoder;         /* the model has a decoder */
     int hyper_first_layer[GENERATORS]; /* first encoder layer of each generator's layer embeddings */
+    bool tied;            /* a causal language model whose vocabulary is its word embeddings */
     bool embed_norm;      /* the model has a norm after its embeddings */
     int lowest_layer;     /* first adapted layer of the forward pass, 0-based; -1: the
                            * embedding; the decoder's count on: its embedding is the number

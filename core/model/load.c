@@ -94,20 +94,23 @@ static int check_tensors(struct loading *l, size_t *values) {
 
 /* ---- the head ---- */
 
-/* Reads a weight and its bias into new memory. */
+/* Reads a weight and its bias, if there is one, into new memory. */
 static int read_pair(struct loading *l, struct entry *w, struct entry *b, int rows, real **to_w,
                      real **to_b) {
     struct model *m = l->m;
     size_t d = (size_t)m->arch.width;
     int rc = check_shape(l, w, rows, m->arch.width, false);
-    if (!rc) rc = check_shape(l, b, 1, rows, true);
+    if (!rc && b) rc = check_shape(l, b, 1, rows, true);
     if (rc) return rc;
     *to_w = mem_try((size_t)rows * d, sizeof(real));
-    *to_b = mem_try((size_t)rows, sizeof(real));
-    if (!*to_w || !*to_b) return err_set(l->e, ERR_SYSTEM, "%s: out of memory for the head", m->folder);
-    w->used = b->used = true;
+    if (b) *to_b = mem_try((size_t)rows, sizeof(real));
+    if (!*to_w || (b && !*to_b))
+        return err_set(l->e, ERR_SYSTEM, "%s: out of memory for the head", m->folder);
+    w->used = true;
     rc = st_read(w->file->st, w->tensor, *to_w, l->e);
-    return rc ? rc : st_read(b->file->st, b->tensor, *to_b, l->e);
+    if (rc || !b) return rc;
+    b->used = true;
+    return st_read(b->file->st, b->tensor, *to_b, l->e);
 }
 
 static int half_a_head(struct loading *l, const char *name, const char *missing) {
@@ -129,10 +132,12 @@ static int load_find_pair(struct loading *l, const char *name, struct entry **w,
 static int load_read_head(struct loading *l) {
     struct model *m = l->m;
     const bool two = m->arch.family == FAMILY_ROBERTA;
-    const char *name = two ? "classifier.out_proj" : "classifier";
-    struct entry *w, *b, *dense_w = NULL, *dense_b = NULL;
+    const char *name = two ? "classifier.out_proj" : m->arch.causal ? "score" : "classifier";
+    struct entry *w, *b = NULL, *dense_w = NULL, *dense_b = NULL;
     if (arch_class_is_other(m->arch.architecture) || arch_generates(&m->arch)) return 0;
-    int rc = load_find_pair(l, name, &w, &b);
+    int rc = 0;
+    if (m->arch.causal) w = find_entry(l, "score.weight");
+    else rc = load_find_pair(l, name, &w, &b);
     if (!rc && two) rc = load_find_pair(l, "classifier.dense", &dense_w, &dense_b);
     if (!rc && two && !w != !dense_w)
         rc = half_a_head(l, w ? "classifier.dense" : name, "weight");

@@ -166,3 +166,9 @@ void model_release(struct model *m) {
     pthread_mutex_unlock(&lock);
     if (last) free_model(m);
 }
+
+void model_rope(const struct model *m, double *frequency) {
+    arch_rope(&m->arch, frequency);
+    for (int i = 0; m->rope_divisor && i < m->arch.head_width / 2; i++)
+        frequency[i] /= (double)m->rope_divisor[i];
+}

@@ -21,7 +21,7 @@ struct model {
                                     absent pooler */
     real *values;                /* the block that contains them */
     /* The classification head of the checkpoint, if any (classifier.weight labels×d, bias 1×labels). */
-    real *head_w, *head_b;
+    real *head_w, *head_b; /* head_b NULL: without a bias, as of causal models */
     int head_rows;
     real *dense_w, *dense_b;     /* RoBERTa's head: the preceding d×d map and its bias, 1×d; NULL: none */
     /* Its masked language modeling head, if any: h ↦ LN(act(h W + b)) Eᵀ + bias, E the word embeddings. */
@@ -64,6 +64,9 @@ struct tokenizer *model_tokenizer(const char *folder, struct buf *report, struct
 int model_chat_template(const char *folder, struct chat_template *c, struct err *e);
 /* Refuses a model without a tokenizer: ERR_INPUT, with the reason and what to do. */
 int model_needs_tokenizer(const struct model *m, struct err *e);
+/* Computes the angle by which each pair of channels turns from one position to the next: arch_rope with the
+ * model's divisors. */
+void model_rope(const struct model *m, double *frequency);
 /* Computes the sha256 of struct model from the current weights. */
 void model_hash(const struct model *m, char out[65]);
 /* Returns the float32 values of tensor i, which then remain in memory; NULL for an absent pooler.  Values

@@ -16,9 +16,7 @@ static const real *turn_of(const struct forward *f) {
     size_t half = (size_t)a->head_width / 2, rows = (size_t)f->rows.start[f->rows.count], at = 0;
     double *frequency = tape_keep(f->tape, half * sizeof *frequency);
     real *turn = tape_keep(f->tape, rows * 2 * half * sizeof *turn);
-    arch_rope(a, frequency);
-    const real *divisor = f->model->rope_divisor;
-    for (size_t k = 0; divisor && k < half; k++) frequency[k] /= (double)divisor[k];
+    model_rope(f->model, frequency);
     for (int i = 0; i < f->rows.count; i++) {
         int from = first + (f->batch->past ? f->batch->past[i] : 0);
         for (int j = 0; j < f->rows.start[i + 1] - f->rows.start[i]; j++, at += 2 * half)

@@ -60,6 +60,7 @@ static void sizes_are_set_in_place(void **state) {
     assert_same("lora(r=4,at=w1+w2)", "lora-ffn(r=4)");
     assert_same("lora(r=4,at=gate,down)", "lora-ffn(r=4)");
     assert_same("lora(r=4,at=all-linear)", "lora(r=4,at=q,k,v,o,gate,up,down)");
+    assert_written("lora(r=4,at=all-linear)", "lora(at=all-linear,r=4)");
     assert_same("ia3(at=k,v,down)", "ia3");
     assert_same("lora(at=v,q)", "lora");
     assert_same("vera(backbone=full,at=q)", "vera(at=q,backbone=full)");

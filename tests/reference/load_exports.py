@@ -3,6 +3,7 @@
 
     load_exports.py peft PETRI      PEFT's folders, and merged models by transformers
     load_exports.py hub PETRI       AdapterHub's folders
+    load_exports.py causal PETRI    PEFT's folders and merged models of decoder-only models
 
 Imports each fixture of adapters/ into a new history, exports it, loads that with the library and compares its answers to the
 64 rows of adapters/rows.txt with those in the fixture.  Prints a line for each, in the form of the tables in docs/loaded.md.
@@ -93,8 +94,40 @@ def check_family(program, adapter, work):
     print(f"| {adapter.name} | peft | {(logits - load_file(adapter / 'truth.safetensors')['logits']).abs().max().item():.1e} |", flush=True)
 
 
+def check_causal(program, adapter, form, work):
+    """One of causal/peft, likewise; merged by petri in 32 bits."""
+    from peft import PeftModel
+    from safetensors.torch import load_file
+    import make_peft_causal as made
+    base, kind = adapter.name.split(".", 1)
+    path = pathlib.Path(made.FOLDER) / base
+    folder, why = exported(program, adapter.name, form, work, adapter, path)
+    if why:
+        print(f"| {adapter.name} | {form} | refused: {why.split(': ', 1)[-1].replace(str(work), '')} |")
+        return
+    if form == "peft":
+        model = PeftModel.from_pretrained(made.load(base, kind), folder)
+    else:
+        auto = made.AutoModelForSequenceClassification if kind.startswith("classes") else made.AutoModelForCausalLM
+        model = auto.from_pretrained(folder, attn_implementation="eager")
+    model = model.eval().double()
+    ids = load_file(path / "expected.safetensors")["ids"][None]
+    with torch.no_grad():
+        logits = model(input_ids=ids).logits[0]
+    if not kind.startswith("classes"):
+        logits = logits[-ids.shape[1]:].reshape(-1)[::16]
+    print(f"| {adapter.name} | {form} | {(logits - load_file(adapter / 'truth.safetensors')['logits']).abs().max().item():.1e} |",
+          flush=True)
+
+
 def main():
     kind, program = sys.argv[1:3]
+    if kind == "causal":
+        with tempfile.TemporaryDirectory() as work:
+            for form in ("peft", "hf"):
+                for adapter in sorted((HERE / "causal" / "peft").iterdir()):
+                    check_causal(program, adapter, form, pathlib.Path(work))
+        return
     tokenizer = AutoTokenizer.from_pretrained(BASE)
     names = sorted(p.parent.name for p in OUT.glob("*/probabilities.txt"))
     with tempfile.TemporaryDirectory() as work:

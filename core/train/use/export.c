@@ -18,7 +18,7 @@ enum { CONFIG_BYTES = 1 << 20, COPY_BYTES = 64 << 20 };
 static const char *const export_copied[] = {
     "vocab.txt",         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     "added_tokens.json", "vocab.json",     "merges.txt",           "generation_config.json",
-    "spiece.model",      "sentencepiece.bpe.model",
+    "spiece.model",      "sentencepiece.bpe.model", "chat_template.jinja", "tokenizer.model",
 };
 
 /* ---- the folder ---- */
@@ -77,7 +77,14 @@ static void set_labels(json_t *config, const struct predictor *p) {
     json_object_set_new(config, "label2id", ids);
 }
 
+/* transformers finds the last token of a decoder-only model's text by the padding after it. */
+static void set_padding(json_t *config, const struct arch *a) {
+    if (a->causal && !json_is_integer(json_object_get(config, "pad_token_id")) && a->eos_id >= 0)
+        json_object_set_new(config, "pad_token_id", json_integer(a->eos_id));
+}
+
 static void set_head(json_t *config, const struct predictor *p) {
+    set_padding(config, &p->m->arch);
     const char *kind = predictor_is_regression(p) ? "regression" : "single_label_classification";
     json_object_set_new(config, "problem_type", json_string(kind));
     json_object_del(config, "num_labels");
@@ -100,9 +107,10 @@ static int write_config(const struct predictor *p, const char *folder, bool half
     json_t *config = json_read(source, CONFIG_BYTES, e);
     int rc = config ? 0 : e->code;
     if (config) {
-        const char *end = p->plan->words                ? "ForMaskedLM"
-                          : arch_generates(&p->m->arch) ? "ForConditionalGeneration"
-                                                        : "ForSequenceClassification";
+        const char *end = p->plan->words     ? "ForMaskedLM"
+                          : p->plan->classes ? "ForSequenceClassification"
+                          : p->m->arch.causal ? "ForCausalLM"
+                                              : "ForConditionalGeneration";
         char *class = arch_class(&p->m->arch, end);
         json_object_set_new(config, "architectures", json_pack("[s]", class));
         free(class);
@@ -141,7 +149,7 @@ static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool 
     t->shape[1] = vector ? 0 : (size_t)cols;
 }
 
-/* Writes the classifier; RoBERTa's has an additional dense layer. */
+/* Writes the classifier; RoBERTa's has an additional dense layer, that of a decoder-only model no bias. */
 static size_t export_add_head(const struct predictor *p, struct st_write *list) {
     static const char *const parts[][2] = { { "head.dense.weight", "classifier.dense.weight" },
                                            { "head.dense.bias", "classifier.dense.bias" },
@@ -154,8 +162,9 @@ static size_t export_add_head(const struct predictor *p, struct st_write *list) 
         const struct plan_tensor *t = head_tensor(p->plan, parts[i][0]);
         bool last = i >= 2;
         if (!t || (!two && !last)) continue;
-        char *name = two && last ? xprintf("classifier.out_proj.%s", strrchr(parts[i][1], '.') + 1)
-                                 : xstrdup(parts[i][1]);
+        char *name = p->m->arch.causal ? xstrdup("score.weight")
+                     : two && last     ? xprintf("classifier.out_proj.%s", strrchr(parts[i][1], '.') + 1)
+                                       : xstrdup(parts[i][1]);
         set_tensor(&list[n++], name, t->rows, t->cols, i % 2, p->params + t->offset);
     }
     return n;
@@ -218,6 +227,7 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
         const real *data = values_of(p, merged, i);
         bool pooler = tensor_is_pooler(t);
         if (!data && pooler && p->plan->words) continue; /* it has no trained parameters */
+        if (t->role == ROLE_LM_HEAD && p->plan->classes) continue;
         if (!data) rc = err_set(e, ERR_FAILED, "tensor %s: missing in the model and in the run", t->name);
         else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);
     }
@@ -248,20 +258,13 @@ static int fill_folder(struct predictor *p, const char *folder, bool half, const
     return rc;
 }
 
-int predictor_exchangeable(const struct model *m, struct err *e) {
-    if (!m->arch.causal) return 0;
-    return err_set(
-        e, ERR_USAGE,
-        "adapters of decoder-only models are not exchanged with other libraries yet; use --to petri");
-}
-
 int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
                      struct crew *crew, double *worst, struct err *e) {
     struct err own = ERR_INIT;
     const char *why;
     double difference = 0;
     if (!e) e = &own;
-    if (predictor_exchangeable(p->m, e) || predictor_needs_head(p, e)) return e->code;
+    if (predictor_needs_head(p, e)) return e->code;
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot export a plain model: %s", why);
     if (!classifier_is_standard(&p->plan->method, &p->m->arch))

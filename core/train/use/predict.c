@@ -192,7 +192,7 @@ struct predictor *predictor_open_all(const char *checkpoint, struct model *m, st
     return predict_open_run(checkpoint, true, NULL, m, e);
 }
 
-/* Opens an encoder–decoder model, with an empty method. */
+/* Opens an encoder–decoder or causal language model, with an empty method. */
 static int predict_open_writer(struct predictor *p, struct err *e) {
     struct run_config usual;
     config_init(&usual);
@@ -208,7 +208,7 @@ static int predict_open_writer(struct predictor *p, struct err *e) {
 static int open_model(struct predictor *p, struct err *e) {
     const struct preset *head = preset_find("head");
     struct model *m = p->m;
-    if (arch_generates(&m->arch)) return predict_open_writer(p, e);
+    if (arch_generates(&m->arch) || (m->arch.causal && !m->head_w)) return predict_open_writer(p, e);
     if (!m->head_w)
         return err_set(e, ERR_INPUT,
                        "%s: the model has no classification head; use a run that was trained on it",

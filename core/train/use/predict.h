@@ -154,8 +154,6 @@ int predictor_make_plain(struct predictor *p, struct err *e);
 int predictor_save(const struct predictor *p, const struct run_config *c, const char *path, char sha256[65],
                    struct err *e);
 
-/* Refuses the exchange of adapters and heads of a decoder-only model with other libraries: ERR_USAGE. */
-int predictor_exchangeable(const struct model *m, struct err *e);
 /* Writes a Hugging Face folder (config.json, model.safetensors in F32, or with `half` F16, tokenizer files)
  * with merged weights; ERR_USAGE with the reason where the method cannot be merged. `folder` must not exist,
  * or be empty. The result is verified before the folder is renamed to its final name: *worst is the largest

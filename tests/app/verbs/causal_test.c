@@ -42,9 +42,6 @@ static void a_last_word_changes_the_prediction(void **state) {
          *b = stage_out(0, "predict %d --text 'one bad' --json --db '%s'", id, stage.db);
     const char *of_a = strstr(a, "\"probabilities\""), *of_b = strstr(b, "\"probabilities\"");
     assert_true(of_a && of_b && strncmp(of_a, of_b, 60));
-    stage_refused(2, "decoder-only models", "export %d --to peft '%s/peft' --db '%s'", id, stage.folder, stage.db);
-    stage_refused(2, "decoder-only models", "export %d --to hub '%s/hub' --db '%s'", id, stage.folder, stage.db);
-    stage_refused(2, "decoder-only models", "export %d --to hf '%s/hf' --db '%s'", id, stage.folder, stage.db);
     free(stage_out(0, "export %d --to petri '%s/own' --db '%s'", id, stage.folder, stage.db));
     free(a), free(b);
     json_decref(runs);
