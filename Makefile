@@ -282,7 +282,7 @@ miniature: $(OUT)/petri ## make again, of apt's package lists, assets/tasks/sect
 	$(Q)assets/miniature corpus $(MINI)/corpus.txt $(MINI)/held-out.txt
 	$(Q)$(OUT)/petri pretrain --db $(MINI)/petri.db --text $(MINI)/corpus.txt --dev $(MINI)/held-out.txt \
 		--out $(MINI)/petri-mini --dtype f16 --layers 3 --width 128 --heads 4 --vocab 4500 --whole-words on --steps 36000 \
-		--batch 64 --lr 0.001 --warmup 0.03 --eval-steps 1000 --shards 2 --seed 1
+		--batch 64 --lr 0.001 --warmup 0.03 --eval-steps 1000 --shards 2 --precision f32 --seed 1
 
 pictures: petri ## draw the README's pictures anew, as SVG, from two short runs trained for them
 	$(Q)docs/pictures/make

@@ -106,7 +106,7 @@ static bool cost_of_plan(const struct compose_view *v, const struct run_config *
                                       .squares = v->row_squares, .longest = v->longest_row,
                                       .train_rows = v->train_rows, .dev_rows = v->dev_rows,
                                       .data = v->data_bytes,
-                                      .workers = v->workers > 0 ? v->workers : 1, .gflops = v->gflops };
+                                      .workers = v->workers > 0 ? v->workers : 1, .speed = v->speed };
     return estimate_run(&cost, out);
 }
 

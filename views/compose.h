@@ -110,7 +110,7 @@ struct compose_view {
     double available;               /* bytes of memory; 0: unknown */
     bool forced;                    /* the run is started although it needs more */
     int workers;                 /* training workers */
-    double gflops;               /* of one worker; 0: unknown */
+    struct estimate_speed speed; /* of one worker */
     const struct compose_own *own; /* methods saved by name */
     int owns;
     uint64_t seed[COMPOSE_SEEDS];  /* one run per seed; none: one run with the seed of the config */

@@ -244,8 +244,10 @@ struct phrase option_value_of(const struct run_config *c, const struct option *o
     char *text = option_print(c, o);
     bool is_number = text_to_double(text, &number), short_one = s && s->stride == STRIDE_125;
     bool none = s && s->none && (!*text || (is_number && number == 0));
+    bool automatic = o->offset == offsetof(struct run_config, precision) && c->precision == PRECISION_AUTO;
     struct phrase value = none                                                    ? phrase("%s", s->none)
                           : is_number && o->kind == OPTION_DOUBLE && short_one ? show_short(number)
+                          : automatic ? phrase("%s (%s)", text, o->word[precision_resolved(c->precision)])
                                                                                : phrase("%.63s", text);
     free(text);
     return value;

@@ -244,7 +244,7 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
         if (!wide) continue;
         canvas_printf(c, x - 23, y, INK_DIM, "%2d min", row->minutes);
         double seconds = estimate_scaled(row->seconds, ui->compose.arch, ui->compose.workers,
-                                         ui->compose.gflops);
+                                         ui->compose.speed.gflops);
         if (seconds > 0) canvas_printf(c, x - 16, y, INK_DIM, "%4.0f s", ceil(seconds));
         canvas_fit(c, x - 9, y, 7, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
         canvas_fit(c, x - 1, y, needs, INK_DIM, row->needs);

@@ -121,6 +121,7 @@ char *run_row_memory(const struct store_run *r) {
 char *run_row_kernel(enum precision precision) {
     const struct blas_facts *facts = blas_facts();
     bool bf16 = precision == PRECISION_BF16;
+    BUG_IF(precision == PRECISION_AUTO);
     return xprintf("%s; %s; %s%s%s", facts->kernel, facts->version, facts->processor,
                    bf16 ? "; bf16 by " : "", !bf16 ? "" : dnnl_is_native() ? dnnl_name() : "rounding");
 }

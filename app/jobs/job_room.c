@@ -47,10 +47,10 @@ void job_room_estimate(struct job_record *job, const struct plan *p, const struc
     struct estimate_of x = job_room_of(job->jobs, &job->request->config, job->workers, m);
     struct estimate cost;
     x.p = p;
-    x.gflops = common_rate;
+    x.speed.gflops = common_rate;
     if (job->room.needed > 0) row->estimated_bytes = (int64_t)(job->room.needed + job->room.loaded);
     if (!job_room_examples(&tasks, &x) || !estimate_run(&x, &cost)) return;
-    x.gflops = jobs_rate(job->jobs, cost.seconds >= 1);
+    x.speed = jobs_speed(job->jobs, cost.seconds >= 1);
     if (estimate_run(&x, &cost) && cost.seconds > 0) row->estimated_seconds = cost.seconds;
 }
 

@@ -119,12 +119,12 @@ void jobs_free(struct jobs *j, bool finish) {
 
 struct crew *jobs_crew(struct jobs *j) { return pool_crew(j->pool); }
 
-double jobs_rate(struct jobs *j, bool measure) {
+struct estimate_speed jobs_speed(struct jobs *j, bool measure) {
     pthread_mutex_lock(&j->measuring);
-    if (measure && !j->rate) j->rate = estimate_rate(jobs_crew(j), 0.1);
-    double rate = j->rate;
+    if (measure && !j->speed.gflops) j->speed = estimate_speed(jobs_crew(j), 0.1);
+    struct estimate_speed speed = j->speed;
     pthread_mutex_unlock(&j->measuring);
-    return rate;
+    return speed;
 }
 
 /* ---- requests ---- */

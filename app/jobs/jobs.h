@@ -18,6 +18,7 @@
 #include "core/base/crew.h"
 #include "core/base/err.h"
 #include "core/data/task.h"
+#include "core/train/config/estimate.h"
 #include "core/train/run/run.h"
 #include "store/store.h"
 
@@ -44,9 +45,8 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);
 void jobs_free(struct jobs *j, bool finish);
 /* Returns the crew, for other computations during training. */
 struct crew *jobs_crew(struct jobs *j);
-/* Returns the speed of one worker in GF/s (estimate_rate), measured on the first call with `measure`; 0 if
- * not measured yet. */
-double jobs_rate(struct jobs *j, bool measure);
+/* Returns the speed of one worker, measured on the first call with `measure`; zeros if not measured yet. */
+struct estimate_speed jobs_speed(struct jobs *j, bool measure);
 
 /* A request to train.  Strings are copied. */
 struct job_request {

@@ -84,8 +84,8 @@ struct jobs {
     int key[KEYS];
     pthread_t supervisor, starter;
     size_t left_out; /* used by the supervisor: lost records that were reported to the user */
-    pthread_mutex_t measuring;   /* guards rate */
-    double rate;                 /* of jobs_rate; 0: not measured */
+    pthread_mutex_t measuring;   /* guards speed */
+    struct estimate_speed speed; /* zeros: not measured */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock */

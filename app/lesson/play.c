@@ -90,7 +90,7 @@ int lesson_config(const struct lesson_play *p, const struct typed_option *o, int
     const char *model = p->model ? p->model : p->lesson->model, *task = p->task ? p->task : p->lesson->task;
     int count = 0;
     config_init(c);
-    c->precision = PRECISION_F32; /* what a lesson says about its figures */
+    config_put(c, "precision", LESSON_PRECISION);
     if (like) {
         int rc = config_like(p, like, c, e);
         return rc ? rc : typed_onto(o, n, c, e);

@@ -136,13 +136,14 @@ void session__ask_source(struct session *s, const struct run_config *c) { ask_so
 void session__ask_facts(struct session *s) { ask_source(s, &s->ui.compose.config, true); }
 
 static int measure_machine(struct background_work *w) {
-    jobs_rate(w->room->jobs, true);
+    jobs_speed(w->room->jobs, true);
     return 0;
 }
 
 static void take_machine(struct session *s, struct background_work *w) {
     (void)w;
-    s->ui.first.gflops = s->ui.compose.gflops = jobs_rate(s->jobs, false);
+    s->ui.compose.speed = jobs_speed(s->jobs, false);
+    s->ui.first.gflops = s->ui.compose.speed.gflops;
     s->ui.compose.workers = crew_width(jobs_crew(s->jobs));
     compose_changed(&s->ui.compose);
     estimate_first(s);

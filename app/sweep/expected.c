@@ -50,7 +50,7 @@ static int expected_row(void *self, int count, const struct store_cell *cells) {
     (void)count;
     if (!cells[3].text || record_config_text(cells[0].text, &c, &ignored)) return 0;
     char *conditions = conditions_of(&c);
-    bool used = false, here = !strcmp(cells[3].text, r->kernel[c.precision]);
+    bool used = false, here = c.precision < PRECISION_AUTO && !strcmp(cells[3].text, r->kernel[c.precision]);
     for (int i = 0; here && i < r->plan->cells.count; i++) {
         const struct sweep_entry *x = &r->plan->entry[i];
         if (!x->valid || strcmp(x->conditions, conditions)) continue;

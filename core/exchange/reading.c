@@ -264,6 +264,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
     config_init(c);
     c->form = writes ? FORM_TEXT : FORM_CLASSES;
     c->prefix = false;
+    c->precision = PRECISION_F32;
     if (base && *base) c->model = xstrdup(base);
     if (writes) return assembly_method(&r->to, r->bag.path, &c->method, e);
     if (!r->classes && (!r->m->head_w || r->vectors || head_other(&r->m->arch, r->m->head_rows))) {

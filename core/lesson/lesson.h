@@ -27,6 +27,9 @@ struct lesson_step;
 /* Returns whether a step computes a value or maps, without training a run. */
 bool lesson_computes(const struct lesson_step *s);
 
+/* Of the runs of a lesson: its text mentions their figures. */
+#define LESSON_PRECISION "f32"
+
 enum { LESSON_CHOICES = 9, LESSON_NAME = 40, LESSON_SEEDS = 32, LESSON_SHOWN = 4 };
 
 /* A paragraph to be wrapped, or a verbatim line (a formula, a drawing, a command); {name} is not replaced. */

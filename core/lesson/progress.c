@@ -236,6 +236,7 @@ char *lesson_command(const struct lesson *l, const struct lesson_progress *p, in
         buf_putc(&b, ' ');
         text_shell_word(&b, word);
     }
+    if (s->of < 0 && !strstr(s->head, "--precision")) add_command_option(&b, "--precision", LESSON_PRECISION);
     return buf_take(&b);
 }
 

@@ -145,7 +145,7 @@ static void training_keeps_the_head_that_evaluation_reads(void **state) {
         for (int k = 0; k < 12; k++) buf_printf(&rows, "good film %d\t%s\n", k, label[i][k % 3]);
         char *file = test_file(stage.folder, "labels.tsv", buf_text(&rows), rows.size);
         json_t *was = stage_json("eval 1 --file '%s' --json --db '%s'", file, db);
-        free(stage_out(0, "train --from 1 --train '%s' --dev '%s' --steps 1 --batch 4 --lr 1e-12 --name kept%zu --db '%s'", file, file,
+        free(stage_out(0, "train --from 1 --train '%s' --dev '%s' --steps 1 --batch 4 --lr 1e-12 --precision f32 --name kept%zu --db '%s'", file, file,
                        i, db));
         json_t *now = stage_json("eval kept%zu --file '%s' --json --db '%s'", i, file, db);
         double x = json_number_value(stage_at(was, "metrics.loss")), y = json_number_value(stage_at(now, "metrics.loss"));

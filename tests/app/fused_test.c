@@ -182,7 +182,7 @@ static void a_fusion_of_adapterhub_goes_there_and_back(void **state) {
     json_t *curved = stage_json("import '%s' --model '%s' --adapter '%s/elsewhere' --json --db '%s'", fused, base, apart, db);
     assert_non_null(strstr(stage_text(curved, "method"), "classifier(act=gelu)"));
     struct stage own = two_adapters("own.db");
-    json_decref(stage_train(&own, 0, "--steps 2 --lr 1e-2 --method 'fusion(runs=1|2)'"));
+    json_decref(stage_train(&own, 0, "--steps 2 --lr 1e-2 --precision f32 --method 'fusion(runs=1|2)'"));
     char *out = file_join(stage.folder, "of-runs");
     free(stage_out(0, "export 3 --to hub '%s' --db '%s'", out, own.db));
     json_decref(stage_json("import '%s' --model '%s' --json --db '%s'", out, own.model, own.db));

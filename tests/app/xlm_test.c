@@ -69,7 +69,7 @@ static void they_are_trained_and_exported_by_their_name(void **state) {
     for (size_t k = 0; k < COUNT_OF(NAMES); k++) {
         char *folder = model_of(NAMES[k]), *db = xprintf("%s/%s.db", stage.folder, NAMES[k]),
              *out = xprintf("%s/%s", stage.folder, NAMES[k]);
-        free(stage_out(0, "train --model '%s' --task '%s' --method 'lora(r=2)' --steps 2 --batch 4 --db '%s'", folder, task, db));
+        free(stage_out(0, "train --model '%s' --task '%s' --method 'lora(r=2)' --steps 2 --batch 4 --precision f32 --db '%s'", folder, task, db));
         free(stage_out(0, "export 1 --to hf '%s' --db '%s'", out, db));
         char *config = test_text(out, "config.json"), *a = stage_out(0, "predict 1 --text 'the dog' --db '%s'", db),
              *b = stage_out(0, "predict --model '%s' --text 'the dog'", out);

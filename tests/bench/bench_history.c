@@ -20,6 +20,7 @@ static int made_run(struct store *s, int i, int steps, int64_t *id, struct err *
     static const char *const tasks[] = { "reviews", "subjectivity", "debates" };
     struct run_config c;
     config_init(&c);
+    c.precision = PRECISION_F32;
     c.lr = 1e-3 * (1 + i % 7);
     c.seed = (uint64_t)(i % MADE_SEEDS) + 1;
     char *json = config_json(&c);

@@ -226,7 +226,7 @@ static void what_is_kept_comes_back(void **state) {
     assert_string_equal(text, "12,345 25.0% #7 {x");
     free(text);
     char *command = lesson_command(&l, &q, 2);
-    assert_string_equal(command, "petri train --method 'lora(r=2)' --steps 1");
+    assert_string_equal(command, "petri train --method 'lora(r=2)' --steps 1 --precision f32");
     free(command);
     struct lesson_progress other; /* on another model: what it came to there is no result here */
     lesson_progress_on(&p, "a model", "task s");
@@ -247,7 +247,7 @@ static void what_is_kept_comes_back(void **state) {
     }
     buf_release(&on);
     command = lesson_command(&l, &p, 2);
-    assert_string_equal(command, "petri train --model 'a model' --task 'task s' --method 'lora(r=2)' --steps 1");
+    assert_string_equal(command, "petri train --model 'a model' --task 'task s' --method 'lora(r=2)' --steps 1 --precision f32");
     free(command);
     text = lesson_fill(&l, &p, 3, "{r} {model} {task} {folder}", true);
     assert_string_equal(text, "7 'a model' 'task s' a/b");

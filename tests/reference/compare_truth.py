@@ -29,7 +29,7 @@ def petri_run(line, workers):
                    "--dev", os.path.join(sst2.DATA, "dev_official.tsv"), "--text", "sentence", "--label", "label",
                    "--method", line["method"], "--lr", str(line["lr"]), "--seed", str(line["seed"]),
                    *(("--steps", str(line["steps"])) if line.get("steps") else ("--epochs", str(line["epochs"]))), "--batch", str(line["batch"]),
-                   "--max-length", str(line["max_len"]), "--clip", str(line["clip"]), "--workers", str(workers)]
+                   "--max-length", str(line["max_len"]), "--clip", str(line["clip"]), "--precision", "f32", "--workers", str(workers)]
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         if run.returncode:
             raise SystemExit(f"{' '.join(command)}\n{run.stderr[-2000:]}")

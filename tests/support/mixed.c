@@ -55,6 +55,7 @@ void mixed_open(struct mixed *m, const char *model, const char *list, int max_le
     m->model = model_load(model, &e);
     if (!m->model) fail_msg("%s", e.text);
     config_init(&m->config);
+    m->config.precision = PRECISION_F32;
     m->config.max_len = max_len;
     m->config.max_len = run_max_len(&m->config, m->model);
     for (; set && *set; set += 2) test_ok(config_set(&m->config, set[0], set[1], &e), &e);

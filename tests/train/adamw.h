@@ -67,6 +67,7 @@ static void ten_steps(const char *model, const char *expected, const char *metho
     struct run_config c;
     config_init(&c);
     test_ok(config_set(&c, "method", method, &e), &e);
+    c.precision = PRECISION_F32;
     c.max_len = (int)t.task.train.max_len;
     c.batch = f.batch.examples;
     c.steps = ADAMW_STEPS;

@@ -212,6 +212,7 @@ static void the_key_stays_as_it_was(void **state) {
     struct run_config c;
     char now[65];
     config_init(&c);
+    c.precision = PRECISION_F32;
     config_key(&c, now);
     assert_string_equal(now, "95f3036c42d77ce636037feea0bb1af674ab44b1daccb4e771ca5786441fc250");
     config_release(&c);
@@ -241,14 +242,21 @@ static void costs_follow_what_is_trained(void **state) {
             struct plan *p = plan_new(&c.method, &a, a.decoder_layers ? 0 : 2, &e);
             if (!p) fail_msg("%s", e.text);
             struct estimate_of x = { .c = &c, .p = p, .a = &a, .tokens = 30, .targets = a.decoder_layers ? 3 : 0, .train_rows = 1000,
-                                     .dev_rows = 100, .workers = 2, .gflops = 50 };
+                                     .dev_rows = 100, .workers = 2, .speed = { 50, 2 } };
             trained[i] = p->trained;
             assert_true(estimate_run(&x, &of[i]));
             c.batch = 64;
             assert_true(estimate_run(&x, &more));
             assert_true(more.step_seconds > (i ? 1.9 : 1.2) * of[i].step_seconds && more.step_seconds < 2.1 * of[i].step_seconds);
             assert_true(more.bytes > of[i].bytes);
-            x.gflops = 0;
+            c.batch = 32;
+            set(&c, "precision", "f32");
+            x.speed.bf16 = 4;
+            assert_true(estimate_run(&x, &of[i]));
+            set(&c, "precision", "bf16");
+            assert_true(estimate_run(&x, &more));
+            if (i) assert_float_equal(more.seconds / of[i].seconds, 0.17 + 0.83 / 4, 1e-9);
+            x.speed.gflops = 0;
             assert_true(estimate_run(&x, &more) && isnan(more.seconds) && isfinite(more.bytes));
             set(&c, "regime", "meta");
             assert_false(estimate_run(&x, &more));

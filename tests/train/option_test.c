@@ -277,7 +277,7 @@ static void old_configs_are_read(void **state) {
     char *line = config_command(&c);
     assert_string_equal(line, "petri train --model m --task /t --official-dev --unlabeled -1 --kind classes --metric accuracy "
                               "--method 'lora(r=4)' --lr 0.003 --batch 16 --steps 9 --max-length 64 --warmup 8 "
-                              "--eval-steps 3 --eval-rows 8 --form classes --seed 3");
+                              "--eval-steps 3 --eval-rows 8 --form classes --precision f32 --seed 3");
     free(line);
     config_release(&c);
 }

@@ -246,7 +246,8 @@ static void composed_run(int w, int h, enum glyphs g, enum colors k, const char 
     v->owns = 2;
     v->row_tokens = 27;
     v->workers = 2;
-    v->gflops = 70;
+    v->speed.gflops = 70;
+    v->config.precision = PRECISION_F32;
     ui_show(&ui, SCREEN_COMPOSE);
     scene_method(&ui, "mam(l=16,r=16)");
     scene_press(&ui, 'O');

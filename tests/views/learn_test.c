@@ -91,7 +91,7 @@ static void draw(int w, int h, enum glyphs g, enum colors k, const char *suffix)
     struct scene_lesson s;
     begin(&s, w, h, g, k, false);
     s.ui.compose.workers = 2;
-    s.ui.compose.gflops = 50;
+    s.ui.compose.speed.gflops = 50;
     golden_learn(&s.ui, "list", suffix);
     end(&s);
     begin(&s, w, h, g, k, true);

@@ -47,7 +47,7 @@ static void learn_measure(const struct args *a, struct learn_machine *m) {
     struct crew *crew;
     verb_crew(a, &crew);
     char *folder = model_find(verb_shown_model(a), &ignored);
-    *m = (struct learn_machine){ .workers = crew_width(crew), .gflops = estimate_rate(crew, 0.1) };
+    *m = (struct learn_machine){ .workers = crew_width(crew), .gflops = estimate_speed(crew, 0.1).gflops };
     m->known = folder && !arch_read(folder, &m->arch, NULL, &ignored);
     free(folder);
     crew_free(crew);

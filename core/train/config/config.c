@@ -32,6 +32,7 @@ void config_init(struct run_config *c) {
         .distil_logits = 1,
         .distil_hidden = 1,
         .shards = 4,
+        .precision = PRECISION_AUTO,
         .optimizer = OPTIMIZER_ADAMW,
         .beta1 = 0.9,
         .beta2 = 0.999,

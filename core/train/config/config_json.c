@@ -131,6 +131,7 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
                                                config_json_config_name);
     out->epochs = 0;
     out->form = FORM_CLASSES; /* older versions had no other form */
+    out->precision = PRECISION_F32; /* nor another precision */
     for (size_t i = 0; i < option_count() && !rc; i++)
         rc = config_json_read_member(out, option_at(i), all, e);
     if (!rc) rc = config_json_read_tasks(out, json_object_get(all, "tasks"), e);

@@ -10,8 +10,9 @@
 #include "core/train/config/regime.h"
 #include "core/train/config/stages.h"
 
-/* Fitted constants: throughput of a step relative to a matrix product; seconds per gate and step. */
-static const double rate_share = 0.7, gate_seconds = 57e-9;
+/* Fitted constants: throughput of a step relative to a matrix product; share of its time outside of matrix
+ * products; seconds per gate and step. */
+static const double rate_share = 0.7, outside_share = 0.17, gate_seconds = 57e-9;
 
 struct rate_asked {
     double seconds;
@@ -24,25 +25,31 @@ static void rate_unit(void *self, int index, int worker) {
     r->gflops[index] = blas_layer_rate(r->seconds);
 }
 
-double estimate_rate(struct crew *c, double seconds) {
+/* Returns the speed of products in bfloat16 relative to float32. */
+static double bf16_speed(double seconds) {
+    enum { TOKENS = 128, WIDTH = 768 };
+    if (!packed_is_native()) return 1;
+    return packed_rate(TOKENS, WIDTH, WIDTH, seconds) / blas_rate(TOKENS, WIDTH, WIDTH, seconds);
+}
+
+struct estimate_speed estimate_speed(struct crew *c, double seconds) {
     int n = crew_width(c);
     double sum = 0;
     struct rate_asked r = { seconds, xcalloc((size_t)n, sizeof *r.gflops) };
     crew_do(c, &(struct crew_work){ .self = &r, .units = n, .unit = rate_unit });
     for (int i = 0; i < n; i++) sum += r.gflops[i];
     free(r.gflops);
-    return sum / n;
+    return (struct estimate_speed){ sum / n, bf16_speed(seconds / 4) };
 }
 
 double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops) {
-    static const double own_layers = 3, own_width = 128, own_inner = 512,
-                        fixed = 0.17 /* share of time outside of matrix products */, rate = 100;
+    static const double own_layers = 3, own_width = 128, own_inner = 512, rate = 100;
     if (!a || !(gflops > 0)) return 0;
     double d = a->width, own = own_layers * (8 * own_width * own_width + 4 * own_width * own_inner);
     double layer = 8 * d * a->heads * a->head_width + (a->gated ? 6 : 4) * d * a->inner;
     double work = (a->encoder_layers + 1.5 * a->decoder_layers) * layer / own,
            together = 1 + 0.7 * (fmin(fmax(workers, 1), 4) - 1);
-    return seconds * (fixed + (1 - fixed) * work) * rate / (gflops * together);
+    return seconds * (outside_share + (1 - outside_share) * work) * rate / (gflops * together);
 }
 
 /* Floating-point operations of the forward pass of one example, by stack. */
@@ -163,8 +170,10 @@ bool estimate_run(const struct estimate_of *of, struct estimate *out) {
     double steps = (double)config_steps(c, x->train_rows);
     double dev = (double)(c->eval_rows > 0 && (size_t)c->eval_rows < x->dev_rows ? (size_t)c->eval_rows
                                                                                  : x->dev_rows);
-    if (!(x->gflops > 0)) return true;
-    double rate = 1e9 * x->gflops * rate_share * fmin(x->workers, c->shards);
+    if (!(x->speed.gflops > 0)) return true;
+    double rate = 1e9 * x->speed.gflops * rate_share * fmin(x->workers, c->shards);
+    if (x->speed.bf16 > 0 && precision_resolved(c->precision) == PRECISION_BF16)
+        rate /= outside_share + (1 - outside_share) / x->speed.bf16;
     out->step_seconds = step_work(x) * c->batch / rate + gate_seconds * values_masked(x->p);
     out->seconds = steps * out->step_seconds +
                    estimate_evaluations(c, steps, x->train_rows) * dev * eval_work(x) / rate;

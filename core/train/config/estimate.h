@@ -8,6 +8,12 @@
 #include "core/method/plan.h"
 #include "core/train/config/config.h"
 
+/* How fast one worker multiplies. */
+struct estimate_speed {
+    double gflops; /* in float32; 0: unknown, seconds are not estimated */
+    double bf16;   /* relative to that, weights in bfloat16; 0 or 1: not faster */
+};
+
 struct estimate_of {
     const struct run_config *c;
     const struct plan *p;
@@ -16,14 +22,14 @@ struct estimate_of {
                                  * texts */
     size_t train_rows, dev_rows;
     int workers;
-    double gflops;              /* per worker (estimate_rate); 0: unknown, seconds are not estimated */
+    struct estimate_speed speed;
     double squares, longest;    /* mean square and maximum of the lengths of sources; 0: all have the mean */
     double data;                /* bytes of the examples (task_bytes); 0: estimated */
 };
 
-/* Returns the GFLOP/s per worker of the crew while all workers compute matrix products for about
- * `seconds`. */
-double estimate_rate(struct crew *c, double seconds);
+/* Measures while all workers of the crew compute matrix products for about `seconds`, and then this thread
+ * if the machine has bfloat16 products. */
+struct estimate_speed estimate_speed(struct crew *c, double seconds);
 
 /* Scales the seconds of a task from petri's built-in model on one core with 100 GFLOP/s to model `a` and
  * `workers` workers with `gflops` each; returns 0 where gflops is 0 (not measured) or a is NULL. */

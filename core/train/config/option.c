@@ -256,8 +256,8 @@ static const struct option option_options[] = {
            "(docs/sharing.md)") },
     { WORD(precision, precisions), .name = "precision", .group = GROUP_PERFORMANCE,
       .is = OPTION_DECIDES | OPTION_LATE,
-      HELP("f32|bf16|auto", "precision of products with the model's weights; auto: bf16 where the "
-                            "processor supports it") },
+      HELP("f32|bf16|auto", "precision of products with the model's weights; auto (default): bf16 "
+                            "where the processor supports it") },
     { INTEGER(cache_limit, 0, 1 << 30), .name = "cache-limit", .group = GROUP_PERFORMANCE,
       .scope = OPTION_OF_SHARED,
       HELP("N ≥ 0", "disk limit in MB for --share-frozen, over all runs; 0 disables the cache") },

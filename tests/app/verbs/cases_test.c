@@ -431,7 +431,7 @@ static void exports_of_halves_agree(void **state) {
         char *file = file_join(half.model, "model.safetensors");
         struct buf before = BUF_INIT, after = BUF_INIT;
         read_whole(file, &before);
-        json_decref(stage_train(&half, 0, "--method 'lora(r=2,alpha=16)' --dropout 0 --steps 10"));
+        json_decref(stage_train(&half, 0, "--method 'lora(r=2,alpha=16)' --dropout 0 --precision f32 --steps 10"));
         char *to = xprintf("%s/out%d", stage.folder, t);
         free(stage_out(0, "export %d --db '%s' --to hf '%s'", t + 1, stage.db, to));
         char *a = stage_out(0, "predict %d --db '%s' --file '%s' --json", t + 1, stage.db, stage.toy);

@@ -56,7 +56,7 @@ static char *on_toy(const char *verb, const char *more) {
 }
 
 static char *trains(const char *verb, const char *more) {
-    char *rows = on_toy(verb, more), *line = xprintf("%s --model '%s' --batch 2 --lr 1e-3", rows, stage.model);
+    char *rows = on_toy(verb, more), *line = xprintf("%s --model '%s' --batch 2 --lr 1e-3 --precision f32", rows, stage.model);
     free(rows);
     return line;
 }

@@ -71,12 +71,34 @@ static void time_is_estimated_from_runs_in_the_same(void **state) {
     assert_int_equal(runs_of_estimate("f32"), 0);
 }
 
+/* Of the default, what it selects on this machine is stored, and copied by --like; the model alone remains in float32. */
+static void the_default_is_resolved_and_stored(void **state) {
+    (void)state;
+    json_t *doctor = stage_json("doctor --json --db '%s'", stage.db);
+    const char *here = json_is_true(stage_at(doctor, "bfloat16.native")) ? "bf16" : "f32";
+    char *explicit = xprintf("--steps 2 --seed 7 --name explicit --precision %s", here);
+    json_decref(stage_train(&stage, 0, "--steps 2 --seed 7 --name default"));
+    json_decref(stage_train(&stage, 0, explicit));
+    free(stage_out(0, "train --like default --seed 8 --db '%s'", stage.db));
+    json_t *of[] = { stage_json("show default --json --db '%s'", stage.db), stage_json("show explicit --json --db '%s'", stage.db),
+                     stage_json("show last --json --db '%s'", stage.db) };
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        const char *stored = json_string_value(json_object_get(stage_at(of[i], "config"), "precision"));
+        assert_string_equal(stored ? stored : "f32", here);
+    }
+    assert_string_equal(stage_text(of[0], "weights_sha256"), stage_text(of[1], "weights_sha256"));
+    for (size_t i = 0; i < COUNT_OF(of); i++) json_decref(of[i]);
+    json_decref(doctor);
+    free(explicit);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_computes_in_its_own),
         cmocka_unit_test(vectors_of_a_model_are_saved_by_precision),
         cmocka_unit_test(a_model_fills_in_either),
         cmocka_unit_test(time_is_estimated_from_runs_in_the_same),
+        cmocka_unit_test(the_default_is_resolved_and_stored),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
