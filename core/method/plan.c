@@ -419,6 +419,26 @@ static void set_tasks(struct plan *p, const struct plan_tasks *tasks) {
     p->classes = p->outputs[0];
 }
 
+/* Returns what depends on a whole example, and so on the tokens that a language model predicts; or NULL. */
+static const char *sees_ahead(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (comp_gates(m->module[i].comp)) return "an input gate";
+    return hyper_with_example(m) ? "a hypernetwork with an example condition"
+           : m->attempt.on       ? "attempt"
+                                 : NULL;
+}
+
+static int check_language(const struct method *m, struct err *e) {
+    const char *ahead = sees_ahead(m);
+    if (ahead)
+        return err_set(e, ERR_USAGE,
+                       "V73: %s reads all tokens of an example, also those that a language model predicts: use "
+                       "another method", ahead);
+    return m->classifier.on ? err_set(e, ERR_USAGE, "V60: a language model has no classifier: remove classifier "
+                                                    "from the method")
+                            : 0;
+}
+
 struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const struct plan_tasks *tasks,
                             struct err *e) {
     struct finding first;
@@ -428,6 +448,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
         else err_set(e, ERR_USAGE, "%s: %s", first.rule, first.text);
         return NULL;
     }
+    if (a->causal && !tasks->outputs[0] && check_language(m, e)) return NULL;
     struct plan *p = xcalloc(1, sizeof *p);
     struct build b = { .p = p, .a = a };
     struct tensor_info *list;

@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/method/plan.h"
+#include "tests/method/published.h"
 #include "tests/method/shapes.h"
 #include "tests/support/test.h"
 
@@ -296,6 +297,27 @@ static struct arch rule_shape(const char *name) {
     struct arch a = shape_bert_base();
     if (!strcmp(name, "huge")) a.vocabulary = 2000000000;
     return a;
+}
+
+/* What reads a whole example would read the tokens that a language model predicts; a classifier may. */
+static void language_models_do_not_look_ahead(void **state) {
+    (void)state;
+    static const char *const texts[] = { "adapter-pfeiffer(comp=input-gate)", "unipelt", "hyperdecoder",
+                                         "prompt(l=3, source=fusion) + prompt(l=3) + attempt" };
+    struct arch a;
+    struct err e = ERR_INIT;
+    test_ok(arch_parse("config.json", SMOLLM2, strlen(SMOLLM2), &a, NULL, &e), &e);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct method m;
+        test_ok(method_parse(texts[i], &m, &e), &e);
+        struct plan *classes = plan_new(&m, &a, 2, &e);
+        assert_non_null(classes);
+        assert_null(plan_new(&m, &a, 0, &e));
+        if (strncmp(e.text, "V73: ", 5)) fail_msg("%s: %s", texts[i], e.text);
+        plan_free(classes);
+        e = (struct err)ERR_INIT;
+    }
+    arch_release(&a);
 }
 
 static void rules_fire(void **state) {
@@ -607,6 +629,7 @@ int main(void) {
         cmocka_unit_test(names_are_readable_and_stable),
         cmocka_unit_test(vectors_do_not_decay),
         cmocka_unit_test(what_cannot_move_is_listed),
+        cmocka_unit_test(language_models_do_not_look_ahead),
         cmocka_unit_test(rules_fire),
         cmocka_unit_test(presets_are_valid_everywhere),
         cmocka_unit_test(inits_follow_their_rules),
