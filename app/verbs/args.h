@@ -137,8 +137,9 @@ struct args {
         } predict;
         struct generate_given {
             const char *start, *first;
-            int64_t beams, max_new, min_new;
-            double length_penalty;
+            int64_t beams, max_new, min_new, top_k;
+            double length_penalty, temperature, top_p, min_p, repetition;
+            struct option_texts stop;
         } generate;
         struct runs_options {
             const char *sort;

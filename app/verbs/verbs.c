@@ -267,6 +267,22 @@ static const struct option_spec PREDICT[] = {
     { .name = "max-length precision workers" },
     END,
 };
+/* With any of the first four, tokens are drawn. */
+#define SAMPLING                                                                                             \
+    { "temperature", "X", "sample; divide the logits by X (default 1); 0: greedy decoding",                  \
+      GROUP_GENERATION, AT(generate.temperature), FILLS_NUMBER, 0, SAMPLE_MOST, NAN },                       \
+    { "top-k", "N", "sample from the N most probable tokens; 0: all (default: as in the model's config, "    \
+      "or 50)", GROUP_GENERATION, AT(generate.top_k), FILLS_INTEGER, 0, 1 << 22, -1 },                       \
+    { "top-p", "X", "sample from the most probable tokens that together have probability X",                 \
+      GROUP_GENERATION, AT(generate.top_p), FILLS_NUMBER, 0, 1, NAN },                                       \
+    { "min-p", "X", "sample from tokens at least X times as probable as the most probable one",              \
+      GROUP_GENERATION, AT(generate.min_p), FILLS_NUMBER, 0, 1, NAN },                                       \
+    { "repetition-penalty", "X", "penalty for tokens of the prompt and the text; 1: none",                   \
+      GROUP_GENERATION, AT(generate.repetition), FILLS_NUMBER, SAMPLE_LEAST, SAMPLE_MOST, NAN },             \
+    { "seed", "N", "random seed of sampling (default 1)", GROUP_GENERATION, AT(seed), FILLS_INTEGER, 0,      \
+      OPTION_MOST, -1 },                                                                                     \
+    { "stop", "TEXT" ARGS_AGAIN, "end a generated text before this one",                                     \
+      GROUP_GENERATION, AT(generate.stop), FILLS_TEXTS }
 static const struct option_spec GENERATE[] = {
     { .name = "task" },
     { "model", "DIR|NAME",
@@ -292,6 +308,7 @@ static const struct option_spec GENERATE[] = {
       ALIASES("min-new-tokens") },
     { "length-penalty", "X", "exponent of the length in beam scores; above 0 favors long texts (default 1)",
       GROUP_GENERATION, AT(generate.length_penalty), FILLS_NUMBER, -OPTION_MOST, OPTION_MOST, NAN },
+    SAMPLING,
     { "start", "TOKEN", "decoder start token, a name or an id (mBART: a language)",
       GROUP_GENERATION, AT(generate.start) },
     { "first", "TOKEN", "token that is forced as the first one generated",

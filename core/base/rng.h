@@ -14,7 +14,9 @@ struct rng_key {
 };
 
 /* The purpose of a stream is part of the key, so that streams are independent. */
-enum rng_purpose { RNG_INIT = 1, RNG_ORDER, RNG_DROPOUT, RNG_DRAW, RNG_TEST, RNG_LAYOUT, RNG_MASK };
+enum rng_purpose {
+    RNG_INIT = 1, RNG_ORDER, RNG_DROPOUT, RNG_DRAW, RNG_TEST, RNG_LAYOUT, RNG_MASK, RNG_TOKEN
+};
 
 /* `site` is rng_site("name"), or 0. */
 struct rng_key rng_key(uint64_t seed, enum rng_purpose purpose, uint64_t step, uint64_t site);

@@ -115,6 +115,20 @@ char *text_visible(const char *s, size_t n) {
     return buf_take(&out);
 }
 
+char *text_visible_lines(const char *s, size_t n) {
+    struct buf out = BUF_INIT;
+    for (const char *end = s + n, *stop; s < end; s = stop + 1) {
+        stop = memchr(s, '\n', (size_t)(end - s));
+        if (!stop) stop = end;
+        size_t size = (size_t)(stop - s);
+        char *line = text_visible(s, size && stop < end && s[size - 1] == '\r' ? size - 1 : size);
+        buf_puts(&out, line);
+        if (stop < end) buf_putc(&out, '\n');
+        free(line);
+    }
+    return buf_take(&out);
+}
+
 char *text_string(const char *s, size_t n) {
     struct buf b = BUF_INIT;
     for (const char *end = s + n; s < end;) {

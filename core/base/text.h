@@ -32,6 +32,8 @@ size_t text_fit(const char *s, int columns);
 /* Returns s with control characters (C0, DEL, C1, bidi overrides, invalid bytes) replaced by visible
  * placeholders of one column each (such as ␛ or ·); caller frees. */
 char *text_visible(const char *s, size_t n);
+/* Does the same for each line of s: line ends stay. */
+char *text_visible_lines(const char *s, size_t n);
 
 /* Returns a copy of n bytes as a C string, with each NUL replaced by U+2400; caller frees. */
 char *text_string(const char *s, size_t n);

@@ -19,6 +19,27 @@ void generated_release(struct generated *g, size_t n) {
     }
 }
 
+const char *generated_end_name(enum generated_end end) {
+    static const char *const names[] = { [GENERATED_ENDED] = "token", [GENERATED_LONGEST] = "length",
+                                         [GENERATED_STOPPED] = "stop", [GENERATED_FULL] = "context" };
+    return names[end];
+}
+
+bool generated_text(const struct model *m, const struct generate_options *o, const int32_t *ids, int n,
+                    struct buf *out) {
+    size_t from = out->size, end;
+    tokenizer_decode(m->tokenizer, ids, (size_t)n, true, out);
+    end = out->size;
+    for (int i = 0; i < o->stops && end > from; i++) {
+        const char *at = memmem(out->data + from, end - from, o->stop[i], strlen(o->stop[i]));
+        if (at) end = (size_t)(at - out->data);
+    }
+    bool found = end < out->size;
+    out->size = end;
+    if (found) out->data[end] = '\0';
+    return found;
+}
+
 void generation_init(struct generation *g, const struct model *m, const struct generate_options *o,
                      const struct generate_sources *s) {
     *g = (struct generation){ .model = m, .options = o, .sources = s };
@@ -161,6 +182,18 @@ static const real *next_logits(struct group *x) {
     return tape_value(d->tape, forward_logits(&f, last));
 }
 
+/* Ends a search whose text contains a stop text. */
+static void stop_at_text(const struct group *x, struct search *s) {
+    const struct generate_options *o = x->g->options;
+    if (!o->stops || !s->rows) return;
+    struct buf text = BUF_INIT;
+    if (generated_text(x->g->model, o, s->ids, s->length, &text)) {
+        search_end(s);
+        s->stopped = true;
+    }
+    buf_release(&text);
+}
+
 static int generate_step(struct group *x, struct err *e) {
     const struct generate_memory *d = x->memory;
     size_t vocabulary = (size_t)x->g->model->arch.vocabulary;
@@ -174,6 +207,7 @@ static int generate_step(struct group *x, struct err *e) {
         if (!search_step(s, logits, parent))
             return err_set(e, ERR_FAILED, "example %zu: the logits of generated token %d are NaN or infinite",
                            live_source(x, i) + 1, s->length + 1);
+        stop_at_text(x, s);
         logits += fed * vocabulary;
         parent += s->rows;
         x->rows[i] = s->rows;
@@ -185,6 +219,7 @@ static int generate_step(struct group *x, struct err *e) {
 }
 
 static enum generated_end end_of(const struct search *s, const int32_t *ids, int count) {
+    if (s->stopped) return GENERATED_STOPPED;
     for (int i = 0; i < s->o->ends && count; i++)
         if (s->o->end[i] == ids[count - 1]) return GENERATED_ENDED;
     return s->most < s->o->max_new ? GENERATED_FULL : GENERATED_LONGEST;
@@ -208,7 +243,7 @@ static void start_search(const struct group *x, size_t i) {
     size_t from = s->start[x->first + i];
     bool causal = a->causal;
     search_init(&x->search[i], o, a->vocabulary, causal ? s->ids + from : &o->start,
-                causal ? (int)(s->start[x->first + i + 1] - from) : 1);
+                causal ? (int)(s->start[x->first + i + 1] - from) : 1, x->first + i);
 }
 
 static void generate_group_texts(void *self) {

@@ -1,4 +1,4 @@
-/* Text generation: greedy or beam search, with cached keys and values.  The sources are the inputs of an
+/* Text generation: greedy search, sampling or beam search, with cached keys and values.  The sources are the inputs of an
  * encoder–decoder model, or the prompts that a decoder-only model continues.
  *
  * Sources are partitioned into groups that depend only on the sources and the number of beams; the live rows
@@ -17,10 +17,12 @@
 #include "core/model/model.h"
 
 enum { GENERATE_MOST = MAX_TEXT_TOKENS }; /* new tokens, as far as the model's positions allow */
+#define SAMPLE_LEAST 1e-3 /* bounds of temperatures and penalties */
+#define SAMPLE_MOST 1e3
 
 /* Reads the settings of the folder's generation_config.json, or of config.json without it, and the defaults
- * (greedy; 20 new tokens, 256 of a decoder-only model, whose "max_length" is ignored).  Unsupported settings
- * (such as sampling) are reported in `report` (may be NULL).  ERR_USAGE when the model is an encoder. */
+ * (greedy; 20 new tokens, 256 of a decoder-only model, whose "max_length" is ignored).  Sampling is off; its
+ * settings are those of the file, else those of the library (top_k 50).  Unsupported settings are reported in `report` (may be NULL).  ERR_USAGE when the model is an encoder. */
 int generate_defaults(const struct model *m, struct generate_options *out, struct buf *report,
                       struct err *e);
 /* Reads a generation_config.json from memory; `name` is used in messages. */
@@ -41,8 +43,12 @@ struct generate_sources {
 enum generated_end {
     GENERATED_ENDED,   /* with an end token */
     GENERATED_LONGEST, /* at the maximum number of new tokens */
-    GENERATED_FULL,    /* before that, where the context of a decoder-only model was full */
+    GENERATED_STOPPED, /* with a stop text */
+    GENERATED_FULL,    /* before the maximum, where the context of a decoder-only model was full */
 };
+
+/* "token", "length", "stop" or "context". */
+const char *generated_end_name(enum generated_end end);
 
 /* A generated text: its new ids, with the end token if it ended with one. */
 struct generated {
@@ -53,6 +59,10 @@ struct generated {
     enum generated_end end;
 };
 void generated_release(struct generated *g, size_t n); /* frees the ids of each */
+/* Appends the text of n new ids without special tokens, up to the first stop text; returns whether there is one.
+ */
+bool generated_text(const struct model *m, const struct generate_options *o, const int32_t *ids, int n,
+                    struct buf *out);
 
 /* All of these must outlive the generation. */
 struct generation {

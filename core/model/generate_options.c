@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/model/generate.h"
 
-enum { FILE_LIMIT = 1 << 20, LIBRARY_MOST = 20, CAUSAL_MOST = 256 };
+enum { FILE_LIMIT = 1 << 20, LIBRARY_MOST = 20, CAUSAL_MOST = 256, LIBRARY_TOP_K = 50 };
 
 /* The file being read; the first error stays in *e. */
 struct options_reading {
@@ -100,13 +100,13 @@ static void report_unsupported(const struct options_reading *r) {
         const char *key;
         double plain; /* the value without effect */
     } known[] = {
-        { "do_sample", 0 }, { "num_beam_groups", 1 }, { "diversity_penalty", 0 },
-        { "repetition_penalty", 1 }, { "encoder_repetition_penalty", 1 },
+        { "num_beam_groups", 1 }, { "diversity_penalty", 0 }, { "encoder_repetition_penalty", 1 },
         { "encoder_no_repeat_ngram_size", 0 }, { "bad_words_ids", NAN },
         { "force_words_ids", NAN }, { "suppress_tokens", NAN }, { "begin_suppress_tokens", NAN },
         { "sequence_bias", NAN }, { "exponential_decay_length_penalty", NAN },
         { "renormalize_logits", 0 }, { "penalty_alpha", NAN }, { "guidance_scale", 1 },
-        { "stop_strings", NAN }, { "watermarking_config", NAN },
+        { "stop_strings", NAN }, { "watermarking_config", NAN }, { "typical_p", 1 }, { "top_h", NAN },
+        { "epsilon_cutoff", 0 }, { "eta_cutoff", 0 },
     };
     for (size_t i = 0; r->report && i < COUNT_OF(known); i++) {
         const json_t *v = json_object_get(r->object, known[i].key);
@@ -115,6 +115,28 @@ static void report_unsupported(const struct options_reading *r) {
                                                !json_is_string(v) && number == known[i].plain);
         if (!plain) text_line(r->report, "%s: \"%s\" is not supported and is ignored", r->file, known[i].key);
     }
+}
+
+static double number_of(struct options_reading *r, const char *key, double fallback, double lo, double hi) {
+    double v = fallback;
+    if (r->e->code || !json_get_double(r->object, r->file, key, &v, r->e)) return fallback;
+    if (v >= lo && v <= hi) return v;
+    err_set(r->e, ERR_INPUT, "%s: \"%s\": %g is not between %g and %g", r->file, key, v, lo, hi);
+    return fallback;
+}
+
+/* The settings of sampling, which only an option turns on. */
+static void read_sampling(struct options_reading *r, struct generate_options *o) {
+    o->repetition = number_of(r, "repetition_penalty", 1, SAMPLE_LEAST, SAMPLE_MOST);
+    o->sampling.temperature = number_of(r, "temperature", 1, 0, SAMPLE_MOST);
+    if (o->sampling.temperature < SAMPLE_LEAST) o->sampling.temperature = 1; /* 0: greedy decoding */
+    o->sampling.top_k = int_of(r, "top_k", LIBRARY_TOP_K, 0, INT32_MAX);
+    o->sampling.top_p = number_of(r, "top_p", 1, 0, 1);
+    o->sampling.min_p = number_of(r, "min_p", 0, 0, 1);
+    if (json_is_true(json_object_get(r->object, "do_sample")) && r->report)
+        text_line(r->report,
+                  "%s: \"do_sample\" is ignored: decoding is greedy unless a sampling option is given",
+                  r->file);
 }
 
 static void generate_options_read_all(struct options_reading *r, struct generate_options *o) {
@@ -128,6 +150,7 @@ static void generate_options_read_all(struct options_reading *r, struct generate
     read_ends(r, o);
     o->forced_first = forced_of(r, "forced_bos_token_id", a->forced_bos);
     o->forced_last = forced_of(r, "forced_eos_token_id", a->forced_eos);
+    read_sampling(r, o);
     report_unsupported(r);
 }
 
@@ -143,7 +166,7 @@ static bool writes_text(const struct model *m) { return m->arch.causal || arch_g
 static int read_object(const struct arch *a, const char *file, json_t *object, bool own,
                        struct generate_options *out, struct buf *report, struct err *first,
                        struct err *e) {
-    *out = (struct generate_options){ .length_penalty = 1 };
+    *out = (struct generate_options){ .length_penalty = 1, .repetition = 1 };
     if (object && !json_is_object(object)) err_set(first, ERR_INPUT, "%s: must be a JSON object", file);
     struct options_reading r = { file, object, own, a, report, first };
     if (!first->code) generate_options_read_all(&r, out);
@@ -172,6 +195,7 @@ int generate_defaults(const struct model *m, struct generate_options *out, struc
     }
     json_t *object = folder ? json_read(file, FILE_LIMIT, &first) : json_object();
     int rc = read_object(&m->arch, file, object, own, out, report, &first, e);
+    if (m->tokenizer) out->words = tokenizer_size(m->tokenizer);
     free(file);
     return rc;
 }
@@ -189,6 +213,9 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
     if (o->min_new > o->max_new)
         return err_set(e, ERR_USAGE, "--min-new %d: exceeds the maximum of %d new tokens; use a higher "
                                      "--max-new or a lower --min-new", o->min_new, o->max_new);
+    if (o->beams > 1 && (o->sampling.on || o->stops))
+        return err_set(e, ERR_USAGE, "%s with %d beams is not supported: use --beams 1",
+                       o->sampling.on ? "sampling" : "a stop text", o->beams);
     if (!isfinite(o->length_penalty))
         return err_set(e, ERR_USAGE, "the length penalty is NaN or infinite");
     if (!m->arch.causal && (o->start < 0 || o->start >= m->arch.vocabulary))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/rng.h"
 #include "core/engine/kernel.h"
 
 struct continuation {
@@ -15,11 +16,11 @@ struct continuation {
 };
 
 void search_init(struct search *s, const struct generate_options *o, int vocabulary, const int32_t *prompt,
-                 int prompted) {
+                 int prompted, uint64_t row) {
     size_t beams = (size_t)o->beams, most = (size_t)o->max_new;
     BUG_IF(o->beams < 1 || o->beams > BEAMS_MOST || o->max_new < 1 || o->ends > END_TOKENS || prompted < 1);
     *s = (struct search){ .o = o, .vocabulary = vocabulary, .prompt = prompt, .prompted = prompted,
-                          .most = o->max_new, .rows = 1 };
+                          .row = row, .most = o->max_new, .rows = 1 };
     s->ids = xcalloc(beams * most, sizeof *s->ids);
     s->next_ids = xcalloc(beams * most, sizeof *s->next_ids);
     s->score = xcalloc(beams, sizeof *s->score);
@@ -28,6 +29,7 @@ void search_init(struct search *s, const struct generate_options *o, int vocabul
     s->found_score = xcalloc(beams, sizeof *s->found_score);
     s->banned = xcalloc((size_t)prompted + most + END_TOKENS, sizeof *s->banned);
     s->candidate = xcalloc((END_TOKENS + 1) * beams, sizeof *s->candidate);
+    if (o->repetition != 1) s->penalized = xcalloc((size_t)vocabulary, sizeof *s->penalized);
 }
 
 void search_release(struct search *s) {
@@ -39,6 +41,8 @@ void search_release(struct search *s) {
     free(s->found_score);
     free(s->banned);
     free(s->candidate);
+    free(s->penalized);
+    sampled_release(&s->sampled);
     *s = (struct search){ 0 };
 }
 
@@ -92,10 +96,20 @@ static bool is_banned(const struct search *s, int n, int32_t id) {
     return false;
 }
 
-/* ---- greedy ---- */
+/* Returns the logits of a row minus `shift`, after the repetition penalty. */
+static const real *penalized(const struct search *s, int row, const real *logits, real shift) {
+    double penalty = s->o->repetition;
+    if (penalty == 1 && shift == 0) return logits;
+    for (int i = 0; i < s->vocabulary; i++) s->penalized[i] = logits[i] - shift;
+    sample_penalize(penalty, logits, shift, s->prompt, s->prompted, s->penalized);
+    sample_penalize(penalty, logits, shift, ids_of(s, row), s->length, s->penalized);
+    return s->penalized;
+}
+
+/* ---- one row ---- */
 
 /* Returns the greatest logit that is not banned, the first of equal ones; -1 for NaN or infinite logits. */
-static int32_t greatest(const struct search *s, const real *logits, int banned) {
+static int32_t greatest(struct search *s, const real *logits, int banned) {
     size_t n = (size_t)s->vocabulary, at = 0;
     real top = kernel_largest(n, logits);
     if (!isfinite(top)) return -1;
@@ -111,17 +125,28 @@ static int32_t greatest(const struct search *s, const real *logits, int banned) 
     return any && isfinite(top) ? (int32_t)at : -1;
 }
 
-static bool greedy(struct search *s, const real *logits, int *parent) {
-    int32_t id = forced(s);
-    if (id < 0) id = greatest(s, logits, ban(s, 0));
-    if (id < 0) return false;
-    ids_of(s, 0)[s->length++] = id;
-    parent[0] = 0;
-    if (!is_end(s->o, id) && s->length < s->most) return true;
+/* Draws a token; -1 for NaN or infinite logits. */
+static int32_t drawn(struct search *s, const real *logits, int banned) {
+    int n = s->o->words && s->o->words < s->vocabulary ? s->o->words : s->vocabulary;
+    sample_tokens(&s->o->sampling, logits, n, s->banned, banned, &s->sampled);
+    struct rng_key key = rng_key(s->o->sampling.seed, RNG_TOKEN, s->row, 0);
+    return sample_at(&s->sampled, rng_uniform(key, (uint64_t)s->length));
+}
+
+void search_end(struct search *s) {
     s->rows = 0;
     s->finished = 1;
     s->found_length[0] = s->length;
     memcpy(s->found, s->ids, (size_t)s->length * sizeof *s->found);
+}
+
+static bool one_row(struct search *s, const real *logits, int *parent) {
+    int32_t id = forced(s);
+    if (id < 0) id = (s->o->sampling.on ? drawn : greatest)(s, penalized(s, 0, logits, 0), ban(s, 0));
+    if (id < 0) return false;
+    ids_of(s, 0)[s->length++] = id;
+    parent[0] = 0;
+    if (is_end(s->o, id) || s->length == s->most) search_end(s);
     return true;
 }
 
@@ -151,6 +176,10 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
     real top = kernel_largest((size_t)s->vocabulary, logits);
     real sum = isfinite(top) ? kernel_log_sum((size_t)s->vocabulary, top, logits) : top;
     if (!isfinite(sum)) return -1;
+    if (s->o->repetition != 1) {
+        logits = penalized(s, row, logits, top + sum);
+        top = sum = 0;
+    }
     int banned = ban(s, row);
     for (int32_t id = 0; id < s->vocabulary; id++) {
         real score = (logits[id] - top - sum) + before;
@@ -230,7 +259,7 @@ static bool beams(struct search *s, const real *logits, int *parent) {
 
 bool search_step(struct search *s, const real *logits, int *parent) {
     BUG_IF(!s->rows);
-    if ((s->o->beams == 1 ? greedy : beams)(s, logits, parent)) return true;
+    if ((s->o->beams == 1 ? one_row : beams)(s, logits, parent)) return true;
     s->rows = 0;
     return false;
 }

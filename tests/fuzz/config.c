@@ -18,7 +18,7 @@ static void settings(const uint8_t *bytes, size_t n) {
         if (!e.code || !e.text[0]) abort();
     } else {
         struct search s;
-        search_init(&s, &o, a.vocabulary, &o.start, 1);
+        search_init(&s, &o, a.vocabulary, &o.start, 1, 0);
         if (search_token(&s, 0) < 0 || search_token(&s, 0) >= a.vocabulary) abort();
         search_release(&s);
     }

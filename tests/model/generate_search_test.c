@@ -75,7 +75,7 @@ static bool bar(char **at) {
 
 static void one_case(char *line) {
     char *at = line;
-    struct generate_options o = { .start = START };
+    struct generate_options o = { .start = START, .repetition = 1 };
     struct rule r = { .seed = (uint32_t)number(&at) };
     r.vocabulary = (int)number(&at);
     r.boost = number(&at);
@@ -94,7 +94,7 @@ static void one_case(char *line) {
     assert_true(bar(&at));
     struct search s;
     int n;
-    search_init(&s, &o, r.vocabulary, &o.start, 1);
+    search_init(&s, &o, r.vocabulary, &o.start, 1, 0);
     run(&s, &r);
     const int32_t *ids = search_best(&s, &n, &score);
     for (int i = 0; i < n; i++)
@@ -125,7 +125,7 @@ static void test_reference(void **state) {
 /* ---- edges ---- */
 
 static struct generate_options plain(int beams) {
-    return (struct generate_options){ .beams = beams, .max_new = 4, .length_penalty = 1,
+    return (struct generate_options){ .beams = beams, .max_new = 4, .length_penalty = 1, .repetition = 1,
                                       .start = START, .end = { 2 }, .ends = 1,
                                       .forced_first = -1, .forced_last = -1 };
 }
@@ -137,12 +137,12 @@ static void test_ties(void **state) {
     double score;
     struct search s;
     struct generate_options o = plain(1);
-    search_init(&s, &o, 5, &o.start, 1);
+    search_init(&s, &o, 5, &o.start, 1, 0);
     assert_true(search_step(&s, even, parent));
     assert_int_equal(search_token(&s, 0), 0);
     search_release(&s);
     o = plain(2);
-    search_init(&s, &o, 5, &o.start, 1);
+    search_init(&s, &o, 5, &o.start, 1, 0);
     assert_true(search_step(&s, even, parent));
     assert_int_equal(s.rows, 2);
     assert_int_equal(search_token(&s, 0), 0);
@@ -166,7 +166,7 @@ static void test_not_finite(void **state) {
     for (int beams = 1; beams <= 2; beams++) {
         struct search s;
         struct generate_options o = plain(beams);
-        search_init(&s, &o, 5, &o.start, 1);
+        search_init(&s, &o, 5, &o.start, 1, 0);
         assert_false(search_step(&s, beams == 1 ? gone : bad, parent));
         assert_int_equal(s.rows, 0);
         search_release(&s);
@@ -183,7 +183,7 @@ static void test_narrow(void **state) {
         int n;
         double score;
         o.no_repeat = 1;
-        search_init(&s, &o, 3, &o.start, 1);
+        search_init(&s, &o, 3, &o.start, 1, 0);
         run(&s, &r); /* the start token 1 is banned too: 0 and the end token remain */
         const int32_t *ids = search_best(&s, &n, &score);
         assert_true(n == 1 || n == 2);

@@ -504,7 +504,7 @@ static void test_options(void **state) {
         "{\"num_beams\": 4, \"max_length\": 9, \"min_length\": 3, \"length_penalty\": 2, "
         "\"early_stopping\": \"never\", \"no_repeat_ngram_size\": 3, \"eos_token_id\": [2, 7], "
         "\"decoder_start_token_id\": 5, \"forced_bos_token_id\": 0, \"do_sample\": true, "
-        "\"repetition_penalty\": 1.0}";
+        "\"repetition_penalty\": 1.1, \"temperature\": 0.6, \"top_k\": 20, \"top_p\": 0.95, \"min_p\": 0.1}";
     struct buf report = BUF_INIT;
     free(test_file(folder, "generation_config.json", config, sizeof config - 1));
     r.model->folder = folder;
@@ -515,12 +515,15 @@ static void test_options(void **state) {
     assert_true(o.length_penalty == 2 && o.early == EARLY_NEVER && o.no_repeat == 3);
     assert_true(o.ends == 2 && o.end[0] == 2 && o.end[1] == 7 && o.start == 5);
     assert_true(o.forced_first == 0 && o.forced_last == -1);
-    assert_non_null(strstr(buf_text(&report), "\"do_sample\" is not supported"));
+    assert_true(!o.sampling.on && o.sampling.temperature == 0.6 && o.sampling.top_k == 20);
+    assert_true(o.sampling.top_p == 0.95 && o.sampling.min_p == 0.1 && o.repetition == 1.1);
+    assert_non_null(strstr(buf_text(&report), "\"do_sample\" is ignored"));
     assert_null(strstr(buf_text(&report), "repetition_penalty"));
     static const char *const wrong[] = {
         "[]", "{\"num_beams\": 0}", "{\"num_beams\": \"4\"}", "{\"early_stopping\": \"soon\"}",
         "{\"eos_token_id\": 100000}", "{\"eos_token_id\": [1,2,3,4,5]}", "{\"max_length\": -1}",
-        "{\"length_penalty\": \"x\"}", "{",
+        "{\"length_penalty\": \"x\"}", "{", "{\"top_p\": 1.5}", "{\"temperature\": -1}",
+        "{\"repetition_penalty\": 0}", "{\"top_k\": -1}",
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         free(test_file(folder, "generation_config.json", wrong[i], strlen(wrong[i])));

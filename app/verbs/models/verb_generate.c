@@ -76,6 +76,33 @@ static int token_option(const char *name, const char *text, const struct model *
     return 0;
 }
 
+/* Draws tokens where an option of sampling was given. */
+static int sampling_options(const struct args *a, struct generate_options *o, struct err *e) {
+    const struct generate_given *given = &a->generate;
+    struct token_sampling *s = &o->sampling;
+    s->on = given->temperature > 0 || given->top_k >= 0 || !isnan(given->top_p) || !isnan(given->min_p);
+    if (given->temperature == 0) s->on = false;
+    if (given->temperature > 0) s->temperature = given->temperature;
+    if (given->top_k >= 0) s->top_k = (int)given->top_k;
+    if (!isnan(given->top_p)) s->top_p = given->top_p;
+    if (!isnan(given->min_p)) s->min_p = given->min_p;
+    if (!isnan(given->repetition)) o->repetition = given->repetition;
+    if (s->on && s->temperature < SAMPLE_LEAST)
+        return err_set(e, ERR_USAGE, "--temperature %g: must be 0 (greedy), or at least %g", s->temperature,
+                       SAMPLE_LEAST);
+    if (a->seed >= 0 && !s->on)
+        return err_set(e, ERR_USAGE, "--seed: greedy decoding draws no tokens; use it with --temperature");
+    s->seed = a->seed < 0 ? 1 : (uint64_t)a->seed;
+    if (given->stop.count > STOP_TEXTS)
+        return err_set(e, ERR_USAGE, "--stop: given %d times, and at most %d are supported",
+                       given->stop.count, STOP_TEXTS);
+    for (int i = 0; i < given->stop.count; i++) {
+        if (!*given->stop.at[i]) return err_set(e, ERR_USAGE, "--stop: the text is empty");
+        o->stop[o->stops++] = given->stop.at[i];
+    }
+    return 0;
+}
+
 static int verb_generate_options(const struct args *a, const struct model *m, struct generate_options *o,
                                  struct err *e) {
     const struct generate_given *given = &a->generate;
@@ -90,6 +117,7 @@ static int verb_generate_options(const struct args *a, const struct model *m, st
     if (given->min_new >= 0) o->min_new = (int)given->min_new;
     else if (o->min_new > o->max_new) o->min_new = o->max_new; /* of the model's config */
     if (!isnan(given->length_penalty)) o->length_penalty = given->length_penalty;
+    if (!rc) rc = sampling_options(a, o, e);
     if (!rc) rc = token_option("start", given->start, m, &o->start, e);
     if (!rc) rc = token_option("first", given->first, m, &o->forced_first, e);
     return rc ? rc : generate_check(m, o, e);
@@ -99,27 +127,33 @@ static int verb_generate_options(const struct args *a, const struct model *m, st
 
 struct printer {
     const struct model *model;
+    const struct generate_options *options;
     bool json;
+    bool lines; /* a text may have several */
 };
 
 static void print_row(void *self, size_t row, const struct generated *g) {
     const struct printer *p = self;
     struct buf text = BUF_INIT, line = BUF_INIT;
-    (void)row;
-    tokenizer_decode(p->model->tokenizer, g->ids, (size_t)g->count, true, &text);
+    generated_text(p->model, p->options, g->ids, g->count, &text);
     if (p->json) {
         buf_putc(&line, '{');
         json_member_bytes(&line, "text", buf_text(&text), text.size);
         json_open(&line, "ids", '[');
         for (int i = 0; i < g->count; i++) json_member_int(&line, NULL, g->ids[i]);
-        buf_puts(&line, "]}");
+        buf_putc(&line, ']');
+        json_member_string(&line, "end", generated_end_name(g->end));
+        buf_putc(&line, '}');
         out_line(&line);
     } else {
-        char *shown = text_visible(buf_text(&text), text.size);
+        char *shown = (p->lines ? text_visible_lines : text_visible)(buf_text(&text), text.size);
         puts(shown);
         free(shown);
     }
     fflush(stdout); /* for readers of a pipe */
+    if (g->end == GENERATED_FULL)
+        fprintf(stderr, "petri generate: text %zu ends where the context of %s (%d tokens) is full\n", row + 1,
+                p->model->name, arch_max_length(&p->model->arch));
     buf_release(&text);
     buf_release(&line);
 }
@@ -130,11 +164,11 @@ static bool verb_generate_stop(void *self) {
 }
 
 static int generate_texts(struct opened *from, const struct generate_options *o, const struct dataset *d,
-                          bool json, struct crew *crew, struct err *e) {
+                          const struct args *a, struct crew *crew, struct err *e) {
     const struct generate_sources sources = { d->examples, d->start, d->ids };
     const struct generate_method method = { from, open_method, begin_method, close_method },
                                  plain = { from, open_plain, begin_plain, NULL };
-    struct printer printer = { from->model, json };
+    struct printer printer = { from->model, o, a->json, a->text != NULL };
     const struct generate_watch watch = { &printer, print_row, verb_generate_stop };
     struct generation g;
     for (size_t i = 0; i < d->examples; i++)
@@ -200,7 +234,7 @@ int verb_generate(const struct args *a, struct err *e) {
         rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary,
                             e);
     if (!rc) note_form(&from);
-    if (!rc) rc = generate_texts(&from, &o, &in.data, a->json, crew, e);
+    if (!rc) rc = generate_texts(&from, &o, &in.data, a, crew, e);
     input_release(&in);
     opened_release(&from);
     crew_free(crew);

@@ -194,6 +194,7 @@ int text_options(const struct model *m, const struct task *t, int beams, int max
     o.max_new = max_target;
     o.min_new = 0;
     o.no_repeat = 0;
+    o.repetition = 1;
     o.length_penalty = 1;
     o.early = EARLY_HEURISTIC;
     size_t longest = t->has_train ? t->train.report.target_longest : 0;

@@ -42,7 +42,8 @@ static void prints_text_and_ids(void **state) {
     (void)state;
     json_t *v = stage_json("generate --model '%s' --text 'good film' --max-new 6 --min-new 6 --json", t5);
     assert_int_equal(json_array_size(stage_at(v, "ids")), 6);
-    assert_int_equal(json_object_size(v), 2);
+    assert_int_equal(json_object_size(v), 3);
+    assert_string_equal(stage_text(v, "end"), "length");
     stage_text(v, "text");
     json_decref(v);
     v = stage_json("generate --model '%s' --text 'good film' --max-new 3 --beams 4 --length-penalty 2 --json", t5);
@@ -85,6 +86,49 @@ static void reads_files(void **state) {
     free(tsv);
     buf_release(&plain);
     buf_release(&table);
+}
+
+/* Drawn texts depend on the seed and the source, not on the number of workers. */
+static void samples(void **state) {
+    (void)state;
+    struct buf plain = BUF_INIT;
+    for (int i = 0; i < 40; i++) buf_puts(&plain, i % 2 ? "good film\n" : "bad\n");
+    char *lines = file_of("drawn.txt", buf_text(&plain));
+    static const char *const model[] = { NULL, "tests/reference/causal/mistral" };
+    for (size_t i = 0; i < COUNT_OF(model); i++) {
+        const char *m = model[i] ? model[i] : t5;
+        char *one = stage_out(0, "generate --model '%s' --file '%s' --max-new 8 --temperature 1.5 --seed 4 --workers 1 --json", m, lines);
+        char *many = stage_out(0, "generate --model '%s' --file '%s' --max-new 8 --temperature 1.5 --seed 4 --workers 4 --json", m, lines);
+        char *other = stage_out(0, "generate --model '%s' --file '%s' --max-new 8 --temperature 1.5 --seed 5 --json", m, lines);
+        char *best = stage_out(0, "generate --model '%s' --file '%s' --max-new 8 --temperature 0 --json", m, lines);
+        char *first = stage_out(0, "generate --model '%s' --file '%s' --max-new 8 --top-k 1 --json", m, lines);
+        assert_string_equal(one, many);
+        assert_string_not_equal(one, other);
+        assert_string_not_equal(one, best);
+        assert_string_equal(best, first);
+        free(one), free(many), free(other), free(best), free(first);
+    }
+    stage_refused(2, "sampling with 2 beams is not supported", "generate --model '%s' --text x --top-p 0.9 --beams 2", t5);
+    stage_refused(2, "--seed: greedy decoding draws no tokens", "generate --model '%s' --text x --seed 3", t5);
+    stage_refused(2, "--temperature", "generate --model '%s' --text x --temperature 0.0001", t5);
+    stage_refused(2, "--stop: the text is empty", "generate --model '%s' --text x --stop ''", t5);
+    free(lines);
+    buf_release(&plain);
+}
+
+/* A text ends before a stop text, whose characters may be of several tokens. */
+static void stops_at_a_text(void **state) {
+    (void)state;
+    static const char line[] = "generate --model tests/reference/causal/llama --text 'where is' --max-new 20 --json";
+    json_t *whole = stage_json("%s", line), *cut = stage_json("%s --stop zzzz --stop hett", line);
+    const char *at = strstr(stage_text(whole, "text"), " thett"); /* the token " the", then "t" */
+    assert_non_null(at);
+    size_t n = (size_t)(at - stage_text(whole, "text")) + 2;
+    assert_int_equal(strlen(stage_text(cut, "text")), n);
+    assert_memory_equal(stage_text(cut, "text"), stage_text(whole, "text"), n);
+    assert_string_equal(stage_text(cut, "end"), "stop");
+    json_decref(whole);
+    json_decref(cut);
 }
 
 /* A trained run writes what the model alone does not. */
@@ -174,6 +218,7 @@ static void stops(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_text_and_ids), cmocka_unit_test(reads_files), cmocka_unit_test(uses_a_run),
+        cmocka_unit_test(samples),             cmocka_unit_test(stops_at_a_text),
         cmocka_unit_test(refuses),             cmocka_unit_test(refuses_broken_settings),
         cmocka_unit_test(stops),
     };
