@@ -30,7 +30,7 @@ CC := gcc
 endif
 OUT ?= build
 PKGS := openblas jansson libutf8proc libcrypto sqlite3 ncursesw libpcre2-8
-ifneq ($(filter-out clean help fetch t5 tasks uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help fetch t5 smol tasks uninstall,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(error libraries are missing ($(PKGS)); `make deps` installs them)
 endif
@@ -81,7 +81,7 @@ HELP := $(sort $(wildcard tests/support/*.c))
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-.PHONY: all run test test-slow bench asan tsan cppcheck lint strings fuzz deps fetch t5 tasks miniature pictures install uninstall deb clean help
+.PHONY: all run test test-slow bench asan tsan cppcheck lint strings fuzz deps fetch t5 smol tasks miniature pictures install uninstall deb clean help
 all: petri ## build ./petri
 
 petri: $(OUT)/petri
@@ -270,6 +270,9 @@ fetch: ## fetch the default model and task where absent
 
 t5: ## fetch flan-t5-small (68 MB) as a model folder
 	$(Q)assets/t5
+
+smol: ## fetch SmolLM2-135M-Instruct (93 MB) as a GGUF file in assets/models/smollm2
+	$(Q)assets/fetch smollm2
 
 tasks: ## unpack three further tasks, and make one of this machine's package lists
 	$(Q)assets/more-tasks

@@ -45,7 +45,7 @@ struct model *backbone_open(const struct run_config *c, const struct backbone_hi
     static const struct backbone_hint none;
     if (!hint) hint = &none;
     if (hint->given) return given(c, hint->given, notes, e);
-    if (file_is_folder(c->model_folder)) return model_share(c->model_folder, e);
+    if (file_exists(c->model_folder)) return model_share(c->model_folder, e);
     char *last = file_base_name(c->model_folder);
     const char *const name[] = { c->model, last, hint->spare };
     struct buf looked = BUF_INIT;

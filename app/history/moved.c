@@ -50,14 +50,20 @@ static char *moved_folder_of(const char *path) {
     return slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
 }
 
-/* Replaces a missing model folder by the new folder of the data files that were in it. */
+/* Replaces a missing model that was the folder of the data files, or a file in it, by that of their new folder. */
 static void moved_model(struct run_config *c, const char *rows_before, struct buf *notes) {
-    char *was = moved_folder_of(rows_before), *now = moved_folder_of(c->train_file);
-    bool with_rows = was && now && c->model_folder && !strcmp(was, c->model_folder) && !file_is_folder(was);
-    if (with_rows) {
-        text_line(notes, "model: %s does not exist; using %s, next to the data files", was, now);
-        xreplace(&c->model_folder, now);
+    char *was = moved_folder_of(rows_before), *now = moved_folder_of(c->train_file),
+         *around = moved_folder_of(c->model_folder), *found = NULL;
+    if (was && now && c->model_folder && !file_exists(c->model_folder)) {
+        if (!strcmp(was, c->model_folder)) found = xstrdup(now);
+        else if (around && !strcmp(was, around)) found = file_join(now, c->model_folder + strlen(around) + 1);
     }
+    if (found && file_exists(found)) {
+        text_line(notes, "model: %s does not exist; using %s, next to the data files", c->model_folder, found);
+        xreplace(&c->model_folder, found);
+    }
+    free(found);
+    free(around);
     free(was);
     free(now);
 }

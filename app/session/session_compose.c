@@ -154,11 +154,10 @@ void session__ask_machine(struct session *s) {
     session__ask(s, &kind, NULL, 0, NULL);
 }
 
-static void list_folders(struct session *s, const char *kind, const char *marker) {
-    char **name;
-    size_t n = assets_names(kind, marker, &name);
+/* Takes ownership of the names. */
+static void list_folders(struct session *s, const char *kind, char **name, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        char *inside = xprintf("%s/%s/%s", kind, name[i], marker), *folder = assets_find(inside);
+        char *inside = xprintf("%s/%s", kind, name[i]), *folder = assets_find(inside);
         if (folder) folder[strlen(folder) - strlen(inside) + strlen(kind)] = '\0'; /* its parent folder */
         picker_add(&s->ui.picker, name[i], folder ? folder : "", false);
         free(folder);
@@ -176,13 +175,17 @@ static void add_absent(struct session *s, const char *name, const char *usual) {
 
 static void do_list_models(struct session *s) {
     picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR for any folder)");
-    list_folders(s, "models", "config.json");
+    char **name;
+    size_t n = model_names(&name);
+    list_folders(s, "models", name, n);
     add_absent(s, DEFAULT_MODEL, paths_model());
 }
 
 static void do_list_tasks(struct session *s) {
     picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER for any folder)");
-    list_folders(s, "tasks", "train.tsv");
+    char **name;
+    size_t n = assets_names("tasks", "train.tsv", &name);
+    list_folders(s, "tasks", name, n);
     const struct run_config *c = &s->ui.compose.config;
     for (int i = 0; i < s->ui.picker.count; i++) /* Space marks others */
         for (int k = 0; k < c->tasks; k++)

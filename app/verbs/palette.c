@@ -16,6 +16,7 @@
 #include "core/base/text.h"
 #include "core/data/metrics.h"
 #include "core/method/space.h"
+#include "core/model/model.h"
 #include "core/train/config/complete.h"
 
 /* ---- what a line does ---- */
@@ -144,9 +145,8 @@ static void offer_methods_of(struct ui *ui, unsigned kinds) {
     free(path);
 }
 
-static void offer_assets(struct ui *ui, const char *kind, const char *marker) {
-    char **name;
-    size_t n = assets_names(kind, marker, &name);
+/* Takes ownership of the names. */
+static void offer_assets(struct ui *ui, char **name, size_t n) {
     for (size_t i = 0; i < n; i++) palette_offer(&ui->palette, name[i], "available");
     assets_free(name, n);
 }
@@ -234,8 +234,10 @@ static void palette_offer_values(struct ui *ui, const struct values *v, const ch
         free(one);
     }
     if (v->kinds & (VALUE_METHOD | VALUE_OWN_METHOD)) offer_methods_of(ui, v->kinds);
-    if (v->kinds & VALUE_MODEL) offer_assets(ui, "models", "config.json");
-    if (v->kinds & VALUE_TASK) offer_assets(ui, "tasks", "train.tsv");
+    char **name;
+    size_t n;
+    if (v->kinds & VALUE_MODEL && (n = model_names(&name))) offer_assets(ui, name, n);
+    if (v->kinds & VALUE_TASK && (n = assets_names("tasks", "train.tsv", &name))) offer_assets(ui, name, n);
     if (v->kinds & VALUE_LESSON) offer_asset_files(ui, "lessons", ".lesson", "lesson");
     if (v->kinds & VALUE_EXPERIMENT) offer_asset_files(ui, "experiments", ".json", "experiment");
     if (v->kinds & VALUE_VERB) offer_verbs(ui);

@@ -96,6 +96,30 @@ static char *in_cache(const char *where, struct buf *looked) {
     return found;
 }
 
+/* Returns the only GGUF file of a folder without config.json; NULL without one.  Caller frees. */
+static char *only_gguf(const char *folder) {
+    char *config = file_join(folder, "config.json"), *found = NULL;
+    DIR *d = file_exists(config) ? NULL : opendir(folder);
+    int n = 0;
+    for (struct dirent *x; d && (x = readdir(d));) {
+        if (x->d_name[0] == '.' || !text_ends(x->d_name, ".gguf") || n++) continue;
+        found = file_join(folder, x->d_name);
+    }
+    if (d) closedir(d);
+    free(config);
+    if (n == 1 && gguf_is_file(found)) return found;
+    free(found);
+    return NULL;
+}
+
+/* Takes ownership of a folder; returns it or its GGUF file. */
+static char *folder_or_gguf(char *folder) {
+    char *file = folder ? only_gguf(folder) : NULL;
+    if (!file) return folder;
+    free(folder);
+    return file;
+}
+
 static char *in_assets(const char *where, struct buf *looked) {
     char **roots, *found = NULL;
     size_t n = assets_roots(&roots);
@@ -108,6 +132,29 @@ static char *in_assets(const char *where, struct buf *looked) {
     }
     assets_free(roots, n);
     return found;
+}
+
+char *model_asset(const char *name) {
+    struct buf ignored = BUF_INIT;
+    char *folder = in_assets(name, &ignored), *config = folder ? file_join(folder, "config.json") : NULL;
+    bool plain = config && file_exists(config);
+    char *found = plain || !folder ? NULL : only_gguf(folder);
+    buf_release(&ignored);
+    free(config);
+    if (plain) return folder;
+    free(folder);
+    return found;
+}
+
+size_t model_names(char ***out) {
+    size_t n = assets_names("models", NULL, out), kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *path = model_asset((*out)[i]);
+        if (path) (*out)[kept++] = (*out)[i];
+        else free((*out)[i]);
+        free(path);
+    }
+    return kept;
 }
 
 /* ---- messages for other folders ---- */
@@ -175,7 +222,10 @@ char *model_find(const char *where, struct err *e) {
         err_set(e, ERR_USAGE, "the model name is empty");
         return NULL;
     }
-    if (file_is_folder(where)) return check_config(where, e) ? NULL : xstrdup(where);
+    if (file_is_folder(where)) {
+        char *file = only_gguf(where);
+        return file || check_config(where, e) ? file : xstrdup(where);
+    }
     if (gguf_is_file(where)) return xstrdup(where);
     if (file_exists(where)) {
         err_set(
@@ -191,5 +241,5 @@ char *model_find(const char *where, struct err *e) {
         err_set(e, ERR_NOT_FOUND, "%s: model folder not found%s%s; list models with `petri models`", where,
                 looked.size ? "; searched " : "", looked.size ? buf_text(&looked) + 2 : "");
     buf_release(&looked);
-    return found;
+    return folder_or_gguf(found);
 }

@@ -46,7 +46,8 @@ struct model {
     struct buf report;           /* lines: used, unused and why, initialized, defaults */
 };
 
-/* Loads a model.  `where`: a folder, a GGUF file, or a hub name ("org/name") in the local Hugging Face cache
+/* Loads a model.  `where`: a folder (without config.json: its only GGUF file), a GGUF file, or a
+ * hub name ("org/name") in the local Hugging Face cache
  * (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), or the name of a folder in assets/models.  On
  * failure nothing stays loaded; *e names file and tensor. */
 struct model *model_load(const char *where, struct err *e);
@@ -86,6 +87,11 @@ void model_make_packings(struct model *m);
 void model_free_packings(struct model *m);
 /* Returns the folder, or the GGUF file, of `where`; caller frees; NULL with *e if not found. */
 char *model_find(const char *where, struct err *e);
+
+/* Returns the names of the models in assets/models (assets.h), sorted; freed with assets_free. */
+size_t model_names(char ***out);
+/* Returns the folder or GGUF file of one of them; NULL if there is none.  Caller frees. */
+char *model_asset(const char *name);
 
 /* Consecutive rows of a batch that belong to one task. */
 struct task_range {

@@ -471,13 +471,11 @@ static struct model_row model_row(char *name, char *folder) {
 int verb_models(const struct args *a, struct err *e) {
     (void)e;
     char **name;
-    size_t n = assets_names("models", "config.json", &name), rows = 0;
+    size_t n = model_names(&name), rows = 0;
     struct model_row *row = xcalloc(n + 1, sizeof *row);
     for (size_t i = 0; i < n; i++) {
-        char *inside = xprintf("models/%s/config.json", name[i]), *folder = assets_find(inside);
-        if (folder) *strrchr(folder, '/') = '\0';
+        char *folder = model_asset(name[i]);
         if (folder) row[rows++] = model_row(name[i], folder);
-        free(inside);
     }
     bool text = verb_rows(a, MODEL, row, rows, sizeof *row);
     while (rows) free(row[--rows].folder), free(row[rows].refused);

@@ -1,4 +1,4 @@
-/* fetch: downloads the default model and tasks with the scripts of a clone or of an installed
+/* fetch: downloads models and tasks with the scripts of a clone or of an installed
  * petri. */
 #include "app/verbs/verbs.h"
 
@@ -43,10 +43,12 @@ static int run_script(const char *name, const char *word, const char *into, stru
 int verb_fetch(const struct args *a, struct err *e) {
     static const struct {
         const char *what, *script, *word;
-    } all[] = { { "model", "fetch", "model" },
-                { "tasks", "fetch", "task" },
-                { "tasks", "more-tasks", NULL },
-                { "t5", "t5", NULL } };
+        bool first; /* for a new machine */
+    } all[] = { { "model", "fetch", "model", true },
+                { "tasks", "fetch", "task", true },
+                { "tasks", "more-tasks", NULL, false },
+                { "t5", "t5", NULL, false },
+                { "smollm2", "fetch", "smollm2", false } };
     const char *what = a->count ? a->positional[0] : NULL;
     char *into = assets_own_root();
     int rc = 0, known = 0;
@@ -54,12 +56,11 @@ int verb_fetch(const struct args *a, struct err *e) {
         return err_set(e, ERR_USAGE, "fetch: neither XDG_DATA_HOME nor HOME is set; set one of them to an "
                                      "absolute path");
     for (size_t i = 0; i < COUNT_OF(all) && !rc; i++) {
-        /* a new machine gets the default model and the default task */
-        bool wanted = what ? !strcmp(what, all[i].what) : !strcmp(all[i].script, "fetch");
+        bool wanted = what ? !strcmp(what, all[i].what) : all[i].first;
         known += wanted;
         if (wanted) rc = run_script(all[i].script, all[i].word, into, e);
     }
     free(into);
-    if (!known) return err_set(e, ERR_USAGE, "fetch: expected model, tasks or t5, found \"%s\"", what);
+    if (!known) return err_set(e, ERR_USAGE, "fetch: expected model, tasks, t5 or smollm2, found \"%s\"", what);
     return rc;
 }

@@ -148,6 +148,13 @@ static void assets(struct doctor_page *p) {
     assets_free(roots, n);
     truth(p, "default_model", model != NULL);
     truth(p, "default_task", task != NULL);
+    char **name;
+    n = model_names(&name);
+    struct buf all = BUF_INIT;
+    for (size_t i = 0; i < n; i++) buf_printf(&all, "%s%s", i ? ", " : "", name[i]);
+    verb_doctor_text(p, "models", n ? buf_text(&all) : "none");
+    buf_release(&all);
+    assets_free(name, n);
     verb_doctor_text(p, "model", paths_model()); /* the defaults */
     verb_doctor_text(p, "task", paths_task());
     if (!model || !task) verb_doctor_text(p, "fetch", paths_fetch());

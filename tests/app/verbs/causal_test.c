@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -85,8 +86,40 @@ static void what_decoders_cannot_do(void **state) {
                   stage.db);
 }
 
+/* A GGUF file, alone in a folder that stands for it: trained on, moved with its data, stopped and resumed. */
+static void a_file_is_a_model(void **state) {
+    (void)state;
+    char *file = test_path("tests/reference/gguf/llama.gguf"), *data = file_join(stage.folder, "data"),
+         *make = xprintf("mkdir -p '%s/one' && cp '%s' '%s/one/' && cp '%s' '%s/one/toy.tsv'", data, file, data, stage.toy, data),
+         *move = xprintf("mv '%s/one' '%s/two'", data, data), *db = stage.db;
+    assert_int_equal(system(make), 0);
+    free(stage_out(0, "train --model '%s/one' --train '%s/one/toy.tsv' --no-dev --steps 2 --batch 4 --max-length 24 --workers 1 "
+                      "--db '%s'", data, data, db));
+    char *at = stage_out(0, "predict last --text 'one good' --json --db '%s'", db);
+    pid_t pid = command_start(stage.folder, "train --model '%s/one/llama.gguf' --train '%s/one/toy.tsv' --no-dev --steps 100000 --batch 4 "
+                                    "--workers 1 --db '%s'", data, data, db);
+    assert_true(stage_stop_midway(&stage, pid, 2, 3));
+    assert_int_equal(system(move), 0);
+    stage_refused(3, "give its new path with --model DIR", "predict 1 --text good --db '%s'", db);
+    char *then = stage_out(0, "predict 1 --model '%s/two/llama.gguf' --text 'one good' --json --db '%s'", data, db);
+    assert_string_equal(at, then);
+    char *elsewhere = xprintf("cd '%s' && mv two one && cd one", data);
+    assert_int_equal(system(elsewhere), 0);
+    pid = command_start(stage.folder, "resume 2 --workers 1 --db '%s'", db);
+    json_t *run = stage_json("show 2 --json --db '%s'", db);
+    int step = (int)json_integer_value(stage_at(run, "step"));
+    assert_true(stage_stop_midway(&stage, pid, 2, step + 3));
+    char *other = xprintf("cp '%s/one/llama.gguf' '%s/one/other.gguf'", data, data);
+    assert_int_equal(system(other), 0);
+    stage_refused(5, "specify the GGUF file itself as the model", "encode --model '%s/one' --text good", data);
+    json_decref(run);
+    char *all[] = { file, data, make, move, at, then, elsewhere, other };
+    for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_a_model),
         cmocka_unit_test(methods_train_on_decoders),
         cmocka_unit_test(a_last_word_changes_the_prediction),
         cmocka_unit_test(prompts_are_continued),
