@@ -241,6 +241,7 @@ static const struct option_spec EVAL[] = {
       GROUP_PERFORMANCE, AT(eval.batch), FILLS_INTEGER, 1, 1 << 20, 1,
       ALIASES("batch-size", "per-device-eval-batch-size") },
     { "max-length", "N", .help = "maximum sequence length in tokens (default: the run's, or 128)" },
+    { "metric", "NAME", .help = "primary metric; decoder-only models generate texts for rouge1, exact, \u2026" },
     { "wrong", "FILE", "write misclassified examples with their probabilities as TSV (-: standard output)",
       GROUP_OUTPUT, AT(eval.wrong) },
     { "overwrite", .help = "allow --wrong to overwrite an existing file", .needs = "wrong" },

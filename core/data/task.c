@@ -126,6 +126,17 @@ static int task_settle(struct task *t, const struct task_files *p, const struct 
     return 0;
 }
 
+void task_take_metric(struct task *t, enum metric_id metric) {
+    char *was = xprintf("primary metric %s", metric_name(t->metric)), *all = buf_take(&t->report);
+    char *at = strstr(all, was);
+    buf_add(&t->report, all, at ? (size_t)(at - all) : 0);
+    if (at) buf_printf(&t->report, "primary metric %s", metric_name(metric));
+    buf_puts(&t->report, at ? at + strlen(was) : all);
+    t->metric = metric;
+    free(was);
+    free(all);
+}
+
 int task_open(struct task *t, const struct task_source *s, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;

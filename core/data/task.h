@@ -80,6 +80,8 @@ struct task {
     struct buf report;        /* remarks on the task as a whole */
 };
 
+/* Replaces the primary metric, also in the report. */
+void task_take_metric(struct task *t, enum metric_id metric);
 /* Opens a task.  On failure *t is empty and *e names file, line and reason. */
 int task_open(struct task *t, const struct task_source *s, struct err *e);
 void task_release(struct task *t);

@@ -34,6 +34,30 @@ static void the_validation_loss_is_the_mean_over_targets(void **state) {
     free(each);
 }
 
+/* With a metric of texts, and for the samples, the prompts are continued. */
+static void completions_are_generated(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained t;
+    open_pairs(&g);
+    int pairs = (int)g.task.train.examples;
+    struct run_config c = language_config("full", pairs, 5e-3, 0);
+    c.steps = 90;
+    c.samples = pairs;
+    c.sample_every = 90;
+    xreplace(&c.metric, "exact");
+    train(&g, &c, NULL, 2, &t);
+    assert_true(t.evaluations == 1 && t.samples == 2); /* before the first step, and with the evaluation */
+    assert_int_equal(t.sample[1].count, pairs);
+    /* one of the pairs has no prompt but its first character */
+    assert_true(t.sample[0].right == 0 && t.sample[1].right >= pairs - 1);
+    assert_true(trained_metric(&t, "exact") > (double)(pairs - 2) / pairs && trained_metric(&t, "rougeL") > 0);
+    assert_true(t.evaluation[0].value == trained_metric(&t, "exact"));
+    trained_release(&t);
+    config_release(&c);
+    ground_release(&g);
+}
+
 static void same_run(const struct trained *a, const struct trained *b) {
     assert_int_equal(a->points, b->points);
     assert_memory_equal(a->loss, b->loss, (size_t)a->points * sizeof a->loss[0]);
@@ -105,6 +129,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_are_those_of_the_references),
         cmocka_unit_test(the_validation_loss_is_the_mean_over_targets),
+        cmocka_unit_test(completions_are_generated),
         cmocka_unit_test(runs_have_the_same_bits),
         cmocka_unit_test(a_row_is_prompt_completion_and_end),
     };

@@ -47,6 +47,9 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
         if (!s.delimiter) s.delimiter = own.delimiter;
         if (!s.unlabeled) s.unlabeled = own.unlabeled;
     }
+    bool language = o->model->arch.causal && predictor_writes(o->predictor);
+    s.metric = a->metric;
+    if (!s.metric && language) s.metric = o->run ? o->config.metric : metric_name(METRIC_LOSS);
     s.names = o->names ? o->name : NULL;
     s.name_count = o->names;
     s.names_from = o->run ? "the run" : "the model's id2label";
@@ -68,12 +71,15 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
                       const struct metrics *m, const struct metric_value *tokens, const char *split,
                       size_t wrong) {
     struct buf b = BUF_INIT;
-    json_put(&b, "{run:%1jd,model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,metrics:{", o->run,
+    json_put(&b, "{run:%1jd,model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,", o->run,
              o->model->name, d->path, split, m->examples, m->labeled, d->report.cut_examples);
+    if (d->trained) json_put(&b, "targets:%zu,", d->target_start[d->examples]);
+    json_open(&b, "metrics", '{');
     for (int i = 0; i < METRIC_COUNT; i++) verb_eval_add_value(&b, metric_name((enum metric_id)i),
                                                                m->value[i]);
     verb_eval_add_value(&b, "majority", m->majority);
     if (tokens) verb_eval_add_value(&b, "token_accuracy", *tokens);
+    if (d->trained) verb_eval_add_value(&b, "perplexity", text_perplexity(m));
     buf_putc(&b, '}');
     if (tokens && t->label_kind != DATA_TEXT) json_member_int(&b, "invalid", m->invalid);
     json_open(&b, "undefined", '{');
@@ -133,12 +139,14 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
             putchar('\n');
         } else if (v.defined) {
             printf("  %-10s %.6f\n", metric_name((enum metric_id)i), v.value);
-        } else if (metric_fits((enum metric_id)i, t->label_kind)) {
+        } else if (metrics_have(m, (enum metric_id)i, t->label_kind)) {
             printf("  %-10s undefined (%s)\n", metric_name((enum metric_id)i), v.why);
         }
     }
     if (m->majority.defined)
         printf("  %-10s %.6f  accuracy of the majority class\n", "majority", m->majority.value);
+    if (d->trained && m->value[METRIC_LOSS].defined)
+        printf("  %-10s %.4f\n", "perplexity", text_perplexity(m).value);
     if (tokens && tokens->defined)
         printf("  %-10s %.6f  accuracy of the target tokens\n", "tokens", tokens->value);
     if (tokens && t->label_kind != DATA_TEXT)
@@ -245,6 +253,8 @@ static int guard_wrong(const struct opened *o, const struct args *a, const struc
     if (!path) return 0;
     if (!o->names && !predictor_writes(o->predictor))
         return err_set(e, ERR_USAGE, "--wrong: requires classes; the model predicts scores");
+    if (predictor_writes(o->predictor) && !text_generates(o->model, t->metric))
+        return err_set(e, ERR_USAGE, "--wrong: requires generated texts; add --metric exact");
     if (!strcmp(path, "-")) return 0;
     char *database = verb_database(a, e);
     if (!database) return e->code;
@@ -265,7 +275,7 @@ static int eval_texts(const struct opened *o, const struct args *a, struct task 
     struct written texts;
     int rc = predictor_evaluate_texts(o->predictor, t, i, (int)a->eval.beams, crew, &texts, &m, &tokens, e);
     if (rc) return rc;
-    size_t wrong = wrong_texts(t, d, &texts, w);
+    size_t wrong = texts.examples ? wrong_texts(t, d, &texts, w) : 0;
     if (a->json) eval_json(o, t, d, &m, &tokens, t->dev_name[i], wrong);
     else eval_text(t, d, &m, &tokens, t->dev_name[i]);
     metrics_release(&m);

@@ -53,7 +53,7 @@ static int form_fits(enum form form, const struct arch *a, const char *model, co
         return err_set(
             e, ERR_USAGE,
             "%s: a text-to-text task needs an encoder\u2013decoder or decoder-only model: %s (%s) is %s; use a "
-            "T5, BART, mBART or Llama model, or a task with labels",
+            "T5, BART or mBART model or a decoder-only model, or a task with labels",
             task, model, family, kind);
     if (texts && form == FORM_CLASSES)
         return err_set(e, ERR_USAGE,
@@ -105,7 +105,7 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
     if (rc) return rc;
     if (form != FORM_TEXT || !m->arch.causal)
         return task_encode(t, m->tokenizer, max_len, max_target, m->arch.vocabulary, e);
-    if (!c->metric) t->metric = METRIC_LOSS;
+    if (!c->metric) task_take_metric(t, METRIC_LOSS);
     return run_encode_language(m, t, max_len, max_target, e);
 }
 

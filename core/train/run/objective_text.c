@@ -105,11 +105,7 @@ static void add_metrics(struct event *e, const struct task *t, const struct metr
 
 /* ---- language modeling ---- */
 
-/* Opens the splits for generation if the primary metric compares texts. */
-static int open_language(struct run *r, int task, struct generate_options *how, struct err *e) {
-    return text_generates(r->m, r->of[task].metric) ? open_splits(r, task, how, e) : 0;
-}
-
+/* Evaluations generate texts only if the primary metric compares them. */
 static void init_language(const struct run *r, struct run_split *s, const struct generate_options *how) {
     init_split(r, s, text_generates(r->m, r->of[s->task].metric) ? how : NULL);
 }
@@ -127,7 +123,7 @@ const struct objective objective_language = {
     .weigh = weigh,
     .pack = pack,
     .losses = losses,
-    .open = open_language,
+    .open = open_splits,
     .split_init = init_language,
     .split_units = split_units,
     .split_examples = split_rows,

@@ -50,6 +50,28 @@ static void cut_chunks(struct text_scoring *s) {
     if (rows) s->first[++s->chunks] = (uint32_t)rows;
 }
 
+/* Returns the length of the prompt of an example of a causal model: what precedes its last targets, or all of
+ * an example without targets. */
+static size_t prompt_length(const struct dataset *d, size_t row) {
+    const uint8_t *trained = d->trained + d->start[row];
+    size_t all = d->start[row + 1] - d->start[row], n = all;
+    while (n && !trained[n - 1]) n--;
+    if (!n) return all;
+    while (trained[n - 1]) n--; /* the first token is not a target */
+    return n;
+}
+
+static void take_prompts(struct text_scoring *s) {
+    const struct dataset *d = s->data;
+    s->prompt_start = xcalloc(d->examples + 1, sizeof *s->prompt_start);
+    s->prompt = xmalloc((d->start[d->examples] + 1) * sizeof *s->prompt);
+    for (size_t i = 0; i < d->examples; i++) {
+        size_t n = prompt_length(d, i), at = s->prompt_start[i];
+        memcpy(s->prompt + at, d->ids + d->start[i], n * sizeof *s->prompt);
+        s->prompt_start[i + 1] = at + n;
+    }
+}
+
 void text_scoring_init(struct text_scoring *s, const struct model *m, const struct dataset *d,
                        bool losses, const struct generate_options *how) {
     *s = (struct text_scoring){ .data = d, .model = m };
@@ -57,7 +79,9 @@ void text_scoring_init(struct text_scoring *s, const struct model *m, const stru
     if (losses) cut_chunks(s);
     if (!how) return;
     s->how = *how;
-    s->sources = (struct generate_sources){ d->examples, d->start, d->ids };
+    if (d->trained) take_prompts(s);
+    s->sources = d->trained ? (struct generate_sources){ d->examples, s->prompt_start, s->prompt }
+                            : (struct generate_sources){ d->examples, d->start, d->ids };
     generation_init(&s->generation, m, &s->how, &s->sources);
     s->ids = xcalloc(d->examples + 1, sizeof *s->ids);
     s->text = xcalloc(d->examples + 1, sizeof *s->text);
@@ -73,6 +97,8 @@ void text_scoring_release(struct text_scoring *s) {
     free(s->ids);
     free(s->text);
     free(s->text_size);
+    free(s->prompt_start);
+    free(s->prompt);
     free(s->order);
     free(s->first);
     free(s->loss);

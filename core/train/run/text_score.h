@@ -24,6 +24,8 @@ struct text_scoring {
     /* Generated texts; their groups precede the chunks, since they take longer. */
     struct generate_options how;
     struct generate_sources sources;
+    size_t *prompt_start;         /* of a causal model: rows+1; NULL otherwise */
+    int32_t *prompt;
     struct generation generation; /* groups 0: no texts are generated */
     struct generated *ids;        /* rows */
     char **text;          /* per example: generated text, NUL-terminated; NULL before */

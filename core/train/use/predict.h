@@ -100,7 +100,7 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew
  * unchanged. Call before task_encode. */
 int predictor_task_form(const struct predictor *p, const struct model *m, struct task *t, struct err *e);
 /* Prepares an opened task for evaluation: converted to text-to-text where the predictor generates text, and
- * tokenized with max_len. */
+ * tokenized with max_len. ERR_USAGE where the predictor does not fit the task. */
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e);
 /* Generated texts. */
 struct written {
@@ -110,7 +110,8 @@ struct written {
 };
 void written_release(struct written *w);
 /* Evaluates a predictor that generates text on a dev split of a prepared task, and returns the texts; beams
- * 0: as in the evaluations of the run. */
+ * 0: as in the evaluations of the run. A causal model generates only if t->metric compares texts; otherwise
+ * *texts is empty. */
 int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams,
                              struct crew *crew, struct written *texts, struct metrics *out,
                              struct metric_value *token_accuracy, struct err *e);

@@ -20,10 +20,16 @@ int predictor_task_form(const struct predictor *p, const struct model *m, struct
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e) {
     if (t->label_kind == DATA_TEXT && !p->text)
         return err_set(e, ERR_USAGE,
-                       "%s: a text-to-text task needs an encoder\u2013decoder model, and %s is an encoder",
-                       t->name, p->m->name);
+                       "%s: a text-to-text task needs an encoder\u2013decoder or decoder-only model, and %s %s",
+                       t->name, p->m->name,
+                       p->m->arch.causal ? "has a classification head" : "is an encoder");
+    if (t->label_kind != DATA_TEXT && p->text && p->m->arch.causal)
+        return err_set(e, ERR_USAGE, "%s: the task has labels, and %s has no classification head; use a run that "
+                                     "was trained on it", t->name, p->m->name);
     int rc = predictor_task_form(p, p->m, t, e);
-    if (!rc)
+    if (!rc && p->text && p->m->arch.causal)
+        rc = run_encode_language(p->m, t, (size_t)max_len, (size_t)p->max_target, e);
+    else if (!rc)
         rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
                          p->m->arch.vocabulary, e);
     return rc;
@@ -98,13 +104,16 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
     struct writing x = { .p = p };
     BUG_IF(!p->text || t->kind != DATA_TEXT);
     *texts = (struct written){ 0 };
-    int rc = text_options(p->m, t, beams ? beams : p->beams, p->max_target, &how, e);
+    bool generates = text_generates(p->m, t->metric);
+    int rc = 0;
+    if (generates)
+        rc = text_options(p->m, t, beams ? beams : p->beams, p->max_target, &how, e);
     if (rc) return rc;
-    text_scoring_init(&x.s, p->m, &t->dev[split], true, &how);
+    text_scoring_init(&x.s, p->m, &t->dev[split], true, generates ? &how : NULL);
     rc = run_units(&x, crew, e);
     if (!rc) {
         text_scoring_metrics(&x.s, t, out, token_accuracy);
-        predict_text_take_texts(&x.s, texts);
+        if (generates) predict_text_take_texts(&x.s, texts);
     }
     text_scoring_release(&x.s);
     return rc;

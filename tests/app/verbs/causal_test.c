@@ -76,7 +76,17 @@ static void prompts_and_completions_are_trained(void **state) {
     json_decref(runs);
     char *text = stage_out(0, "show last --db '%s'", stage.db);
     assert_true(strstr(text, "dev.perplexity") && strstr(text, "dev.token_accuracy") && !strstr(text, "dev.rougeL"));
-    free(text), free(pairs);
+    free(text);
+    json_t *own = stage_json("eval last --json --db '%s'", stage.db), *base;
+    assert_true(json_number_value(json_object_get(json_object_get(own, "metrics"), "loss")) == loss);
+    assert_true(json_is_null(json_object_get(json_object_get(own, "metrics"), "exact")));
+    base = stage_json("eval " MODEL "llama --file '%s' --metric exact --json", pairs);
+    assert_true(json_number_value(json_object_get(json_object_get(base, "metrics"), "loss")) > loss);
+    assert_true(json_number_value(json_object_get(json_object_get(base, "metrics"), "exact")) == 0);
+    stage_refused(2, "add --metric exact", "eval " MODEL "llama --file '%s' --wrong -", pairs);
+    stage_refused(2, "has no classification head", "eval " MODEL "llama --file '%s'", stage.toy);
+    json_decref(own), json_decref(base);
+    free(pairs);
 }
 
 static void what_decoders_cannot_do(void **state) {
