@@ -274,7 +274,7 @@ t5: ## fetch flan-t5-small (68 MB) as a model folder
 smol: ## fetch SmolLM2-135M-Instruct (93 MB) as a GGUF file in assets/models/smollm2
 	$(Q)assets/fetch smollm2
 
-tasks: ## unpack three further tasks, and make one of this machine's package lists
+tasks: ## unpack three further tasks, and make two of Debian package lists
 	$(Q)assets/more-tasks
 
 # The model comes to lie in build; what is committed was made so.

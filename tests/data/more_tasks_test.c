@@ -155,6 +155,80 @@ static bool in_dev(const char *source) {
     return strncmp(hex, "33", 2) < 0; /* the first byte below 51 */
 }
 
+/* Three packages of each source, the last of them with a short description only. */
+static void put_described(int sources) {
+    struct buf b = BUF_INIT;
+    for (int s = 0; s < sources; s++)
+        for (int p = 0; p < 3; p++) {
+            buf_printf(&b, "Package: s%d-%d\n", s, p);
+            if (p) buf_printf(&b, "Source: s%d-0\n", s);
+            buf_printf(&b, "Description: does thing %d of %d\n", s, p);
+            if (p < 2)
+                buf_printf(&b, " The first paragraph of %d has enough characters to say what the package\n is for.\n .\n"
+                               " The second %d.\n", s, p);
+            buf_puts(&b, "Section: misc\n\n");
+        }
+    free(test_file(home, "list", b.data, b.size));
+    buf_release(&b);
+}
+
+enum { DESCRIBED = 2800 };
+
+/* One line of each source in all three files, of its package with the name of the source, on its side. */
+static void check_synopses(const char *folder) {
+    static const char *const file[] = { "train.jsonl", "dev.jsonl", "test.jsonl" };
+    static const char start[] = "{\"prompt\": \"The first paragraph of ";
+    bool *seen = xcalloc(DESCRIBED, sizeof *seen);
+    for (int i = 0; i < 3; i++) {
+        char *text = test_text(folder, file[i]), *rest = text, *line;
+        int lines = 0;
+        for (; (line = strsep(&rest, "\n")) && *line; lines++) {
+            assert_memory_equal(line, start, strlen(start));
+            int number = atoi(line + strlen(start));
+            assert_in_range(number, 0, DESCRIBED - 1);
+            assert_false(seen[number]);
+            seen[number] = true;
+            char *source = xprintf("s%d-0", number),
+                 *whole = xprintf("%s%d has enough characters to say what the package is for.\\nThe second 0.\\nSynopsis:\", "
+                                  "\"completion\": \" does thing %d of 0\", \"package\": \"%s\"}", start, number, number, source);
+            assert_string_equal(line, whole);
+            assert_int_equal(in_dev(source), i > 0);
+            free(whole);
+            free(source);
+        }
+        assert_int_equal(lines, i ? 200 : 2000);
+        free(text);
+    }
+    free(seen);
+}
+
+/* Long descriptions and synopses are read as prompts and completions; too few of them are left out. */
+static void synopses_have_one_package_of_a_source(void **state) {
+    (void)state;
+    if (system("command -v python3 >/dev/null")) test_skip("there is no python3");
+    char *folder = xprintf("%s/assets/tasks/synopses", home), *assets = file_join(home, "assets"), *said;
+    put_described(200);
+    said = run_script("more-tasks synopses");
+    assert_non_null(strstr(said, "tasks/synopses is left out: apt has not enough long descriptions"));
+    assert_false(file_is_folder(folder));
+    free(said);
+    put_described(DESCRIBED);
+    free(run_script("more-tasks synopses"));
+    check_synopses(folder);
+    struct err e = ERR_INIT;
+    struct task t;
+    test_ok(task_open(&t, &(struct task_source){ .where = "synopses", .assets = assets }, &e), &e);
+    assert_int_equal(t.kind, DATA_TEXT);
+    assert_int_equal(t.train.examples, 2000);
+    assert_int_equal(t.dev[0].examples, 200);
+    task_release(&t);
+    said = run_script("more-tasks synopses");
+    assert_non_null(strstr(said, "tasks/synopses is there"));
+    free(said);
+    free(assets);
+    free(folder);
+}
+
 /* The text to pretrain on: each line once, and nothing of what is on dev's side. */
 static void the_corpus_keeps_dev_out(void **state) {
     (void)state;
@@ -243,6 +317,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_come_out_of_package_lists),
         cmocka_unit_test(without_lists_it_is_left_out),
+        cmocka_unit_test(synopses_have_one_package_of_a_source),
         cmocka_unit_test(the_corpus_keeps_dev_out),
         cmocka_unit_test(the_committed_task),
     };
