@@ -102,7 +102,7 @@ static int arch_get_id(struct arch_reading *r, const char *key, int fallback) {
     if (json_is_null(v)) return -1;
     if (json_is_array(v)) {
         v = json_array_get(v, 0);
-        if (r->report && json_is_integer(v))
+        if (r->report && json_is_integer(v) && strcmp(key, "eos_token_id"))
             buf_printf(r->report, "%s: \"%s\" is a list; using its first id, %lld\n", r->file, key,
                        (long long)json_integer_value(v));
     }
@@ -344,11 +344,29 @@ static const char *type_of_architecture(struct arch_reading *r) {
     return NULL;
 }
 
+/* The ids of "eos_token_id", of which the first is known. */
+static void arch_read_ends(struct arch_reading *r, struct arch *a) {
+    const json_t *list = json_object_get(r->config, "eos_token_id");
+    size_t n = json_is_array(list) ? json_array_size(list) : 1;
+    if (a->eos_id >= 0) a->end[a->ends++] = a->eos_id;
+    if (n > END_TOKENS) arch_refuse(r, "eos_token_id", "too many ids", "at most 8 are supported");
+    if (a->causal && a->eos_id >= a->vocabulary)
+        arch_refuse(r, "eos_token_id", "invalid", "must be the id of a token of the vocabulary");
+    for (size_t i = 1; !r->failed && i < n; i++) {
+        const json_t *id = json_array_get(list, i);
+        if (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) < a->vocabulary)
+            a->end[a->ends++] = (int32_t)json_integer_value(id);
+        else
+            arch_refuse(r, "eos_token_id", "invalid", "must be a token id or a list of token ids");
+    }
+}
+
 /* Ids of special tokens. */
 static void read_ids(struct arch_reading *r, struct arch *a) {
     const int start = a->family == FAMILY_T5 ? a->pad_id : -1;
     a->bos_id = arch_get_id(r, "bos_token_id", a->bos_id);
     a->eos_id = arch_get_id(r, "eos_token_id", a->eos_id);
+    arch_read_ends(r, a);
     if (!arch_generates(a)) return;
     a->decoder_start = arch_get_id(r, "decoder_start_token_id", a->decoder_start);
     if (a->decoder_start < 0) a->decoder_start = start;

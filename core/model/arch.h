@@ -39,6 +39,8 @@ struct rope {
     int original;               /* "original_max_position_embeddings" */
 };
 
+enum { END_TOKENS = 8 }; /* most end tokens of a model */
+
 /* Optional parts of a family's transformer. */
 struct arch {
     enum family family;
@@ -58,7 +60,9 @@ struct arch {
     bool qkv_biases, o_bias, ffn_biases; /* of the causal families */
     int position_offset;  /* index of the first position: 0 BERT, 2 RoBERTa and BART */
     int pad_id;
-    int bos_id, eos_id;            /* -1: not in the config */
+    int bos_id, eos_id;            /* -1: not in the config; eos_id is the first end token */
+    int ends;
+    int32_t end[END_TOKENS];       /* "eos_token_id", one or a list */
     int decoder_start;             /* decoder start token; -1: the last target token is used (mBART's
                                       language code) */
     int forced_bos, forced_eos;    /* forced first and last generated tokens; -1: none;

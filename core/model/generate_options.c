@@ -58,7 +58,8 @@ static void read_ends(struct options_reading *r, struct generate_options *o) {
     const json_t *v = json_object_get(r->object, "eos_token_id");
     if (r->e->code) return;
     if (!v || json_is_null(v)) {
-        if (r->arch->eos_id >= 0) o->end[o->ends++] = r->arch->eos_id;
+        o->ends = r->arch->ends;
+        memcpy(o->end, r->arch->end, sizeof o->end);
         return;
     }
     if (!json_is_array(v)) {
@@ -182,6 +183,19 @@ int generate_parse(const struct arch *a, const char *name, const char *bytes, si
     return read_object(a, name, object, true, out, report, &first, e);
 }
 
+/* Control tokens that are spelled like the end of a text or a turn end one, as in llama.cpp: files often name only one
+ * of several. */
+static void add_spelled_ends(const struct model *m, struct generate_options *o) {
+    static const char *const names[] = { "<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>",
+                                         "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        int32_t id = tokenizer_id(m->tokenizer, names[i]);
+        bool end = id >= 0 && id < m->arch.vocabulary && !tokenizer_is_word(m->tokenizer, id);
+        for (int k = 0; k < o->ends; k++) end &= o->end[k] != id;
+        if (end && o->ends < END_TOKENS) o->end[o->ends++] = id;
+    }
+}
+
 int generate_defaults(const struct model *m, struct generate_options *out, struct buf *report,
                       struct err *e) {
     struct err first = ERR_INIT;
@@ -196,6 +210,7 @@ int generate_defaults(const struct model *m, struct generate_options *out, struc
     json_t *object = folder ? json_read(file, FILE_LIMIT, &first) : json_object();
     int rc = read_object(&m->arch, file, object, own, out, report, &first, e);
     if (m->tokenizer) out->words = tokenizer_size(m->tokenizer);
+    if (m->tokenizer && m->arch.causal) add_spelled_ends(m, out);
     free(file);
     return rc;
 }

@@ -16,6 +16,7 @@
 
 #include "core/engine/real.h"
 #include "core/model/generate_sample.h"
+#include "core/model/arch.h"
 
 /* When beam search stops before the maximum length. */
 enum early_stopping {
@@ -24,7 +25,7 @@ enum early_stopping {
     EARLY_NEVER,     /* like the first, but with the maximum length for a running one when longer is better */
 };
 
-enum { END_TOKENS = 4, BEAMS_MOST = 64, STOP_TEXTS = 16 };
+enum { BEAMS_MOST = 64, STOP_TEXTS = 16 };
 struct generate_options {
     int beams;             /* 1: greedy */
     int max_new, min_new;  /* new tokens, end token included; ≥ 1, ≥ 0 */

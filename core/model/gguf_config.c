@@ -222,6 +222,23 @@ static void read_tensors(struct gguf_reading *r) {
     json_object_set_new(r->config, "mlp_bias", json_boolean(ffn_biases));
 }
 
+/* The tokens that end a text: of a document, of a turn, of a message. */
+static void gguf_read_ends(struct gguf_reading *r) {
+    static const char *const keys[] = { "eos", "eot", "eom" };
+    json_t *ends = json_array();
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        char *key = xprintf("tokenizer.ggml.%s_token_id", keys[i]);
+        long long id = get_int(r, key, -1);
+        bool known = id < 0;
+        for (size_t k = 0; k < json_array_size(ends); k++)
+            known |= json_integer_value(json_array_get(ends, k)) == id;
+        if (!known) json_array_append_new(ends, json_integer(id));
+        free(key);
+    }
+    if (json_array_size(ends)) json_object_set(r->config, "eos_token_id", ends);
+    json_decref(ends);
+}
+
 /* Checks the vocabulary against the word embedding, and reads the ids of special tokens. */
 static void check_vocabulary(struct gguf_reading *r) {
     json_int_t rows = json_integer_value(json_object_get(r->config, "vocab_size"));
@@ -240,9 +257,10 @@ static void check_vocabulary(struct gguf_reading *r) {
         if (!text_starts(id, "tokenizer.ggml.") || !text_ends(id, "_token_id")) continue;
         long long n = get_int(r, id, 0);
         if (n < 0 || n >= rows) refuse_number(r, id, n, "must be the id of a token of the vocabulary");
-        if (!strcmp(id, "tokenizer.ggml.bos_token_id") || !strcmp(id, "tokenizer.ggml.eos_token_id"))
-            json_object_set_new(r->config, strrchr(id, '.') + 1, json_integer(n));
+        if (!strcmp(id, "tokenizer.ggml.bos_token_id"))
+            json_object_set_new(r->config, "bos_token_id", json_integer(n));
     }
+    gguf_read_ends(r);
 }
 
 json_t *gguf_config(const char *path, struct err *e) {

@@ -312,7 +312,7 @@ static void test_context(void **state) {
     reference_close(&r);
 }
 
-/* SmolLM2-135M-Instruct in Q4_1, where PETRI_SMOLLM2 is its file: the greedy answers of transformers in float32 to
+/* SmolLM2-135M-Instruct in Q4_1: the greedy answers of transformers in float32 to
  * five questions, up to the first choice that depends on less than a hundredth. */
 static void test_smollm2(void **state) {
     (void)state;
@@ -337,8 +337,9 @@ static void test_smollm2(void **state) {
         { { 5820, 1296, 3003, 4683, 30 }, { 504, 3003, 4683, 359, 42, 3950, 28, 10062, 28, 284, 13581, 30, 2 },
           5, 13, 13 },
     };
-    const char *path = getenv("PETRI_SMOLLM2");
-    if (!path) test_skip("PETRI_SMOLLM2 is not set: the path of SmolLM2-135M-Instruct.Q4_1.gguf");
+    test_needs("assets/models/smollm2");
+    if (!test_slow()) test_skip("generates 200 tokens with 135 million parameters; make test-slow");
+    char *path = test_path("assets/models/smollm2");
     struct err e = ERR_INIT;
     struct generate_options o;
     struct generated out[QUESTIONS];
@@ -366,6 +367,7 @@ static void test_smollm2(void **state) {
     }
     generated_release(out, QUESTIONS);
     model_release(m);
+    free(path);
 }
 
 /* ---- callbacks and memory ---- */
@@ -521,7 +523,7 @@ static void test_options(void **state) {
     assert_null(strstr(buf_text(&report), "repetition_penalty"));
     static const char *const wrong[] = {
         "[]", "{\"num_beams\": 0}", "{\"num_beams\": \"4\"}", "{\"early_stopping\": \"soon\"}",
-        "{\"eos_token_id\": 100000}", "{\"eos_token_id\": [1,2,3,4,5]}", "{\"max_length\": -1}",
+        "{\"eos_token_id\": 100000}", "{\"eos_token_id\": [1,2,3,4,5,6,7,8,9]}", "{\"max_length\": -1}",
         "{\"length_penalty\": \"x\"}", "{", "{\"top_p\": 1.5}", "{\"temperature\": -1}",
         "{\"repetition_penalty\": 0}", "{\"top_k\": -1}",
     };
@@ -539,7 +541,14 @@ static void test_options(void **state) {
     test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "--min-new 6: exceeds the maximum of 5 new tokens");
     o.min_new = -1;
     test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "--min-new -1: must be at least 0");
-    struct model *m = model_load(bert, &e);
+    /* tokens spelled like an end, beside that of config.json */
+    char *llama = test_path("tests/reference/causal/llama");
+    struct model *m = model_load(llama, &e);
+    test_ok(generate_defaults(m, &o, NULL, &e), &e);
+    assert_true(o.ends == 2 && o.end[0] == 2 && o.end[1] == tokenizer_id(m->tokenizer, "<|endoftext|>"));
+    model_release(m);
+    free(llama);
+    m = model_load(bert, &e);
     test_refused(generate_defaults(m, &o, NULL, &e), ERR_USAGE, &e, "petri predict");
     model_release(m);
     buf_release(&report);

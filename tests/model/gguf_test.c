@@ -610,6 +610,18 @@ static void models_that_are_refused(void **state) {
     put_u64(&w.meta, 1);
     put_string(&w.meta, "a");
     refused_model(&w, "metadata \"tokenizer.ggml.tokens\": 1; must have one element per row");
+    struct written ends = { .version = 3 };
+    struct err e = ERR_INIT;
+    struct arch a;
+    put_tiny(&ends, "llama", "");
+    put_int(&ends, "tokenizer.ggml.eos_token_id", 2);
+    put_int(&ends, "tokenizer.ggml.eot_token_id", 5);
+    put_int(&ends, "tokenizer.ggml.eom_token_id", 2);
+    char *path = save(&ends);
+    test_ok(arch_read(path, &a, NULL, &e), &e);
+    assert_true(a.eos_id == 2 && a.ends == 2 && a.end[0] == 2 && a.end[1] == 5);
+    arch_release(&a);
+    free(path);
     struct written layers = { .version = 3 };
     put_tiny(&layers, "llama", "");
     put_key(&layers, "llama.attention.head_count_kv", 9);
