@@ -52,6 +52,8 @@ static const struct option_spec SHARED[] = {
     { "unlabeled", "LABEL", "label that marks unlabeled examples", GROUP_DATA, AT(no_gold), ALIASES_OF_RUN },
     { "delimiter", "CHAR|tab", "column delimiter (default: inferred from the file name)", GROUP_DATA,
      AT(delimiter) },
+    { "template", "NAME|FILE", "chat template (default: that of the run, or of the model for chats)", GROUP_DATA,
+     AT(chat_template), ALIASES_OF_RUN },
     { "file", NULL, NULL, GROUP_DATA, AT(file) },
     { "column", NULL, NULL, GROUP_DATA, AT(column) },
     { "split", "dev|train|NAME",

@@ -99,7 +99,7 @@ struct args {
         no_color;
     const char *db, *model, *task, *name, *note, *cell, *run, *from, *method, *classes, *regime, *out, *size;
     const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter,
-        *no_gold;
+        *chat_template, *no_gold;
     const char *split, *unseen, *by;
     int kind, pool, cost, final, half, precision;
     int64_t workers, rows, layer, seed, max_len, tasks;

@@ -242,6 +242,7 @@ static const struct option_spec EVAL[] = {
       ALIASES("batch-size", "per-device-eval-batch-size") },
     { "max-length", "N", .help = "maximum sequence length in tokens (default: the run's, or 128)" },
     { "metric", "NAME", .help = "primary metric; decoder-only models generate texts for rouge1, exact, \u2026" },
+    { .name = "template" },
     { "wrong", "FILE", "write misclassified examples with their probabilities as TSV (-: standard output)",
       GROUP_OUTPUT, AT(eval.wrong) },
     { "overwrite", .help = "allow --wrong to overwrite an existing file", .needs = "wrong" },

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/import.h"
 #include "core/data/sample.h"
 
@@ -12,101 +13,132 @@ struct causal {
     struct dataset *d;
     const struct tokenizer *tokenizer;
     const struct causal_coding *how;
-    int32_t lead[TOKENIZER_LEAD];
-    size_t leads;
+    struct chat_template joined; /* prompt and completion as they are */
     size_t room, types_room, trained_room, target_room; /* capacities of the arrays of d */
-    size_t kept;     /* examples so far */
-    int32_t *ids;    /* the current example: its tokens, of which the last `targets` are targets */
-    size_t n, targets, ids_room;
+    size_t kept;                 /* examples so far */
 };
 
-static void put(struct causal *c, const int32_t *ids, size_t n) {
-    GROW(c->ids, c->ids_room, c->n + n + 1);
-    if (n) memcpy(c->ids + c->n, ids, n * sizeof *ids);
-    c->n += n;
-}
-
-/* Encodes a text without the special tokens around it; x->ids + c->leads is its first token. */
-static int causal_text(struct causal *c, size_t i, const char *s, size_t n, struct encoded *x,
-                       struct err *e) {
-    int rc = tokenizer_encode(c->tokenizer, s, n, NULL, 0, SIZE_MAX, x, e);
-    if (rc || !c->how->embedding_rows || x->greatest < c->how->embedding_rows) return rc;
-    rc = tokens_past_embedding(c->d, c->tokenizer, i, x->greatest, c->how->embedding_rows, e);
-    encoded_release(x);
-    return rc;
-}
-
-static bool begins_with(const struct encoded *whole, const struct encoded *first, size_t leads) {
-    size_t bytes = first->plain * sizeof *first->ids;
-    return whole->plain >= first->plain && (!bytes || !memcmp(whole->ids + leads, first->ids + leads, bytes));
-}
-
-/* Puts the target after the source: encoded together, or apart where a token would span both. */
-static int put_target(struct causal *c, size_t i, const struct encoded *source, struct err *e) {
-    const struct example *x = &c->d->example[i];
-    struct import_report *r = &c->d->report;
-    struct encoded whole, own;
-    char *text = xmalloc(x->a_size + x->target_size + 1);
-    if (x->a_size) memcpy(text, x->a, x->a_size);
-    memcpy(text + x->a_size, x->target_text, x->target_size);
-    int rc = causal_text(c, i, x->target_text, x->target_size, &own, e);
-    if (rc) goto free_text;
-    rc = causal_text(c, i, text, x->a_size + x->target_size, &whole, e);
-    if (rc) goto free_own;
-    if (begins_with(&whole, source, c->leads))
-        put(c, whole.ids + c->leads + source->plain, whole.plain - source->plain);
-    else put(c, own.ids + c->leads, own.plain);
-    put(c, &c->how->end, 1);
-    size_t before = c->leads + source->plain;
-    c->targets = c->n - (before ? before : 1); /* nothing predicts the first token */
-    r->target_tokens += own.plain;
-    r->target_unknown += own.unknown;
-    if (own.unknown) unwritten_count(r, c->tokenizer, x->target_text, x->target_size);
-    if (c->targets > r->target_longest) r->target_longest = c->targets;
-    encoded_release(&whole);
-free_own:
-    encoded_release(&own);
-free_text:
-    free(text);
-    return rc;
-}
-
 /* Appends the current example to the split. */
-static void keep(struct causal *c) {
+static void keep(struct causal *c, const struct chat_ids *x) {
     struct dataset *d = c->d;
-    size_t first = d->start[c->kept], of_targets = d->target_start[c->kept], plain = c->n - c->targets;
-    GROW(d->ids, c->room, first + c->n);
-    GROW(d->types, c->types_room, first + c->n);
-    GROW(d->trained, c->trained_room, first + c->n);
-    GROW(d->target_ids, c->target_room, of_targets + c->targets + 1);
-    memcpy(d->ids + first, c->ids, c->n * sizeof *c->ids);
-    memset(d->types + first, 0, c->n);
-    memset(d->trained + first, 0, plain);
-    memset(d->trained + first + plain, 1, c->targets);
-    memcpy(d->target_ids + of_targets, c->ids + plain, c->targets * sizeof *c->ids);
+    size_t first = d->start[c->kept], targets = d->target_start[c->kept];
+    GROW(d->ids, c->room, first + x->n + 1);
+    GROW(d->types, c->types_room, first + x->n + 1);
+    GROW(d->trained, c->trained_room, first + x->n + 1);
+    GROW(d->target_ids, c->target_room, targets + x->n + 1);
+    memcpy(d->ids + first, x->ids, x->n * sizeof *x->ids);
+    memset(d->types + first, 0, x->n);
+    memcpy(d->trained + first, x->trained, x->n);
+    for (size_t i = 0; i < x->n; i++)
+        if (x->trained[i]) d->target_ids[targets++] = x->ids[i];
     c->kept++;
-    d->start[c->kept] = first + c->n;
-    d->target_start[c->kept] = of_targets + c->targets;
+    d->start[c->kept] = first + x->n;
+    d->target_start[c->kept] = targets;
+}
+
+static int check_ids(const struct causal *c, size_t i, const struct chat_ids *x, struct err *e) {
+    int32_t greatest = -1;
+    for (size_t k = 0; k < x->n; k++)
+        if (x->ids[k] > greatest) greatest = x->ids[k];
+    if (!c->how->embedding_rows || greatest < c->how->embedding_rows) return 0;
+    return tokens_past_embedding(c->d, c->tokenizer, i, greatest, c->how->embedding_rows, e);
+}
+
+/* The template of an example: chats need one. */
+static int template_of(const struct causal *c, const struct example *x, const struct chat_template **out,
+                       struct err *e) {
+    bool chat = x->turn != NULL;
+    *out = chat || c->how->wrap ? c->how->chat : &c->joined;
+    if (*out && (*out)->form) return 0;
+    return err_set(e, ERR_USAGE,
+                   "%s: line %zu: chats need a chat template, and the model has none; select one with "
+                   "--template: %s",
+                   c->d->path, x->line, chat_template_names);
+}
+
+/* Counts the tokens of an encoded example. */
+static void causal_count(struct causal *c, const struct example *x, const struct chat_ids *ids) {
+    struct import_report *r = &c->d->report;
+    size_t targets = 0;
+    for (size_t i = 0; i < ids->n; i++) targets += ids->trained[i];
+    r->tokens += ids->n - targets;
+    r->unknown += ids->unknown;
+    r->target_tokens += targets;
+    r->target_unknown += ids->target_unknown;
+    if (ids->target_unknown) unwritten_count(r, c->tokenizer, x->target_text, x->target_size);
+    if (targets > r->target_longest) r->target_longest = targets;
+    if (ids->spelled) report_line(&r->spelled, x->line);
+    if (ids->blank_start) report_line(&r->blank_start, x->line);
+}
+
+/* Encodes the messages from `from` on, after a system message; the last one is an answer if there is a target. */
+static int causal_turns(const struct causal *c, const struct chat_template *t, const struct example *x,
+                        size_t from, struct chat_ids *ids, struct err *why) {
+    const struct chat_turn pair[] = { { CHAT_USER, x->a, x->a_size },
+                                      { CHAT_ASSISTANT, x->target_text, x->target_size } };
+    const struct chat_turn *turn = x->turn ? x->turn : pair;
+    size_t n = x->turn ? x->turns : 1 + (x->target_text != NULL), system = turn[0].role == CHAT_SYSTEM;
+    struct chat_turn *some = NULL;
+    if (from > system) {
+        some = xmalloc((n - from + system) * sizeof *some);
+        if (system) some[0] = turn[0];
+        memcpy(some + system, turn + from, (n - from) * sizeof *some);
+        turn = some;
+        n = n - from + system;
+    }
+    int rc = x->target_text ? chat_encode(c->tokenizer, t, turn, n, c->how->all, ids, why)
+                            : chat_prompt(c->tokenizer, t, turn, n, ids, why);
+    free(some);
+    return rc;
+}
+
+/* Removes as few of the oldest messages as necessary, up to a message of the user, so that the chat fits. */
+static int causal_shorten(struct causal *c, const struct chat_template *t, const struct example *x,
+                          struct chat_ids *ids, struct err *why) {
+    size_t *start = xmalloc((x->turns + 1) * sizeof *start), n = 0, low = 0;
+    for (size_t i = 1; i + (x->target_text != NULL) < x->turns; i++)
+        if (x->turn[i].role == CHAT_USER && x->turn[i - 1].role == CHAT_ASSISTANT) start[n++] = i;
+    int rc = 0;
+    for (size_t high = n; !rc && low < high;) {
+        size_t middle = (low + high) / 2;
+        chat_ids_release(ids);
+        rc = causal_turns(c, t, x, start[middle], ids, why);
+        if (ids->n <= c->how->max_len) high = middle;
+        else low = middle + 1;
+    }
+    if (!rc && low < n) {
+        chat_ids_release(ids);
+        rc = causal_turns(c, t, x, start[low], ids, why);
+        if (!rc) report_line(&c->d->report.shortened, x->line);
+    }
+    free(start);
+    return rc;
 }
 
 /* Encodes example i; *fits tells whether it was kept. */
 static int causal_example(struct causal *c, size_t i, bool *fits, struct err *e) {
     const struct example *x = &c->d->example[i];
-    struct encoded source;
-    c->n = c->targets = 0;
-    int rc = causal_text(c, i, x->a, x->a_size, &source, e);
-    if (rc) return rc;
-    put(c, c->lead, c->leads);
-    put(c, source.ids + c->leads, source.plain);
-    if (x->target_text) rc = put_target(c, i, &source, e);
-    *fits = !rc && c->n && c->n <= c->how->max_len;
-    if (*fits) {
-        keep(c);
-        tokens_count(&c->d->report, &source, x->line);
-    } else if (!rc) {
-        report_line(&c->d->report.too_long, x->line);
+    struct import_report *r = &c->d->report;
+    const struct chat_template *t;
+    struct chat_ids ids;
+    struct err why = ERR_INIT;
+    if (template_of(c, x, &t, e)) return e->code;
+    int rc = causal_turns(c, t, x, 0, &ids, &why);
+    if (!rc && ids.n > c->how->max_len && x->turn) rc = causal_shorten(c, t, x, &ids, &why);
+    if (rc) { /* the template cannot write it */
+        if (!r->unfit.examples) text_more(r->unfit_why, sizeof r->unfit_why, 0, "%s", why.text);
+        report_line(&r->unfit, x->line);
+        return 0;
     }
-    encoded_release(&source);
+    rc = check_ids(c, i, &ids, e);
+    *fits = !rc && ids.n && ids.n <= c->how->max_len;
+    if (*fits) {
+        keep(c, &ids);
+        causal_count(c, x, &ids);
+    } else if (!rc) {
+        report_line(&r->too_long, x->line);
+    }
+    chat_ids_release(&ids);
     return rc;
 }
 
@@ -120,7 +152,10 @@ static int encode_all(struct causal *c, struct err *e) {
         rc = causal_example(c, i, &fits, e);
         if (fits) pick[at] = (int)i;
     }
-    if (!rc && !c->kept)
+    if (!rc && !c->kept && d->report.unfit.examples)
+        rc = err_set(e, ERR_INPUT, "%s: line %zu: %s", d->path, d->report.unfit.first[0],
+                     d->report.unfit_why);
+    else if (!rc && !c->kept)
         rc = err_set(e, ERR_USAGE, "%s: every example is longer than %zu tokens; use a larger --max-length",
                      d->path, c->how->max_len);
     if (!rc && c->kept < all) {
@@ -135,16 +170,23 @@ int dataset_encode_causal(struct dataset *d, const struct tokenizer *t, const st
                           struct err *e) {
     struct err own = ERR_INIT;
     struct causal c = { .d = d, .tokenizer = t, .how = how };
+    if (!e) e = &own;
     BUG_IF(d->kind != DATA_TEXT || d->pair);
     tokens_forget(d);
     d->start = xcalloc(d->examples + 1, sizeof *d->start);
     d->target_start = xcalloc(d->examples + 1, sizeof *d->target_start);
-    c.leads = tokenizer_lead(t, c.lead);
-    int rc = encode_all(&c, e ? e : &own);
-    free(c.ids);
+    int rc = chat_template_by_name(&c.joined, "none", e);
+    c.joined.eos = how->end;
+    if (!rc) rc = encode_all(&c, e);
+    chat_template_release(&c.joined);
     if (rc) {
         tokens_forget(d);
         return rc;
+    }
+    if (how->chat && how->chat->form && (dataset_has_chats(d) || how->wrap)) {
+        struct buf b = BUF_INIT;
+        chat_template_describe(how->chat, &b);
+        d->report.chat_template = buf_take(&b);
     }
     d->max_len = d->report.max_len = how->max_len;
     d->max_target = d->report.max_target = how->max_target;

@@ -9,12 +9,16 @@ struct causal_coding {
     size_t max_target;  /* maximum length of generated texts, as in dataset_encode */
     int embedding_rows; /* as in dataset_encode */
     int32_t end;        /* appended to every completion */
+    const struct chat_template *chat; /* of chats; NULL or without a form: they are refused */
+    bool wrap;          /* prompts and completions are also written by it */
+    bool all;           /* all tokens are targets, not only answers */
 };
 
-/* Encodes every example of a split (DATA_TEXT): the special tokens that precede a text, the source, and if
- * there is a target, the target and the end token, which are marked in d->trained and copied to
- * d->target_ids.  Source and target are encoded together where the tokens of the source remain the same,
- * otherwise apart.  The first token of a sequence is never a target.  Examples longer than max_len are removed and reported.  ERR_USAGE where none is left. */
+/* Encodes every example of a split (DATA_TEXT), written by its chat template: what precedes a text by the
+ * tokenizer, the messages, and the end tokens.  Without a template a source and its target are joined.  The
+ * targets are marked in d->trained and copied to d->target_ids; the first token is never a target.  Chats that
+ * are longer than max_len lose their oldest messages; longer examples, and those that the template cannot
+ * write, are removed and reported.  ERR_USAGE or ERR_INPUT where none is left. */
 int dataset_encode_causal(struct dataset *d, const struct tokenizer *t, const struct causal_coding *how,
                           struct err *e);
 /* Encodes every split. */

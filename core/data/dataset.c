@@ -240,6 +240,12 @@ int dataset_read(struct dataset *d, const struct dataset_options *o, struct err 
     return rc;
 }
 
+bool dataset_has_chats(const struct dataset *d) {
+    bool any = d->shape == DATA_MESSAGES || d->shape == DATA_INSTRUCTIONS;
+    for (size_t i = 0; !any && i < d->examples; i++) any = d->example[i].turn != NULL;
+    return any;
+}
+
 static void memory_free(struct dataset_memory *m) {
     if (!m) return;
     buf_release(&m->file);
@@ -300,7 +306,10 @@ void tokens_forget(struct dataset *d) {
     r->cut_targets = r->cut_tokens_target = r->target_tokens = r->target_unknown = 0;
     r->target_longest = r->unwritten = 0;
     r->unwritten_signs = 0;
-    r->too_long.examples = 0;
+    r->too_long.examples = r->unfit.examples = r->spelled.examples = r->blank_start.examples = 0;
+    r->shortened.examples = 0;
+    free(r->chat_template);
+    r->chat_template = NULL;
     r->max_len = d->max_len = r->max_target = d->max_target = 0;
     free(d->start);
     free(d->ids);

@@ -159,6 +159,8 @@ enum label_match labels_match(const char *const *names, int n, bool numbers, con
  * accepts an empty one. */
 int dataset_read(struct dataset *d, const struct dataset_options *o, struct err *e);
 void dataset_release(struct dataset *d);
+/* Returns whether an example is a chat. */
+bool dataset_has_chats(const struct dataset *d);
 
 /* Encodes every example to at most max_len ids, and its target text to at most max_target (0: no target
  * side), and fills the token part of the report.  `embedding_rows` (0: not checked): an id without embedding

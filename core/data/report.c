@@ -39,6 +39,7 @@ void report_lines_text(const struct report_lines *l, struct buf *out) {
 void report_release(struct import_report *r) {
     for (int i = 0; i < r->first_count; i++) free(r->first[i].why);
     free(r->across);
+    free(r->chat_template);
     buf_release(&r->notes);
     memset(r, 0, sizeof *r);
 }
@@ -121,6 +122,26 @@ static void targets_text(const struct import_report *r, size_t rows, struct buf 
     if (r->unwritten) unwritten_text(r, rows, out);
 }
 
+static void report_count(const struct report_lines *l, const char *one, const char *several,
+                         struct buf *out) {
+    if (!l->examples) return;
+    buf_printf(out, "%zu %s", l->examples, l->examples == 1 ? one : several);
+    report_lines_text(l, out);
+    buf_putc(out, '\n');
+}
+
+static void chats_text(const struct import_report *r, struct buf *out) {
+    if (r->chat_template) buf_printf(out, "chat template: %s\n", r->chat_template);
+    if (r->unfit.examples) buf_printf(out, "warning: %s:\n  ", r->unfit_why);
+    report_count(&r->unfit, "example skipped", "examples skipped", out);
+    report_count(&r->shortened, "chat without its oldest messages, to fit into the maximum length",
+                 "chats without their oldest messages, to fit into the maximum length", out);
+    report_count(&r->spelled, "example spells a control token, which is encoded as characters",
+                 "examples spell control tokens, which are encoded as characters", out);
+    report_count(&r->blank_start, "answer starts with whitespace, encoded apart from the prompt as in generation",
+                 "answers start with whitespace, encoded apart from the prompt as in generation", out);
+}
+
 static void tokens_text(const struct import_report *r, bool pair, struct buf *out) {
     if (!r->max_len) return;
     buf_printf(out, "%zu tokens, %.2f%% unknown\n", r->tokens,
@@ -137,6 +158,7 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     if (r->vanished)
         buf_printf(out, "warning: in %zu example%s truncation removed a whole text\n", r->vanished,
                    plural(r->vanished));
+    chats_text(r, out);
     if (r->too_long.examples) {
         buf_printf(out, "warning: %zu example%s longer than %zu tokens skipped; use a larger --max-length",
                    r->too_long.examples, plural(r->too_long.examples), r->max_len);

@@ -63,6 +63,12 @@ struct import_report {
     size_t target_tokens, target_unknown; /* of the targets before truncation, without special ones */
     size_t target_longest;    /* ids of the longest target before truncation, end token included */
     size_t cut_targets, cut_tokens_target; /* examples and tokens */
+    char *chat_template;      /* of chats, described; owned; NULL: none */
+    struct report_lines unfit; /* chats removed because the template cannot write them */
+    char unfit_why[160];      /* the reason of the first */
+    struct report_lines spelled; /* examples whose texts spell control tokens, encoded as characters */
+    struct report_lines blank_start; /* chats with an answer that starts with whitespace */
+    struct report_lines shortened; /* chats without their oldest messages, which would be too long */
     struct report_lines too_long; /* examples removed because they are longer than max_len */
     size_t unwritten;         /* examples whose target has unknown tokens */
     int unwritten_signs;

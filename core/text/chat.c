@@ -34,10 +34,12 @@ struct chat_writer {
     struct buf run;     /* text since the last control token */
     enum text_place place; /* of the run */
     bool target;
+    size_t unknown, target_unknown;
 };
 
+/* The end token of a template is that of the tokenizer, that of joined texts the model's. */
 static int32_t chat_eos(const struct tokenizer *t, const struct chat_template *c) {
-    return t->eos >= 0 ? t->eos : c->eos;
+    return t->eos < 0 || (c->form->single && c->eos >= 0) ? c->eos : t->eos;
 }
 
 static void mark(struct chat_writer *w) {
@@ -46,7 +48,9 @@ static void mark(struct chat_writer *w) {
 
 static void end_run(struct chat_writer *w) {
     if (!w->run.size) return;
-    tokenizer_plain_ids(w->t, w->run.data, w->run.size, w->place, &w->off, &w->out);
+    size_t unknown = tokenizer_plain_ids(w->t, w->run.data, w->run.size, w->place, &w->off, &w->out);
+    w->unknown += unknown;
+    if (w->target) w->target_unknown += unknown;
     mark(w);
     buf_clear(&w->run);
     w->place = TEXT_CONTINUED;
@@ -138,7 +142,7 @@ struct chat {
     size_t n;
     struct chat_turn system; /* the message within a user's; text NULL: none */
     size_t first, last;      /* the first and the last user message */
-    bool all;
+    bool all, answers;       /* all ids are targets; answers are */
 };
 
 static int refuse_order(const struct chat_template *c, const char *what, struct err *e) {
@@ -220,7 +224,7 @@ static bool chat_thought(const struct chat_turn *turn, struct chat_turn *thought
 /* Starts an answer: what is in front of it is not a target. */
 static void chat_answer_begins(struct chat *x, bool target) {
     end_run(x->w);
-    x->w->target = target || x->all;
+    x->w->target = (target && x->answers) || x->all;
 }
 
 static void chat_answer(struct chat *x, size_t i) {
@@ -281,6 +285,8 @@ static void chat_take(struct chat *x, struct chat_ids *out) {
     out->trained = (uint8_t *)(w->trained.size ? buf_take(&w->trained) : xcalloc(1, 1));
     out->trained[0] = 0;
     out->spelled = w->off.found;
+    out->unknown = w->unknown;
+    out->target_unknown = w->target_unknown;
     for (size_t i = 0; i < x->n; i++)
         out->blank_start |=
             blank_first(&x->turn[i], x->form->trim || x->form->trim_answer || x->form->thinks);
@@ -293,7 +299,7 @@ static int chat_ids(const struct tokenizer *t, const struct chat_template *c, co
     memset(out, 0, sizeof *out);
     if (chat_check(c, turn, n, answers, e)) return e->code;
     struct chat_writer w = { .t = t, .c = c, .place = TEXT_START, .target = all };
-    struct chat x = { .w = &w, .form = c->form, .turn = turn, .n = n, .all = all };
+    struct chat x = { .w = &w, .form = c->form, .turn = turn, .n = n, .all = all, .answers = answers };
     chat_begin(&w);
     chat_turns(&x);
     if (!answers) {

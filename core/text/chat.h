@@ -30,7 +30,8 @@ struct chat_template {
     char *system;  /* the message that is written if a chat does not start with a system message; NULL: none */
     char *place;   /* the file whose Jinja text was recognized; NULL: chosen by name */
     bool known;    /* that text is a published one, not only similar to it */
-    int32_t eos;   /* the model's end token, for tokenizers that do not name theirs; -1: unknown */
+    int32_t eos;   /* the model's end token, for joined texts and for tokenizers that do not name theirs; -1:
+                      unknown */
 };
 
 /* Names of the templates: "none, chatml, …". */
@@ -56,6 +57,7 @@ struct chat_ids {
     int32_t *ids;      /* n each, owned (chat_ids_release) */
     uint8_t *trained;  /* 1: a target of the loss; never the first */
     size_t n;
+    size_t unknown, target_unknown; /* unknown tokens, and those of targets among them */
     size_t spelled;    /* control tokens that are spelled in messages */
     bool blank_start;  /* an answer starts with whitespace, so that its ids differ from those of the whole
                           text: they continue the ids of the prompt */
@@ -66,7 +68,7 @@ struct chat_ids {
  * *out is empty on failure. */
 int chat_encode(const struct tokenizer *t, const struct chat_template *c, const struct chat_turn *turn,
                 size_t n, bool all, struct chat_ids *out, struct err *e);
-/* Encodes a chat that ends with a user message, and the start of the answer to generate. */
+/* Encodes a chat that ends with a user message, and the start of the answer to generate; without targets. */
 int chat_prompt(const struct tokenizer *t, const struct chat_template *c, const struct chat_turn *turn,
                 size_t n, struct chat_ids *out, struct err *e);
 void chat_ids_release(struct chat_ids *x);

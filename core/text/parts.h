@@ -109,9 +109,9 @@ struct reading {
     struct buf *report;     /* or NULL */
 };
 /* Appends the ids of a text in which control tokens are off (struct added_off), so that they are encoded as
- * ordinary characters.  Other added tokens are recognized. */
-void tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
-                         struct added_off *off, struct id_list *out);
+ * ordinary characters.  Other added tokens are recognized.  Returns the number of unknown tokens. */
+size_t tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
+                           struct added_off *off, struct id_list *out);
 
 /* Readers of complete tokenizers: tokenizer.json; vocab.txt; vocab.json with merges.txt. */
 int tokenizer_read_json(struct tokenizer *t, const char *path, const struct reading *r,

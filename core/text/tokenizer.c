@@ -237,10 +237,11 @@ size_t tokenizer_ids(const struct tokenizer *t, const char *text, size_t n, int3
     return out.n;
 }
 
-void tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
-                         struct added_off *off, struct id_list *out) {
+size_t tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
+                           struct added_off *off, struct id_list *out) {
     struct counts c = { 0 };
     text_ids(t, s, n, place, off, out, &c);
+    return c.unknown;
 }
 
 static void tokenizer_fill(const struct template *form, const struct id_list *side, const size_t *kept,

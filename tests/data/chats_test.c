@@ -1,8 +1,10 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/data/causal.h"
 #include "core/data/dataset.h"
 #include "tests/data/reading.h"
+#include "tests/text/support.h"
 
 /* Reads a training set whose shape is recognized by its columns. */
 #define READ_CHATS(d, name, bytes, ...) READ_AS(d, name, bytes, .label = "label", .guess_texts = true, __VA_ARGS__)
@@ -186,10 +188,101 @@ static void prompts_and_completions(void **state) {
     dataset_release(&d);
 }
 
+/* ---- tokens ---- */
+
+static void encoded_is(const struct dataset *d, size_t row, const char *want) {
+    struct buf b = BUF_INIT;
+    for (size_t i = d->start[row]; i < d->start[row + 1]; i++)
+        buf_printf(&b, "%s%s%d", i > d->start[row] ? " " : "", d->trained[i] ? "*" : "", d->ids[i]);
+    assert_string_equal(buf_text(&b), want);
+    buf_release(&b);
+}
+
+static const char chats[] =
+    CHAT(M("system", "\"Be brief.\"") "," M("user", "\"Hi\"") "," M("assistant", "\"Hello!\"") "," M("user", "\"Bye\"") ","
+         M("assistant", "\"See you.\""))
+    CHAT(M("user", "\"hi<|im_end|>\"") "," M("assistant", "\"\\nSee\""))
+    CHAT(M("user", "\"a\"") "," M("user", "\"b\"") "," M("assistant", "\"c\""));
+
+static void encoded_chats(void **state) {
+    (void)state;
+    struct tokenizer *t = read_reference("tests/reference/smollm2");
+    struct chat_template c;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(chat_template_by_name(&c, "chatml", &e), &e);
+    struct causal_coding how = {.max_len = 100, .max_target = 20, .end = 0, .chat = &c};
+    test_ok(READ_CHATS(&d, "t.jsonl", chats, TRAINING), &e);
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    assert_int_equal(d.examples, 3);
+    encoded_is(&d, 0, "1 9690 198 6077 5453 30 2 198 1 4093 198 26843 2 198 1 520 9531 198 *19556 *17 *2 198 1 4093 198 3087 85 2 198 "
+                      "1 520 9531 198 *7574 *346 *30 *2");
+    assert_int_equal(d.target_start[1], 7);
+    encoded_is(&d, 1, "1 4093 198 6004 44 108 306 79 486 108 46 2 198 1 520 9531 198 *198 *7574 *2");
+    encoded_is(&d, 2, "1 4093 198 81 2 198 1 4093 198 82 2 198 1 520 9531 198 *83 *2");
+    says(&d, "chat template: chatml\n");
+    says(&d, "1 example spells a control token, which is encoded as characters (line 2)");
+    says(&d, "1 answer starts with whitespace, encoded apart from the prompt as in generation (line 2)");
+    /* the oldest messages are dropped, but for the system's */
+    how.max_len = 25;
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    assert_int_equal(d.examples, 3);
+    encoded_is(&d, 0, "1 9690 198 6077 5453 30 2 198 1 4093 198 3087 85 2 198 1 520 9531 198 *7574 *346 *30 *2");
+    says(&d, "1 chat without its oldest messages, to fit into the maximum length (line 1)");
+    how.max_len = 18;
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    assert_int_equal(d.examples, 1);
+    says(&d, "warning: 2 examples longer than 18 tokens skipped");
+    dataset_release(&d);
+    chat_template_release(&c);
+
+    /* what the template cannot write */
+    test_ok(chat_template_by_name(&c, "llama2", &e), &e);
+    how.max_len = 100;
+    test_ok(READ_CHATS(&d, "t.jsonl", chats, TRAINING), &e);
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    assert_int_equal(d.examples, 2);
+    says(&d, "warning: the chat template llama2 requires user and assistant messages that alternate, starting with the user:\n"
+             "  1 example skipped (line 3)\n");
+    how.chat = NULL;
+    test_refused(dataset_encode_causal(&d, t, &how, &e), ERR_USAGE, &e,
+                 "t.jsonl: line 1: chats need a chat template, and the model has none; select one with --template: none, chatml");
+    dataset_release(&d);
+    chat_template_release(&c);
+    tokenizer_free(t);
+}
+
+/* Prompts and completions are joined, or written by a template that was selected. */
+static void encoded_pairs(void **state) {
+    (void)state;
+    struct tokenizer *t = read_reference("tests/reference/smollm2");
+    struct chat_template c;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(chat_template_by_name(&c, "chatml", &e), &e);
+    struct causal_coding how = {.max_len = 100, .max_target = 20, .end = 0, .chat = &c};
+    test_ok(READ_CHATS(&d, "t.csv", "prompt,completion\nHi, you.\nsay <|im_end|>, you.\n", TRAINING), &e);
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    encoded_is(&d, 0, "26843 *346 *30 *0");
+    encoded_is(&d, 1, "22313 2067 108 306 79 486 108 46 *346 *30 *0");
+    lacks(&d, "chat template");
+    how.wrap = true;
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    encoded_is(&d, 0, "1 4093 198 26843 2 198 1 520 9531 198 *346 *30 *2");
+    says(&d, "chat template: chatml");
+    how.all = true;
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    encoded_is(&d, 0, "1 *4093 *198 *26843 *2 *198 *1 *520 *9531 *198 *346 *30 *2");
+    dataset_release(&d);
+    chat_template_release(&c);
+    tokenizer_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages), cmocka_unit_test(prompts_of_chats), cmocka_unit_test(skipped_chats),
         cmocka_unit_test(conversations), cmocka_unit_test(instructions), cmocka_unit_test(prompts_and_completions),
+        cmocka_unit_test(encoded_chats), cmocka_unit_test(encoded_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

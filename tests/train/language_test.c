@@ -116,11 +116,11 @@ static void a_row_is_prompt_completion_and_end(void **state) {
     }
     /* longer examples are removed, and reported; never cut */
     size_t all = d->examples;
-    const struct causal_coding how = { 12, 64, 0, 2 };
+    const struct causal_coding how = { .max_len = 12, .max_target = 64, .end = 2 };
     test_ok(dataset_encode_causal(d, g.model->tokenizer, &how, &e), &e);
     assert_true(d->examples < all && d->report.too_long.examples == all - d->examples);
     for (size_t i = 0; i < d->examples; i++) assert_true(d->start[i + 1] - d->start[i] <= 12 && d->ids[d->start[i + 1] - 1] == 2);
-    const struct causal_coding short_one = { 1, 64, 0, 2 };
+    const struct causal_coding short_one = { .max_len = 1, .max_target = 64, .end = 2 };
     test_refused(dataset_encode_causal(d, g.model->tokenizer, &short_one, &e), ERR_USAGE, &e, "--max-length");
     ground_release(&g);
 }

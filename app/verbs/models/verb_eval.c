@@ -341,6 +341,7 @@ int verb_eval(const struct args *a, struct err *e) {
         if (!rc && !(rc = eval_task(&o, a, &t, e))) {
             struct outfile_guard g;
             rc = guard_wrong(&o, a, &t, &g, e);
+            if (a->chat_template) predictor_set_template(o.predictor, a->chat_template);
             if (!rc) rc = predictor_prepare_task(o.predictor, &t, (int)max_len, e);
             if (!rc) rc = eval_all(&o, a, &t, crew, &g, e);
             outfile_guard_release(&g);

@@ -85,14 +85,33 @@ static enum form form_of(const struct run_config *c, const struct model *m, cons
     return arch_generates(&m->arch) || language ? FORM_TEXT : FORM_CLASSES;
 }
 
-int run_encode_language(const struct model *m, struct task *t, size_t max_len, size_t max_target,
-                        struct err *e) {
-    const struct causal_coding how = { max_len, max_target, m->arch.vocabulary, m->arch.eos_id };
+/* Selects the chat template; that of the model only where a split has chats. */
+static int find_template(const struct model *m, const struct task *t, const char *chat,
+                         struct chat_template *c, struct err *e) {
+    struct dataset *split[TASK_SPLITS];
+    const char *name[TASK_SPLITS];
+    bool chats = false;
+    memset(c, 0, sizeof *c);
+    if (chat) return chat_template_by_name(c, chat, e);
+    for (int i = task_splits(t, split, name) - 1; i >= 0; i--) chats = chats || dataset_has_chats(split[i]);
+    return chats ? model_chat_template(m->folder, c, e) : 0;
+}
+
+int run_encode_language(const struct model *m, struct task *t, const char *chat, size_t max_len,
+                        size_t max_target, struct err *e) {
+    struct chat_template c;
+    const struct causal_coding how = { .max_len = max_len, .max_target = max_target, .end = m->arch.eos_id,
+                                       .embedding_rows = m->arch.vocabulary, .chat = &c,
+                                       .wrap = chat != NULL };
     if (how.end < 0)
         return err_set(e, ERR_INPUT, "%s/config.json: \"eos_token_id\" is missing: a language model is trained "
                                      "to end its texts with this token", m->folder);
     if (model_needs_tokenizer(m, e)) return e->code;
-    return task_encode_causal(t, m->tokenizer, &how, e);
+    int rc = find_template(m, t, chat, &c, e);
+    c.eos = m->arch.eos_id;
+    if (!rc) rc = task_encode_causal(t, m->tokenizer, &how, e);
+    chat_template_release(&c);
+    return rc;
 }
 
 int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e) {
@@ -106,7 +125,7 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
     if (form != FORM_TEXT || !m->arch.causal)
         return task_encode(t, m->tokenizer, max_len, max_target, m->arch.vocabulary, e);
     if (!c->metric) task_take_metric(t, METRIC_LOSS);
-    return run_encode_language(m, t, max_len, max_target, e);
+    return run_encode_language(m, t, c->chat_template, max_len, max_target, e);
 }
 
 int run_outputs(const struct task *t) {

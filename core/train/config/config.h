@@ -112,6 +112,7 @@ struct run_config {
     /* text-to-text */
     enum form form; /* completed: never FORM_AUTO */
     bool whole_words; /* masked language modeling: mask all tokens of a word together */
+    char *chat_template; /* by name, or a file, also for prompts and completions; NULL: the model's, for chats */
     bool prefix;    /* prepend the task's name to the source texts of a labeled task */
     int max_target; /* maximum length of a target or generated text in tokens, end token included */
     enum loss_mean loss_mean;

@@ -221,6 +221,10 @@ static const struct option option_options[] = {
     { MEMBER(whole_words), .name = "whole-words", .group = GROUP_DATA, .kind = OPTION_SWITCH,
       .word = switches, .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_MASKED,
       HELP("on|off", "masked language modeling: mask whole words") },
+    { TEXT(chat_template), .name = "template", .group = GROUP_DATA,
+      .is = OPTION_DECIDES | OPTION_READ | OPTION_RARE | OPTION_LATE, .scope = OPTION_OF_TEXTS,
+      HELP("NAME|FILE", "chat template for chats, prompts and completions (default: the model's, for chats only)"),
+      ALIASES("chat-template") },
     { MEMBER(prefix), .name = "prefix", .group = GROUP_DATA, .kind = OPTION_SWITCH, .word = switches,
       .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
       HELP("on|off", "text-to-text: prepend the task's name to the text") },
@@ -414,7 +418,8 @@ bool option_in_range(const struct option *o, double v) {
 
 bool option_is_left_out(const struct run_config *c, const struct option *o) {
     if (o->scope == OPTION_OF_PRODUCT || o->scope == OPTION_OF_TEACHERS) return !c->teachers;
-    return (o->is & OPTION_LATE) && !option_number(c, o);
+    if (!(o->is & OPTION_LATE)) return false;
+    return o->kind == OPTION_TEXT ? !option_text(c, o) : !option_number(c, o);
 }
 
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o) {

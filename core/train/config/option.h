@@ -28,7 +28,7 @@ enum { /* properties of an option */
        OPTION_EACH = 32, /* an OPTION_ROWS option that a multi-task run sets once for every task */
        OPTION_RARE = 64, /* a text or flag that is omitted from JSON where it is not set */
        OPTION_LATE =
-           128, /* a switch that older versions did not have: omitted from JSON and key where it is off */
+           128, /* an option that older versions did not have: omitted from JSON and key where it is off or not set */
 };
 /* The runs to which an option applies. */
 enum option_scope {

@@ -20,6 +20,7 @@ struct predictor {
     bool facts_known;      /* the run recorded config and tokenizer of the model, not only its weights */
     bool several;          /* multi-label: a sigmoid per label */
     bool text;             /* text-to-text, without a head */
+    char *chat_template;   /* as in struct run_config */
     bool prefix;           /* prepend the task's name to source texts of labeled tasks */
     int max_len, max_target, beams;
     int tasks;             /* number of tasks of the run */

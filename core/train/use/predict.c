@@ -61,6 +61,7 @@ static int predict_narrow(struct predictor *p, int task, struct err *e) {
 
 static void set_description(struct predictor *p, const struct run_config *c) {
     p->text = c->form == FORM_TEXT;
+    predictor_set_template(p, c->chat_template);
     p->prefix = c->prefix;
     p->beams = c->beams;
     p->max_len = run_max_len(c, p->m);
@@ -153,6 +154,7 @@ real *predictor_values(struct predictor *p) {
     return p->params;
 }
 const char *predictor_origin(const struct predictor *p) { return p->origin; }
+void predictor_set_template(struct predictor *p, const char *name) { xreplace(&p->chat_template, name); }
 void predictor_set_origin(struct predictor *p, const char *text) { xreplace(&p->origin, text); }
 
 int predictor_name_classes(struct predictor *p, const char *const *name, int n, struct err *e) {
@@ -302,6 +304,7 @@ void predictor_free(struct predictor *p) {
     }
     free(p->of);
     free(p->origin);
+    free(p->chat_template);
     if (p->plan) plan_free(p->plan);
     free(p->params);
     free(p->generated);
