@@ -95,6 +95,7 @@ static void take_source(struct session *s, struct background_work *w) {
     w->made = had;
     s->compose.source = new;
     v->arch = new->ok ? &new->arch : NULL;
+    if (v->arch) config_take_length(&v->config, v->arch);
     v->model = new->model;
     v->task = new->task;
     memcpy(v->outputs, new->outputs, sizeof v->outputs);

@@ -42,6 +42,8 @@ static void add_causal(struct buf *b, const struct arch *a) {
     add_int(b, "rope_original", a->rope.original);
 }
 
+bool facts_are_causal(const char *facts) { return strstr(facts, " key_heads=") != NULL; }
+
 /* Names of labels and the type of stored weights do not affect what a run computes. */
 static void add_shape(struct buf *b, const struct arch *a) {
     buf_printf(b, "family=%s activation=%s ", family_name(a->family), activations[a->act]);

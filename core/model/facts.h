@@ -16,5 +16,7 @@ int facts_fill(struct model *m, struct err *e);
  * one side is ignored: it comes from another version of this program.  `since`: "the run was trained", for
  * the message. */
 int facts_check(const struct model *m, const char *was, const char *since, struct err *e);
+/* Returns whether the facts are those of a decoder-only model. */
+bool facts_are_causal(const char *facts);
 
 #endif

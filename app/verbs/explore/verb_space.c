@@ -119,6 +119,7 @@ static int verb_space_estimate(const struct args *a, const struct plan *p, const
     config_init(&out->c);
     int rc = args_config(a, &out->c, e);
     out->c.method = *m;
+    config_take_length(&out->c, arch);
     const struct estimate_of x = { .c = &out->c, .p = p, .a = arch, .tokens = out->c.max_len,
                                    .targets = arch->decoder_layers ? out->c.max_target : 0,
                                    .train_rows = SOME, .dev_rows = SOME, .workers = out->workers,

@@ -25,7 +25,9 @@
 
 /* ---- model and task together ---- */
 
-int run_max_len(const struct run_config *c, const struct model *m) {
+int run_max_len(const struct run_config *given, const struct model *m) {
+    struct run_config c[1] = { *given };
+    config_take_length(c, &m->arch);
     int longest = method_max_length(&c->method, &m->arch);
     const struct stages *s = config_stages(c);
     for (int k = 0; s && k < s->count; k++) {
@@ -348,6 +350,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     if (rc) return rc;
     if (config_is_meta(c)) xreplace(&c->metric, NULL); /* set below */
     c->max_len = run_max_len(c, m);
+    c->max_len_given = true;
     c->precision = precision_resolved(c->precision);
     for (int i = 0; i < tasks->count; i++) {
         rows += tasks->task[i]->train.examples;

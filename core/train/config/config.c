@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/arch.h"
 #include "core/train/config/option.h"
 #include "core/train/config/regime.h"
 
@@ -18,7 +19,7 @@ void config_init(struct run_config *c) {
         .batch = 32,
         .accumulate = 1,
         .epochs = 3,
-        .max_len = 128,
+        .max_len = USUAL_LENGTH,
         .prefix = true,
         .max_target = 128,
         .beams = 1,
@@ -143,6 +144,10 @@ int config_set(struct run_config *c, const char *name, const char *value, struct
     if (o->offset == offsetof(struct run_config, steps)) c->epochs = 0;
     if (o->offset == offsetof(struct run_config, epochs)) c->steps = 0;
     return 0;
+}
+
+void config_take_length(struct run_config *c, const struct arch *a) {
+    if (!c->max_len_given) c->max_len = a->causal ? USUAL_CAUSAL_LENGTH : USUAL_LENGTH;
 }
 
 void config_put(struct run_config *c, const char *name, const char *value) {

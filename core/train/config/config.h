@@ -109,6 +109,7 @@ struct run_config {
     int64_t steps;  /* number of training steps, from --steps or --epochs */
     double epochs;  /* as given; 0 when steps were given */
     int max_len;    /* maximum sequence length in tokens, special tokens included */
+    bool max_len_given; /* false: the default, which config_take_length adapts to the model */
     /* text-to-text */
     enum form form; /* completed: never FORM_AUTO */
     bool whole_words; /* masked language modeling: mask all tokens of a word together */
@@ -195,6 +196,11 @@ char *config_command(const struct run_config *c);
 int config_set(struct run_config *c, const char *option, const char *value, struct err *e);
 /* Sets one option to a value that is known to be valid, and no other; NULL resets it. */
 void config_put(struct run_config *c, const char *option, const char *value);
+/* Sets the default maximum length for a model, unless one was given: 1,024 tokens for a causal one, which
+ * skips longer examples, otherwise 128. */
+struct arch;
+enum { USUAL_LENGTH = 128, USUAL_CAUSAL_LENGTH = 1024 };
+void config_take_length(struct run_config *c, const struct arch *a);
 /* Returns the option's value in the form of config_set; caller frees; NULL for an unknown option. */
 char *config_get(const struct run_config *c, const char *option);
 

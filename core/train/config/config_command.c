@@ -5,6 +5,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/facts.h"
 #include "core/train/config/option.h"
 
 /* Returns the text to print for a member: a completed config names folders, and files only where there is no
@@ -40,6 +41,7 @@ char *config_command(const struct run_config *c) {
     struct buf b = BUF_INIT;
     struct run_config usual;
     config_init(&usual);
+    if (c->model_facts && facts_are_causal(c->model_facts)) usual.max_len = 0; /* another default */
     buf_puts(&b, "petri train");
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);

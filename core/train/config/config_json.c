@@ -39,6 +39,7 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
         bool none = o->kind == OPTION_TEXT && !option_text(c, o);
         bool off = o->kind == OPTION_FLAG && !option_number(c, o);
         if ((none || off) && (o->is & OPTION_RARE)) continue;
+        if (option_is_length(o) && !c->max_len_given && c->max_len == USUAL_LENGTH) continue;
         char *s = option_print(c, o);
         if (is_string(o)) {
             json_member_string(b, o->key, none ? NULL : s);
@@ -89,6 +90,7 @@ static int config_json_read_member(struct run_config *c, const struct option *o,
         return e->code;
     }
     option_set_number(c, o, v);
+    c->max_len_given |= option_is_length(o);
     return 0;
 }
 

@@ -167,7 +167,7 @@ static const struct option option_options[] = {
       ALIASES("max-steps", "iters") },
     { INTEGER(max_len, 2, 1 << 20), .name = "max-length", .group = GROUP_DATA,
       .is = OPTION_DECIDES | OPTION_READ,
-      HELP("N ≥ 2", "maximum sequence length in tokens, special tokens included"),
+      HELP("N ≥ 2", "maximum sequence length in tokens, special tokens included (decoder-only models: 1024)"),
       ALIASES("max-len", "max-seq-length", "max-source-length") },
     { WORD(schedule, schedules), .name = "schedule", .group = GROUP_SCHEDULE, DECIDES,
       HELP("linear|cosine|constant", "learning rate schedule after warm-up"), ALIASES("lr-scheduler-type") },
@@ -435,7 +435,12 @@ bool option_same(const struct run_config *a, const struct run_config *b, const s
     return same;
 }
 
+bool option_is_length(const struct option *o) {
+    return o->kind == OPTION_INT && o->key && !strcmp(o->key, "max_len");
+}
+
 void option_copy(struct run_config *to, const struct run_config *from, const struct option *o) {
+    if (option_is_length(o)) to->max_len_given = from->max_len_given;
     if (o->kind == OPTION_TEXT)
         replace_value(option_member(to, o), copy_value(*option_member(from, o), text_at(o->parser)));
     else if (o->kind == OPTION_METHOD) to->method = from->method;
@@ -585,5 +590,7 @@ bool option_take(struct run_config *c, const struct option *o, const char *value
         c->method = m;
         return true;
     }
-    return option_take_value(c, o, value);
+    bool taken = option_take_value(c, o, value);
+    c->max_len_given |= taken && option_is_length(o);
+    return taken;
 }

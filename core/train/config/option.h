@@ -93,6 +93,8 @@ const struct option *option_find(const char *name);
 /* The words of --average and --best by enum value; NULL after the last. */
 extern const char *const option_averages[], *const option_bests[];
 
+/* Returns whether the option is the maximum length (struct run_config.max_len_given). */
+bool option_is_length(const struct option *o);
 /* Returns whether the option applies to a run with this config (`texts`: text-to-text). */
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts);
 /* Returns whether the option describes the data of one task, so that a multi-task run cannot set it for

@@ -75,6 +75,7 @@ static void prompts_and_completions_are_trained(void **state) {
     assert_true(loss > 3 && loss < 6.3);
     json_decref(runs);
     char *text = stage_out(0, "show last --db '%s'", stage.db);
+    assert_non_null(strstr(text, "\"max_len\":64,")); /* the context of the model, below the default of 1,024 */
     assert_true(strstr(text, "dev.perplexity") && strstr(text, "dev.token_accuracy") && !strstr(text, "dev.rougeL"));
     free(text);
     json_t *own = stage_json("eval last --json --db '%s'", stage.db), *base;
