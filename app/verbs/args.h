@@ -136,7 +136,8 @@ struct args {
             int64_t top;
         } predict;
         struct generate_given {
-            const char *start, *first;
+            const char *start, *first, *system, *template;
+            bool chat;
             int64_t beams, max_new, min_new, top_k;
             double length_penalty, temperature, top_p, min_p, repetition;
             struct option_texts stop;

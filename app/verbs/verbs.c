@@ -269,6 +269,7 @@ static const struct option_spec PREDICT[] = {
     { .name = "max-length precision workers" },
     END,
 };
+#define CHAT_TEMPLATE_HELP "chat template, by name or as a file with a Jinja text (default: that of the model)"
 /* With any of the first four, tokens are drawn. */
 #define SAMPLING                                                                                             \
     { "temperature", "X", "sample; divide the logits by X (default 1); 0: greedy decoding",                  \
@@ -293,12 +294,17 @@ static const struct option_spec GENERATE[] = {
     { "text", "TEXT",
       .help = "input text, used verbatim (petri predict formats it as the run's labeled task)",
       .excludes = "file", .required = 1 },
-    { "text-b", "TEXT", .help = "second text of a pair (with --file: its column)" },
+    { "text-b", "TEXT", .help = "second text of a pair (with --file: its column)", .excludes = "chat" },
     { "file", "FILE",
       .help = "table with a header, or a file with one input text per line (-: standard input)",
       .required = 1 },
     { "column", "NAME", .help = "column of the input text in --file", .needs = "file" },
     { .name = "header no-header delimiter", .needs = "file" },
+    { "chat", NULL, "the input is a message to a chat model: write it with the chat template",
+      GROUP_GENERATION, AT(generate.chat), FILLS_FLAG, .excludes = "max-length" },
+    { "system", "TEXT", "system message of the chat (default: that of the template)", GROUP_GENERATION,
+      AT(generate.system), .needs = "chat" },
+    { "template", "NAME|FILE", CHAT_TEMPLATE_HELP, GROUP_GENERATION, AT(generate.template), .needs = "chat" },
     { "beams", "N", "number of beams; 1: greedy decoding (default: as in the model's config)",
       GROUP_GENERATION, AT(generate.beams), FILLS_INTEGER, 1, BEAMS_MOST,
       ALIASES_OF_RUN },
@@ -317,6 +323,19 @@ static const struct option_spec GENERATE[] = {
       GROUP_GENERATION, AT(generate.first) },
     { "max-length", "N", .help = "maximum length of the input text in tokens" },
     { .name = "precision workers" },
+    END,
+};
+static const struct option_spec CHAT[] = {
+    { "model", "DIR|NAME", .help = "decoder-only model; with a run: path of its model if it was moved" },
+    { "file", "FILE", .help = "file with one message per line (default: standard input)" },
+    { "system", "TEXT", "system message (default: that of the template)", GROUP_GENERATION,
+      AT(generate.system) },
+    { "template", "NAME|FILE", CHAT_TEMPLATE_HELP, GROUP_GENERATION, AT(generate.template) },
+    { "max-new", "N", "maximum number of tokens of an answer (default: as in the model's config, or 256)",
+      GROUP_GENERATION, AT(generate.max_new), FILLS_INTEGER, 1, GENERATE_MOST,
+      ALIASES("max-new-tokens", "max-tokens") },
+    SAMPLING,
+    { .name = "task precision workers" },
     END,
 };
 static const struct option_spec ENCODE[] = {
@@ -667,6 +686,8 @@ static const struct verb VERBS[] = {
     { "generate", "RUN | --model DIR [--run RUN] --text TEXT | --file FILE",
       "Generate text with an encoder\u2013decoder or decoder-only model, or a run",
       GENERATE, 0, 1, .run = verb_generate, LINE_READS },
+    { "chat", "[RUN|MODEL]", "Chat with a decoder-only model or a run, or answer each line of standard input",
+      CHAT, 0, 1, verb_chat, LINE_ELSEWHERE, "it reads messages; the screen Talk does the same here" },
     { "encode", "--text TEXT", "Encode a text as token ids and vectors",
       ENCODE, 0, 0, .run = verb_encode, LINE_READS },
     { "runs", "[FILTER…]", "List runs, with filters: task=reviews state=finished lora",

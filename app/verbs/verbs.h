@@ -52,6 +52,8 @@ void verb_crew(const struct args *a, struct crew **out);
 /* Makes interrupts and SIGTERM set a flag, which verb_interrupted returns. */
 void verb_catch_signals(void);
 bool verb_interrupted(void);
+/* Returns whether there was an interrupt, which is then forgotten; a SIGTERM remains. */
+bool verb_take_interrupt(void);
 /* Does the same for verbs that train, and ignores a closed terminal or pipe. */
 void verb_train_signals(void);
 /* Reads the settings of the screens: the file's, overridden by options; problems of the file are reported in
@@ -67,7 +69,8 @@ int verb_screen(int argc, char **argv, struct err *e);
 typedef int verb_run(const struct args *a, struct err *e);
 verb_run verb_explain, verb_count, verb_methods, verb_tasks, verb_models, verb_encode, verb_train,
     verb_resume, verb_stop;
-verb_run verb_pretrain, verb_adapt, verb_fewshot, verb_eval, verb_predict, verb_generate, verb_runs,
+verb_run verb_pretrain, verb_adapt, verb_fewshot, verb_eval, verb_predict, verb_generate, verb_chat,
+    verb_runs,
     verb_fetch, verb_watch;
 verb_run verb_show, verb_trash, verb_restore, verb_sql, verb_settings, verb_help, verb_tag, verb_name,
     verb_note;

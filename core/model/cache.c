@@ -130,6 +130,14 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
     cache_describe(c);
 }
 
+void cache_keep(struct decode_cache *c, int length) {
+    struct live *l = &c->live[0];
+    BUG_IF(c->sources != 1 || c->beams != 1 || !c->tokens || length > l->room);
+    *l = (struct live){ .rows = 1, .length = length, .first = l->first, .room = l->room };
+    c->lives = 1;
+    cache_describe(c);
+}
+
 /* ---- memory ---- */
 
 /* Allocates at least `size` reals in each of k and v; the contents are lost. */

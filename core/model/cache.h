@@ -24,6 +24,9 @@ void cache_free(struct decode_cache *c);
 
 /* Restarts with one live row per source and no stored tokens.  sources ≥ 1, beams 1 … CACHE_BEAMS. */
 void cache_begin(struct decode_cache *c, int sources, int beams);
+/* Continues after the first `length` tokens that a cache of one source and one beam has stored, as its only live
+ * row. */
+void cache_keep(struct decode_cache *c, int length);
 /* Updates the rows after each step.  Live source i, in order, has rows[i] live rows from now on (0: the
  * source is finished), and row j of a source continues the row that was its parent[j]; `parent` lists the new
  * rows of all live sources consecutively. */

@@ -71,6 +71,7 @@ struct group {
     size_t first;          /* its first row */
     int sources;
     bool started;          /* the first step was computed */
+    int known;             /* tokens of the prompt that are stored from before */
     int unnumbered;        /* rows of a prompt that are stored but have no learned position */
     struct search *search; /* sources */
     int *live;             /* the sources whose searches continue, in order */
@@ -112,16 +113,48 @@ static void take_tokens(const struct group *x, struct batch *b, size_t rows, siz
     memset(b->types, 0, tokens * sizeof *b->types);
 }
 
-/* The sources: the inputs of the encoder, or prompts. */
+/* The sources: the inputs of the encoder, or prompts without the tokens that are known. */
 static void pack_sources(const struct group *x, struct batch *b) {
     const struct generate_sources *s = x->g->sources;
-    size_t rows = (size_t)x->sources, from = s->start[x->first];
+    size_t rows = (size_t)x->sources, from = s->start[x->first] + (size_t)x->known;
     take_tokens(x, b, rows, s->start[x->first + rows] - from);
     memcpy(b->ids, s->ids + from, (size_t)b->tokens * sizeof *b->ids);
-    for (size_t i = 0; i <= rows; i++) b->start[i] = (int)(s->start[x->first + i] - from);
+    for (size_t i = 1; i <= rows; i++) b->start[i] = (int)(s->start[x->first + i] - from);
+    b->start[0] = 0;
     for (size_t i = 0; i < rows; i++)
         arch_positions(&x->g->model->arch, b->ids + b->start[i], (size_t)(b->start[i + 1] - b->start[i]),
                        b->positions + b->start[i]);
+}
+
+/* The rest of a prompt whose first tokens are known. */
+static void pack_rest(const struct group *x, struct batch *b) {
+    const struct generate_stored *have = x->memory->stored;
+    int *past = arena_keep(x->memory->arena, sizeof *past);
+    pack_sources(x, b);
+    *past = x->known + have->added;
+    b->past = past;
+    for (int i = 0; i < b->tokens; i++) b->positions[i] += *past - x->unnumbered;
+}
+
+/* Finds the tokens of the only prompt that are stored; its last one is computed again. */
+static void generate_know(struct group *x) {
+    const struct generate_sources *s = x->g->sources;
+    const struct generate_stored *have = x->memory->stored;
+    const int32_t *ids = s->ids + s->start[x->first];
+    int last = (int)(s->start[x->first + 1] - s->start[x->first]) - 1;
+    if (!have || x->sources != 1 || x->g->options->beams != 1 || !x->g->model->arch.causal) return;
+    while (x->known < last && x->known < have->count && ids[x->known] == have->ids[x->known]) x->known++;
+    if (x->known) cache_keep(x->memory->cache, x->known + have->added);
+}
+
+/* Records the tokens of a step, which are now stored. */
+static void generate_stored_add(const struct group *x, const struct batch *b) {
+    struct generate_stored *have = x->memory->stored;
+    if (!have || x->sources != 1 || x->g->options->beams != 1) return;
+    if (!x->started) have->count = x->known;
+    GROW(have->ids, have->room, (size_t)have->count + (size_t)b->tokens);
+    memcpy(have->ids + have->count, b->ids, (size_t)b->tokens * sizeof *b->ids);
+    have->count += b->tokens;
 }
 
 /* A step of a decoder-only model after the first: the last token of each live row. */
@@ -169,16 +202,19 @@ static const real *next_logits(struct group *x) {
     bool first = !x->started, causal = x->g->model->arch.causal;
     tape_reset(d->tape, false, 0, 0);
     tape_few_rows(d->tape);
-    if (first) pack_sources(x, &b);
-    if (!causal) pack_tokens(x, &b);
-    else if (!first) pack_continued(x, &b);
     const struct hooks *hooks = d->begin ? d->begin(d->self, d->tape) : NULL;
     if (first && causal && fit_context(x, hooks)) return NULL;
+    if (x->known && first) pack_rest(x, &b);
+    else if (first) pack_sources(x, &b);
+    if (!causal) pack_tokens(x, &b);
+    else if (!first) pack_continued(x, &b);
+    if (first && d->stored && !x->known) d->stored->added = hooks ? hooks->joined.count : 0;
     forward_init(&f, d->tape, x->g->model, &b, hooks);
     f.cache = d->cache;
-    x->started = true;
     node encoded = first || causal ? forward_encode(&f) : NODE_NONE;
     node last = causal ? forward_first(&f, encoded) : forward_decode(&f, encoded);
+    generate_stored_add(x, &b);
+    x->started = true;
     return tape_value(d->tape, forward_logits(&f, last));
 }
 
@@ -208,6 +244,8 @@ static int generate_step(struct group *x, struct err *e) {
             return err_set(e, ERR_FAILED, "example %zu: the logits of generated token %d are NaN or infinite",
                            live_source(x, i) + 1, s->length + 1);
         stop_at_text(x, s);
+        if (d->token && x->g->options->beams == 1)
+            d->token(d->token_self, live_source(x, i), s->ids[s->length - 1], logits);
         logits += fed * vocabulary;
         parent += s->rows;
         x->rows[i] = s->rows;
@@ -258,7 +296,11 @@ static void generate_group_texts(void *self) {
         start_search(x, i);
         x->live[i] = (int)i;
     }
-    cache_begin(x->memory->cache, (int)n, o->beams);
+    generate_know(x);
+    if (!x->known) {
+        cache_begin(x->memory->cache, (int)n, o->beams);
+        if (x->memory->stored) x->memory->stored->count = 0;
+    }
     while (!x->rc && x->lives) x->rc = generate_step(x, x->e);
     if (!x->rc) generate_take_texts(x, x->out);
 }
@@ -269,6 +311,7 @@ int generation_group(const struct generation *g, int group, struct generate_memo
     x.sources = x.lives = (int)(g->first[group + 1] - x.first);
     if ((memory->lacks = mem_guard(generate_group_texts, &x))) {
         arena_drop(memory->arena);
+        if (memory->stored) memory->stored->count = 0;
         generated_release(out + x.first, (size_t)x.sources);
         x.rc = err_memory(e, memory->lacks, NULL);
     }

@@ -76,6 +76,15 @@ void generation_init(struct generation *g, const struct model *m, const struct g
                      const struct generate_sources *s);
 void generation_release(struct generation *g);
 
+/* The tokens whose keys and values a cache has stored, so that a text that begins like the previous one continues
+ * there. */
+struct generate_stored {
+    int32_t *ids; /* owned: free() */
+    size_t room;
+    int count;
+    int added;    /* rows of a method before or among them */
+};
+
 /* Resources of one thread. */
 struct generate_memory {
     struct tape *tape;           /* reset before each step; its arena is `arena` */
@@ -87,6 +96,13 @@ struct generate_memory {
     /* Called before each step; true stops with ERR_INTERRUPTED.  NULL: never. */
     bool (*stop)(void *stop_self);
     void *stop_self;
+    /* Called after each step of a search with one beam: its source, its next token, and the logits that it was
+     * chosen from.  NULL: never. */
+    void (*token)(void *token_self, size_t row, int32_t id, const real *logits);
+    void *token_self;
+    /* With groups of one source and one beam, and the same method as before: continues the stored tokens.  NULL:
+     * every prompt is computed. */
+    struct generate_stored *stored;
     size_t lacks;                /* set by generation_group: bytes that could not be allocated; 0: none */
 };
 /* Generates out[i] for the rows i of one group.  ERR_FAILED names the first row with NaN or infinite logits

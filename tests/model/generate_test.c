@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
+#include "core/method/attach.h"
 #include "tests/support/fixture.h"
 #include "tests/support/test.h"
 
@@ -312,6 +313,104 @@ static void test_context(void **state) {
     reference_close(&r);
 }
 
+struct attached {
+    struct plan *plan;
+    struct attach *attach;
+    real *params;
+};
+
+static const struct hooks *begin_attached(void *self, struct tape *t) {
+    const struct attached *x = self;
+    return x->attach ? attach_begin(x->attach, t, x->params, NULL, NULL) : NULL;
+}
+
+/* The largest logit of each step. */
+struct tops {
+    int n, vocabulary;
+    real top[LONGEST];
+};
+
+static void see_logits(void *self, size_t row, int32_t id, const real *logits) {
+    struct tops *x = self;
+    (void)row, (void)id;
+    real top = logits[0];
+    for (int k = 1; k < x->vocabulary; k++)
+        if (logits[k] > top) top = logits[k];
+    x->top[x->n++] = top;
+}
+
+static void generate_one(const struct reference *r, const struct generate_options *o, struct attached *x, struct generate_stored *stored,
+                    struct decode_cache *cache, const int32_t *ids, size_t n, struct generated *out, struct tops *tops) {
+    struct generation g;
+    struct err e = ERR_INIT;
+    const size_t start[2] = { 0, n };
+    struct generate_sources s = { 1, start, ids };
+    struct arena *arena = arena_new();
+    struct generate_memory memory = { .tape = tape_new(arena), .arena = arena, .cache = cache, .stored = stored,
+                                      .begin = begin_attached, .self = x, .token = see_logits, .token_self = tops };
+    *tops = (struct tops){ .vocabulary = r->model->arch.vocabulary };
+    generation_init(&g, r->model, o, &s);
+    test_ok(generation_group(&g, 0, &memory, out, &e), &e);
+    generation_release(&g);
+    tape_free(memory.tape);
+    arena_free(arena);
+}
+
+/* A chat that goes on, or is edited, continues what is stored, and its texts are those of complete prompts. */
+static void test_stored(void **state) {
+    (void)state;
+    static const char *const methods[] = { NULL, "prompt-tuning(l=3) + prefix(l=2) + lora(r=2)" };
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        struct reference r;
+        struct generate_options o;
+        struct err e = ERR_INIT;
+        struct attached x = { 0 };
+        struct generate_stored stored = { 0 };
+        struct generated out[1], fresh[1];
+        int32_t ids[LONGEST];
+        size_t n = 12;
+        prompts_open(&r, "llama");
+        test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+        o.max_new = 7;
+        o.ends = 0;
+        if (methods[i]) {
+            struct method m;
+            test_ok(method_parse(methods[i], &m, &e), &e);
+            x.plan = plan_new(&m, &r.model->arch, 0, &e);
+            if (!x.plan) fail_msg("%s", e.text);
+            x.params = xcalloc(x.plan->trained + 1, sizeof *x.params);
+            for (size_t k = 0; k < x.plan->trained; k++)
+                x.params[k] = (real)(0.3 * rng_normal(rng_key(3, RNG_TEST, 0, 0), k));
+            x.attach = attach_new(x.plan, r.model);
+        }
+        struct decode_cache *kept = cache_new(&r.model->arch), *other = cache_new(&r.model->arch);
+        memcpy(ids, r.sources.ids + 20, n * sizeof *ids);
+        for (int round = 0; round < 4; round++) {
+            struct tops got, want;
+            generate_one(&r, &o, &x, &stored, kept, ids, n, out, &got);
+            generate_one(&r, &o, &x, NULL, other, ids, n, fresh, &want);
+            for (int k = 0; k < want.n; k++) assert_true(fabs((double)(got.top[k] - want.top[k])) < 1e-4);
+            assert_int_equal(out[0].count, fresh[0].count);
+            assert_memory_equal(out[0].ids, fresh[0].ids, (size_t)out[0].count * sizeof *ids);
+            assert_int_equal(stored.count, n + 6);
+            if (round == 1) { /* an answer and a message */
+                memcpy(ids + n, out[0].ids, 7 * sizeof *ids);
+                n += 7;
+                for (int k = 0; k < 5; k++) ids[n++] = 40 + k;
+            } else if (round == 2) ids[6] = 99; /* an edited message */
+            generated_release(out, 1);
+            generated_release(fresh, 1);
+        }
+        cache_free(kept);
+        cache_free(other);
+        if (x.attach) attach_free(x.attach);
+        if (x.plan) plan_free(x.plan);
+        free(x.params);
+        free(stored.ids);
+        reference_close(&r);
+    }
+}
+
 /* SmolLM2-135M-Instruct in Q4_1: the greedy answers of transformers in float32 to
  * five questions, up to the first choice that depends on less than a hundredth. */
 static void test_smollm2(void **state) {
@@ -560,7 +659,7 @@ static void test_options(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_families),   cmocka_unit_test(test_real), cmocka_unit_test(test_workers),
-        cmocka_unit_test(test_prompts),    cmocka_unit_test(test_context), cmocka_unit_test(test_smollm2),
+        cmocka_unit_test(test_prompts),    cmocka_unit_test(test_context),  cmocka_unit_test(test_stored), cmocka_unit_test(test_smollm2),
         cmocka_unit_test(test_watch),      cmocka_unit_test(test_memory),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_options),
     };

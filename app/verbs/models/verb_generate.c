@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/verbs/generating.h"
 #include "app/verbs/input.h"
 #include "app/verbs/open.h"
 #include "app/verbs/output.h"
@@ -11,43 +12,8 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/attach.h"
 #include "core/model/generate.h"
-
-/* ---- the trained method ---- */
-
-/* The method of a run on one thread. */
-struct method_hooks {
-    const struct predictor *p;
-    struct attach *attach;
-};
-
-static void *open_method(void *self) {
-    const struct opened *o = self;
-    struct method_hooks *h = xcalloc(1, sizeof *h);
-    *h = (struct method_hooks){ o->predictor, attach_new(predictor_plan(o->predictor), o->model) };
-    return h;
-}
-
-static const struct hooks *begin_method(void *hooks, struct tape *t) {
-    const struct method_hooks *h = hooks;
-    return attach_begin(h->attach, t, predictor_params(h->p), predictor_made(h->p), NULL);
-}
-
-static void close_method(void *hooks) {
-    struct method_hooks *h = hooks;
-    attach_free(h->attach);
-    free(h);
-}
-
-/* The pretrained model in a precision. */
-static void *open_plain(void *self) { return self; }
-
-static const struct hooks *begin_plain(void *self, struct tape *t) {
-    const struct opened *o = self;
-    (void)t;
-    return hooks_plain(o->precision);
-}
+#include "core/train/use/talk.h"
 
 /* ---- options ---- */
 
@@ -76,10 +42,10 @@ static int token_option(const char *name, const char *text, const struct model *
     return 0;
 }
 
-/* Draws tokens where an option of sampling was given. */
-static int sampling_options(const struct args *a, struct generate_options *o, struct err *e) {
+int verb_sampling(const struct args *a, struct generate_options *o, struct err *e) {
     const struct generate_given *given = &a->generate;
     struct token_sampling *s = &o->sampling;
+    if (given->max_new) o->max_new = (int)given->max_new;
     s->on = given->temperature > 0 || given->top_k >= 0 || !isnan(given->top_p) || !isnan(given->min_p);
     if (given->temperature == 0) s->on = false;
     if (given->temperature > 0) s->temperature = given->temperature;
@@ -112,12 +78,11 @@ static int verb_generate_options(const struct args *a, const struct model *m, st
     buf_release(&report);
     if (!rc && m->arch.causal && given->start)
         return err_set(e, ERR_USAGE, "--start: a decoder-only model has no start token; use --first");
+    if (!rc) rc = verb_sampling(a, o, e);
     if (given->beams) o->beams = (int)given->beams;
-    if (given->max_new) o->max_new = (int)given->max_new;
     if (given->min_new >= 0) o->min_new = (int)given->min_new;
     else if (o->min_new > o->max_new) o->min_new = o->max_new; /* of the model's config */
     if (!isnan(given->length_penalty)) o->length_penalty = given->length_penalty;
-    if (!rc) rc = sampling_options(a, o, e);
     if (!rc) rc = token_option("start", given->start, m, &o->start, e);
     if (!rc) rc = token_option("first", given->first, m, &o->forced_first, e);
     return rc ? rc : generate_check(m, o, e);
@@ -163,25 +128,82 @@ static bool verb_generate_stop(void *self) {
     return verb_interrupted();
 }
 
-static int generate_texts(struct opened *from, const struct generate_options *o, const struct dataset *d,
-                          const struct args *a, struct crew *crew, struct err *e) {
-    const struct generate_sources sources = { d->examples, d->start, d->ids };
-    const struct generate_method method = { from, open_method, begin_method, close_method },
-                                 plain = { from, open_plain, begin_plain, NULL };
+/* ---- input ---- */
+
+/* A prompt may be longer than the examples of the training. */
+static int longest_input(const struct opened *from) {
+    const struct arch *a = &from->model->arch;
+    if (!from->run) return arch_max_length(a);
+    return a->causal ? method_max_length(&predictor_plan(from->predictor)->method, a)
+                     : predictor_max_len(from->predictor);
+}
+
+/* The encoded sources. */
+struct verb_sources {
+    size_t *start;
+    int32_t *ids;
+    struct generate_sources of;
+};
+
+/* Encodes each text as a message of the user. */
+static int chat_sources(const struct args *a, const struct model *m, const struct dataset *d,
+                        struct generate_options *o, struct verb_sources *out, struct err *e) {
+    const struct generate_given *given = &a->generate;
+    struct chat_template t = { 0 };
+    size_t room = 0;
+    int rc = m->arch.causal ? talk_template(m, given->template, &t, e)
+                            : err_set(e, ERR_USAGE, "--chat: %s is not a decoder-only model", m->name);
+    out->start = xcalloc(d->examples + 1, sizeof *out->start);
+    for (size_t i = 0; i < d->examples && !rc; i++) {
+        const struct example *x = &d->example[i];
+        const char *system = given->system ? given->system : "";
+        struct chat_turn turn[2] = { { CHAT_SYSTEM, system, strlen(system) },
+                                     { CHAT_USER, x->a, x->a_size } };
+        struct chat_ids chat;
+        int skip = given->system ? 0 : 1;
+        rc = chat_prompt(m->tokenizer, &t, turn + skip, (size_t)(2 - skip), &chat, e);
+        if (rc) break;
+        GROW(out->ids, room, out->start[i] + chat.n);
+        memcpy(out->ids + out->start[i], chat.ids, chat.n * sizeof *chat.ids);
+        out->start[i + 1] = out->start[i] + chat.n;
+        chat_ids_release(&chat);
+    }
+    if (!rc) talk_end_with(o, chat_end(m->tokenizer, &t));
+    chat_template_release(&t);
+    out->of = (struct generate_sources){ d->examples, out->start, out->ids };
+    return rc;
+}
+
+static int verbatim_sources(const struct args *a, const struct opened *from, struct dataset *d,
+                            struct verb_sources *out, struct err *e) {
+    const struct model *m = from->model;
+    int64_t max_len = a->max_len ? a->max_len : longest_input(from);
+    int rc = args_within("max-length", max_len, 2, arch_max_length(&m->arch), e);
+    if (!rc) rc = dataset_encode(d, m->tokenizer, (size_t)max_len, 0, m->arch.vocabulary, e);
+    for (size_t i = 0; i < d->examples && !rc; i++)
+        if (d->start[i] == d->start[i + 1])
+            rc = err_set(e, ERR_INPUT, "%s:%zu: the input text has no tokens", d->path, d->example[i].line);
+    if (rc) return rc;
+    input_tell_cut(d);
+    out->of = (struct generate_sources){ d->examples, d->start, d->ids };
+    return 0;
+}
+
+static int generate_texts(struct opened *from, const struct generate_options *o,
+                          const struct generate_sources *sources, const struct args *a, struct crew *crew,
+                          struct err *e) {
+    const struct generate_method method = from->predictor ? predictor_generates(from->predictor)
+                                                          : model_generates(from->precision);
     struct printer printer = { from->model, o, a->json, a->text != NULL };
     const struct generate_watch watch = { &printer, print_row, verb_generate_stop };
     struct generation g;
-    for (size_t i = 0; i < d->examples; i++)
-        if (d->start[i] == d->start[i + 1])
-            return err_set(e, ERR_INPUT, "%s:%zu: the input text has no tokens", d->path, d->example[i].line);
-    struct generated *out = mem_try(d->examples ? d->examples : 1, sizeof *out);
-    if (!out) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples", d->examples);
-    input_tell_cut(d);
+    struct generated *out = mem_try(sources->rows ? sources->rows : 1, sizeof *out);
+    if (!out) return err_set(e, ERR_SYSTEM, "out of memory for %zu examples", sources->rows);
     verb_catch_signals();
-    generation_init(&g, from->model, o, &sources);
-    int rc = generate_rows(&g, from->predictor ? &method : &plain, crew, &watch, out, e);
+    generation_init(&g, from->model, o, sources);
+    int rc = generate_rows(&g, &method, crew, &watch, out, e);
     generation_release(&g);
-    generated_release(out, d->examples);
+    generated_release(out, sources->rows);
     free(out);
     return rc;
 }
@@ -194,14 +216,6 @@ static void note_form(const struct opened *from) {
         "petri: run %lld was trained on formatted inputs of a labeled task, but petri generate uses the "
         "input text verbatim; petri predict %lld formats it\n",
         (long long)from->run, (long long)from->run);
-}
-
-/* A prompt may be longer than the examples of the training. */
-static int longest_input(const struct opened *from) {
-    const struct arch *a = &from->model->arch;
-    if (!from->run) return arch_max_length(a);
-    return a->causal ? method_max_length(&predictor_plan(from->predictor)->method, a)
-                     : predictor_max_len(from->predictor);
 }
 
 /* Refuses a method with which a token of a decoder-only model would see later ones. */
@@ -218,6 +232,7 @@ static int generates_in_order(const struct opened *from, struct err *e) {
 int verb_generate(const struct args *a, struct err *e) {
     struct opened from;
     struct input in = { 0 };
+    struct verb_sources sources = { 0 };
     struct generate_options o;
     struct crew *crew;
     verb_crew(a, &crew);
@@ -225,16 +240,15 @@ int verb_generate(const struct args *a, struct err *e) {
     if (!rc) rc = verb_precision(&from, a, e);
     if (!rc) rc = model_needs_tokenizer(from.model, e);
     if (!rc) rc = verb_generate_options(a, from.model, &o, e);
-    int64_t max_len = rc ? 0 : longest_input(&from);
     if (!rc) rc = generates_in_order(&from, e);
-    if (a->max_len) max_len = a->max_len;
-    if (!rc) rc = args_within("max-length", max_len, 2, arch_max_length(&from.model->arch), e);
     if (!rc) rc = input_open(&in, a, opened_reader(&from), e);
     if (!rc)
-        rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary,
-                            e);
-    if (!rc) note_form(&from);
-    if (!rc) rc = generate_texts(&from, &o, &in.data, a, crew, e);
+        rc = a->generate.chat ? chat_sources(a, from.model, &in.data, &o, &sources, e)
+                              : verbatim_sources(a, &from, &in.data, &sources, e);
+    if (!rc && !a->generate.chat) note_form(&from);
+    if (!rc) rc = generate_texts(&from, &o, &sources.of, a, crew, e);
+    free(sources.start);
+    free(sources.ids);
     input_release(&in);
     opened_release(&from);
     crew_free(crew);

@@ -209,6 +209,11 @@ void verb_catch_signals(void) {
 
 bool verb_interrupted(void) { return atomic_load(&verb_train_asked_to_stop) != 0; }
 
+bool verb_take_interrupt(void) {
+    int interrupt = SIGINT;
+    return atomic_compare_exchange_strong(&verb_train_asked_to_stop, &interrupt, 0);
+}
+
 void verb_train_signals(void) {
     verb_catch_signals();
     signal(SIGHUP, SIG_IGN); /* a closed terminal does not end a run */

@@ -127,6 +127,11 @@ struct parsed predictor_parse(const struct predictor *p, const char *text, size_
 int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *crew, struct written *texts,
                      struct err *e);
 
+/* Returns the trained method for generate_rows and others that call its functions. */
+struct generate_method predictor_generates(const struct predictor *p);
+/* Likewise of a pretrained model in a precision. */
+struct generate_method model_generates(enum precision precision);
+
 /* Returns the width of the retriever's vectors; 0 without a retriever, or where the predictor was reduced to
  * one of several tasks. */
 int predictor_retrieved(const struct predictor *p);

@@ -119,6 +119,47 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
     return rc;
 }
 
+/* ---- the method on one thread ---- */
+
+struct predict_text_method {
+    const struct predictor *p;
+    struct attach *attach;
+};
+
+static void *open_method(void *self) {
+    const struct predictor *p = self;
+    struct predict_text_method *h = xcalloc(1, sizeof *h);
+    *h = (struct predict_text_method){ p, attach_new(predictor_plan(p), p->m) };
+    return h;
+}
+
+static const struct hooks *begin_method(void *opened, struct tape *t) {
+    const struct predict_text_method *h = opened;
+    return attach_begin(h->attach, t, predictor_params(h->p), predictor_made(h->p), NULL);
+}
+
+static void close_method(void *opened) {
+    struct predict_text_method *h = opened;
+    attach_free(h->attach);
+    free(h);
+}
+
+struct generate_method predictor_generates(const struct predictor *p) {
+    return (struct generate_method){ (void *)(uintptr_t)p, open_method, begin_method, close_method };
+}
+
+static void *open_hooks(void *self) { return self; }
+
+static const struct hooks *begin_hooks(void *opened, struct tape *t) {
+    (void)t;
+    return opened;
+}
+
+struct generate_method model_generates(enum precision precision) {
+    return (struct generate_method){ (void *)(uintptr_t)hooks_plain(precision), open_hooks, begin_hooks,
+                                     NULL };
+}
+
 int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *crew, struct written *texts,
                      struct err *e) {
     const struct task t = bare_task(p);

@@ -90,6 +90,32 @@ static void prompts_and_completions_are_trained(void **state) {
     free(pairs);
 }
 
+/* A message is written with the template; each line of standard input is answered in one chat. */
+static void messages_are_answered(void **state) {
+    (void)state;
+    free(stage_out(0, "train " MODEL "llama --train '%s' --no-dev --steps 6 --lr 0.1 --batch 4 --max-length 24 --workers 1 --db '%s' "
+                      "--method 'prompt-tuning(l=3) + lora(r=2)'", stage.toy, stage.db));
+    char *plain = stage_out(0, "generate " MODEL "llama --text 'a good film' --max-new 9 --json"),
+         *chat = stage_out(0, "generate " MODEL "llama --chat --template chatml --text 'a good film' --max-new 3 --json"),
+         *system = stage_out(0, "generate " MODEL "llama --chat --template chatml --system bad --text 'a good film' --max-new 3 --json");
+    assert_string_not_equal(plain, chat);
+    assert_string_not_equal(system, chat);
+    char *lines = test_file(stage.folder, "chat.txt", "a good film\n\nbad\r\n", 18),
+         *two = stage_out(0, "chat tests/reference/causal/llama --template chatml --max-new 3 --json --file '%s'", lines),
+         *run = stage_out(0, "chat last --db '%s' --template chatml --max-new 3 --json --file '%s'", stage.db, lines);
+    assert_int_equal(stage_json_lines(two), 2);
+    assert_int_equal(stage_json_lines(run), 2);
+    assert_true(!strncmp(two, chat, strlen(chat) - 1));
+    assert_string_not_equal(two, run);
+    free(lines);
+    lines = test_file(stage.folder, "long.txt", "123456789012345678901234567890123456789012345678901234567890\n", 61);
+    stage_refused(5, "more than the context of llama (64): start a new chat", "chat tests/reference/causal/llama --template chatml --max-new 40 --file '%s'", lines);
+    stage_refused(2, "has no chat template; use --template", "chat tests/reference/causal/llama --file '%s'", lines);
+    stage_refused(2, "only a decoder-only model answers messages", "chat '%s' --file '%s'", stage.model, lines);
+    stage_refused(2, "--system: requires --chat", "generate " MODEL "llama --system x --text y");
+    free(plain), free(chat), free(system), free(lines), free(two), free(run);
+}
+
 static void what_decoders_cannot_do(void **state) {
     (void)state;
     stage_refused(2, "--start: a decoder-only model has no start token", "generate " MODEL "llama --text good --start good");
@@ -135,6 +161,7 @@ int main(void) {
         cmocka_unit_test(a_last_word_changes_the_prediction),
         cmocka_unit_test(prompts_are_continued),
         cmocka_unit_test(prompts_and_completions_are_trained),
+        cmocka_unit_test(messages_are_answered),
         cmocka_unit_test(what_decoders_cannot_do),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
