@@ -171,7 +171,7 @@ static void refuses(void **state) {
 static void refuses_broken_settings(void **state) {
     (void)state;
     static const char *const wrong[] = { "[", "[]", "{\"num_beams\": \"x\"}", "{\"max_length\": 1e99}",
-                                         "{\"eos_token_id\": [1, 2, 3, 4, 5]}", "{\"eos_token_id\": 99}",
+                                         "{\"eos_token_id\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "{\"eos_token_id\": 99}",
                                          "{\"early_stopping\": 3}", "{\"decoder_start_token_id\": -1}" };
     char *other = writer_model(stage.folder, "broken", FAMILY_T5, NULL), *pairs = writer_pairs(stage.folder);
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
