@@ -269,3 +269,9 @@ int peft_compare(const struct peft *p, const char *const *module, const int *ran
             notes_add(said, "target_modules contains %s, which has no tensors", json_string_value(v));
     return 0;
 }
+
+int peft_takes(const struct model *m, struct err *e) {
+    if (m->arch.family != FAMILY_GPT2) return 0;
+    return err_set(e, ERR_USAGE,
+                   "adapters of GPT-2 are not exchanged with PEFT, which adapts queries, keys and values as one map");
+}

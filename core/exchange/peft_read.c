@@ -380,7 +380,8 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
     struct reader r = { .in = { .m = m, .out = out } };
     *out = (struct imported){ .format = "peft", .model = m };
     assembly_init(&r.in.to, m);
-    int rc = peft_read_folder(&r, folder, e);
+    int rc = peft_takes(m, e);
+    if (!rc) rc = peft_read_folder(&r, folder, e);
     if (!rc) out->origin = xstrdup(r.peft.text);
     if (!rc) curve_read(folder, &out->curve, &out->read, &out->ignored);
     for (size_t i = 0; i < r.modules; i++) free((char *)(uintptr_t)r.module[i]);

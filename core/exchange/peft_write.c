@@ -477,7 +477,8 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
                      .base = base,
                      .language = predictor_writes(p) && predictor_model(p)->arch.causal,
                      .vectors = predictor_is_headless(p) };
-    rc = peft_write_check(&o, e);
+    rc = peft_takes(o.m, e);
+    if (!rc) rc = peft_write_check(&o, e);
     if (rc) return rc;
     if (prompt >= 0) peft_prompt_write(&o.to, o.plan, o.m, o.params);
     for (int i = 0; i < o.plan->method.count && prompt < 0; i++) add_module(&o, i);

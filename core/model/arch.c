@@ -287,6 +287,7 @@ static const struct {
     [FAMILY_MISTRAL] = { "mistral", "Mistral", "model.", arch_read_causal },
     [FAMILY_QWEN2] = { "qwen2", "Qwen2", "model.", arch_read_causal },
     [FAMILY_QWEN3] = { "qwen3", "Qwen3", "model.", arch_read_causal },
+    [FAMILY_GPT2] = { "gpt2", "GPT2", "transformer.", arch_read_gpt2 },
 };
 
 /* Families under other names: the same layers and tensors, another tokenizer. */
@@ -325,19 +326,25 @@ static const char *first_architecture(const struct arch_reading *r) {
     return json_string_value(json_array_get(json_object_get(r->config, "architectures"), 0));
 }
 
+/* Returns whether a class belongs to a family: other families may start with the same name, such as Qwen2Moe. */
+static bool is_class_of(const char *class, const char *family) {
+    static const char *const ends[] = { "For", "Model", "LMHeadModel", "DoubleHeadsModel", "EncoderModel" };
+    bool of = false;
+    for (size_t i = 0; text_starts(class, family) && i < COUNT_OF(ends); i++)
+        of |= text_starts(class + strlen(family), ends[i]);
+    return of;
+}
+
 /* Folders older than the key "model_type" still name their class. */
 static const char *type_of_architecture(struct arch_reading *r) {
     const char *class = first_architecture(r);
     for (int i = 0; class && i < FAMILY_COUNT; i++)
-        if (text_starts(class, families[i].architecture)) {
+        if (is_class_of(class, families[i].architecture)) {
             arch_took(r, "model_type", families[i].name);
             return families[i].name;
         }
     for (size_t i = 0; class && i < COUNT_OF(other_names); i++) {
-        size_t n = strlen(other_names[i].architecture);
-        if (!text_starts(class, other_names[i].architecture) ||
-            (strncmp(class + n, "For", 3) && strcmp(class + n, "Model")))
-            continue;
+        if (!is_class_of(class, other_names[i].architecture)) continue;
         arch_took(r, "model_type", other_names[i].name);
         return other_names[i].name;
     }

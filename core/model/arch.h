@@ -16,7 +16,7 @@
 
 enum family {
     FAMILY_BERT, FAMILY_ROBERTA, FAMILY_BART, FAMILY_MBART, FAMILY_T5,
-    FAMILY_LLAMA, FAMILY_MISTRAL, FAMILY_QWEN2, FAMILY_QWEN3, FAMILY_COUNT
+    FAMILY_LLAMA, FAMILY_MISTRAL, FAMILY_QWEN2, FAMILY_QWEN3, FAMILY_GPT2, FAMILY_COUNT
 };
 
 /* Meaning of the outputs of a head: "problem_type" of config.json. */
@@ -28,7 +28,7 @@ enum problem {
 
 /* Rotary position embeddings: how the frequency of a pair of channels follows from its index ("rope_type").
  */
-enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3, ROPE_YARN };
+enum rope_kind { ROPE_DEFAULT, ROPE_LINEAR, ROPE_LLAMA3, ROPE_YARN, ROPE_DYNAMIC };
 struct rope {
     double theta; /* base of the frequencies; 0: no rotary embedding */
     enum rope_kind kind;

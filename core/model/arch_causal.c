@@ -1,4 +1,4 @@
-/* config.json of the families with one causal stack: llama, mistral, qwen2 and qwen3. */
+/* config.json of the families with one causal stack: llama, mistral, qwen2, qwen3 and gpt2. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "core/model/arch_reading.h"
 
 static const char *const rope_names[] = {
-    [ROPE_DEFAULT] = "default", [ROPE_LINEAR] = "linear", [ROPE_LLAMA3] = "llama3", [ROPE_YARN] = "yarn",
+    [ROPE_DEFAULT] = "default", [ROPE_LINEAR] = "linear",   [ROPE_LLAMA3] = "llama3",
+    [ROPE_YARN] = "yarn",       [ROPE_DYNAMIC] = "dynamic",
 };
 
 static void refuse_text(struct arch_reading *r, const char *key, const char *value, const char *right) {
@@ -35,7 +36,7 @@ static void read_rope_object(struct arch_reading *r, struct rope *rope, int posi
     int i = 0;
     while (kind && i < (int)COUNT_OF(rope_names) && strcmp(kind, rope_names[i])) i++;
     if (i == (int)COUNT_OF(rope_names))
-        return refuse_text(r, "rope_type", kind, "supported: default, linear, llama3 and yarn");
+        return refuse_text(r, "rope_type", kind, "supported: default, linear, llama3, yarn and dynamic");
     rope->kind = (enum rope_kind)i;
     if (rope->kind == ROPE_DEFAULT) return;
     rope->factor = arch_get_double(r, "factor", 0, 1, 1e6, false);
@@ -46,6 +47,11 @@ static void read_rope_object(struct arch_reading *r, struct rope *rope, int posi
     if (rope->kind == ROPE_LLAMA3 && rope->high <= rope->low)
         arch_refuse(r, "high_freq_factor", "not above low_freq_factor", "must be above it");
     if (rope->kind == ROPE_YARN) read_yarn(r, rope);
+    if (rope->kind == ROPE_DYNAMIC && r->report)
+        buf_printf(r->report,
+                   "%s: \"rope_type\": dynamic: texts of more than %d tokens, whose length would change the rotation "
+                   "of all keys, are not supported\n",
+                   r->file, positions);
 }
 
 /* Newer files have all in "rope_parameters", older ones "rope_theta" and "rope_scaling". */
@@ -71,7 +77,12 @@ static void read_window(struct arch_reading *r, struct arch *a) {
         if (!json_is_null(window)) a->window = arch_get_int(r, "sliding_window", 4096, 1, POSITIONS_MAX);
         return;
     }
-    if (a->family == FAMILY_LLAMA) return;
+    if (a->family == FAMILY_LLAMA) {
+        if (json_is_integer(window) && r->report)
+            buf_printf(r->report, "%s: \"sliding_window\" is ignored, as in other programs: each token attends to all "
+                                  "before it\n", r->file);
+        return;
+    }
     if (arch_get_bool(r, "use_sliding_window", false))
         arch_refuse(r, "use_sliding_window", "true", "windows in some of the layers are not supported");
     size_t i;
@@ -103,6 +114,13 @@ static void read_heads(struct arch_reading *r, struct arch *a) {
         arch_refuse(r, "head_dim", "too large", "num_attention_heads × head_dim must be at most 65536");
 }
 
+static void refuse_foreign(struct arch_reading *r) {
+    if (json_is_object(json_object_get(r->config, "quantization_config")))
+        arch_refuse(r, "quantization_config", "given", "quantized weights of this format are not supported");
+    if (json_object_get(r->config, "auto_map"))
+        arch_refuse(r, "auto_map", "given", "models with custom code are not supported");
+}
+
 void arch_read_causal(struct arch_reading *r, struct arch *a) {
     a->width = arch_get_int(r, "hidden_size", -1, 1, WIDTH_MAX);
     a->encoder_layers = arch_get_int(r, "num_hidden_layers", -1, 1, LAYERS_MAX);
@@ -123,10 +141,39 @@ void arch_read_causal(struct arch_reading *r, struct arch *a) {
     a->decoded_scale = 1;
     read_rope(r, a);
     read_window(r, a);
-    if (json_is_object(json_object_get(r->config, "quantization_config")))
-        arch_refuse(r, "quantization_config", "given", "quantized weights of this format are not supported");
-    if (json_object_get(r->config, "auto_map"))
-        arch_refuse(r, "auto_map", "given", "models with custom code are not supported");
+    refuse_foreign(r);
+}
+
+/* A number that has another name in older files. */
+static int get_renamed(struct arch_reading *r, const char *key, const char *old, int fallback, int hi) {
+    return arch_get_int(r, json_object_get(r->config, key) ? key : old, fallback, 1, hi);
+}
+
+void arch_read_gpt2(struct arch_reading *r, struct arch *a) {
+    a->width = arch_get_int(r, "n_embd", -1, 1, WIDTH_MAX);
+    a->encoder_layers = arch_get_int(r, "n_layer", -1, 1, LAYERS_MAX);
+    a->heads = arch_get_int(r, "n_head", -1, 1, WIDTH_MAX);
+    arch_divide_heads(r, "n_head", a);
+    a->inner = arch_get_int(r, "n_inner", 4 * a->width, 1, 4 * WIDTH_MAX);
+    a->vocabulary = arch_get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
+    a->positions = get_renamed(r, "n_positions", "n_ctx", 1024, POSITIONS_MAX);
+    a->norm_eps = arch_get_double(r, "layer_norm_epsilon", 1e-5, 0, 1, true);
+    a->act = arch_get_act(r, "activation_function", "gelu_new");
+    a->dropout = arch_get_rate(r, "resid_pdrop", 0.1, true);
+    a->attention_dropout = arch_get_rate(r, "attn_pdrop", 0.1, true);
+    if (arch_get_rate(r, "embd_pdrop", a->dropout, false) != a->dropout)
+        arch_refuse(r, "embd_pdrop", "another rate than resid_pdrop", "must be equal");
+    a->tied = arch_get_bool(r, "tie_word_embeddings", true);
+    a->causal = a->pre_norm = a->biases = true;
+    a->qkv_biases = a->o_bias = a->ffn_biases = true;
+    a->scale_scores = arch_get_bool(r, "scale_attn_weights", true);
+    a->pad_id = -1;
+    a->decoded_scale = 1;
+    if (arch_get_bool(r, "scale_attn_by_inverse_layer_idx", false))
+        arch_refuse(r, "scale_attn_by_inverse_layer_idx", "true", "this variant of attention is not supported");
+    if (arch_get_bool(r, "add_cross_attention", false))
+        arch_refuse(r, "add_cross_attention", "true", "this family is supported without an encoder only");
+    refuse_foreign(r);
 }
 
 /* ---- rotary embeddings ---- */
@@ -158,6 +205,7 @@ void arch_rope(const struct arch *a, double *frequency) {
         double f = pow(r->theta, -2.0 * i / a->head_width);
         switch (r->kind) {
         case ROPE_DEFAULT: break;
+        case ROPE_DYNAMIC: break; /* within the context */
         case ROPE_LINEAR: f /= r->factor; break;
         case ROPE_LLAMA3: f = of_llama3(r, f); break;
         case ROPE_YARN: f = of_yarn(r, a->head_width, i, f); break;

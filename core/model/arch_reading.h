@@ -34,7 +34,8 @@ enum act arch_get_act(struct arch_reading *r, const char *key, const char *fallb
 /* Sets the width of a head from the hidden size and the number of heads. */
 void arch_divide_heads(struct arch_reading *r, const char *key, struct arch *a);
 
-/* Reads the families with one causal stack: llama, mistral, qwen2 and qwen3. */
+/* Read the families with one causal stack: llama, mistral, qwen2 and qwen3, and gpt2. */
 void arch_read_causal(struct arch_reading *r, struct arch *a);
+void arch_read_gpt2(struct arch_reading *r, struct arch *a);
 
 #endif

@@ -169,6 +169,24 @@ static const struct tensor_part causal_end[] = {
     { ROLE_LM_HEAD, SUB_EMBED, VOCABULARY, WIDTH, IF_UNTIED, "lm_head.weight" },
 };
 
+/* ---- GPT-2, whose files have queries, keys and values in one tensor (entries.c) ---- */
+
+static const struct tensor_part gpt2_embeddings[] = {
+    { ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "wte.weight" },
+    { ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS, "wpe.weight" },
+};
+static const struct tensor_part gpt2_layer[] = {
+    NORM_PAIR(ROLE_A_NORM_W, ROLE_A_NORM_B, SUB_SELF, ALWAYS, "h.%d.ln_1"),
+    PROJECTIONS(SUB_SELF, "h.%d.attn.c_attn.q", "h.%d.attn.c_attn.k", "h.%d.attn.c_attn.v", "h.%d.attn.c_proj"),
+    NORM_PAIR(ROLE_F_NORM_W, ROLE_F_NORM_B, SUB_FFN, ALWAYS, "h.%d.ln_2"),
+    LINEAR_PAIR(ROLE_F1_W, ROLE_F1_B, SUB_FFN, INNER, WIDTH, "h.%d.mlp.c_fc"),
+    LINEAR_PAIR(ROLE_F2_W, ROLE_F2_B, SUB_FFN, WIDTH, INNER, "h.%d.mlp.c_proj"),
+};
+static const struct tensor_part gpt2_end[] = {
+    NORM_PAIR(ROLE_FINAL_NORM_W, ROLE_FINAL_NORM_B, SUB_EMBED, ALWAYS, "ln_f"),
+    { ROLE_LM_HEAD, SUB_EMBED, VOCABULARY, WIDTH, IF_UNTIED, "lm_head.weight" },
+};
+
 #define ONCE(stack, parts) { stack, false, parts, COUNT_OF(parts) }
 #define LAYERS(stack, parts) { stack, true, parts, COUNT_OF(parts) }
 
@@ -198,6 +216,12 @@ static const struct segment causal[] = {
     ONCE(STACK_ENCODER, causal_end),
 };
 
+static const struct segment gpt2[] = {
+    ONCE(STACK_ENCODER, gpt2_embeddings),
+    LAYERS(STACK_ENCODER, gpt2_layer),
+    ONCE(STACK_ENCODER, gpt2_end),
+};
+
 static const struct {
     const struct segment *segment;
     size_t segments;
@@ -207,6 +231,7 @@ static const struct {
     [FAMILY_T5] = { t5, COUNT_OF(t5) },
     [FAMILY_LLAMA] = { causal, COUNT_OF(causal) }, [FAMILY_MISTRAL] = { causal, COUNT_OF(causal) },
     [FAMILY_QWEN2] = { causal, COUNT_OF(causal) }, [FAMILY_QWEN3] = { causal, COUNT_OF(causal) },
+    [FAMILY_GPT2] = { gpt2, COUNT_OF(gpt2) },
 };
 
 static int arch_tensors_size_of(const struct arch *a, enum size s) {

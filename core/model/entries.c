@@ -72,6 +72,56 @@ int entries_refuse_stray(const char *folder, const char *tensor, struct err *e) 
     return rc;
 }
 
+/* ---- parts of a tensor ---- */
+
+/* Returns part `i` of `parts` along the outputs of a map or of its bias, transposed if it is stored as inputs ×
+ * outputs; NULL when the shape does not fit.  Caller frees; the name belongs to the whole tensor. */
+static struct st_tensor *entries_part(const struct st_tensor *t, bool transposed, size_t i, size_t parts) {
+    bool matrix = t->rank == 2;
+    int out = matrix && transposed;
+    if (t->rank < 1 || t->rank > 2 || t->shape[out] % parts) return NULL;
+    size_t packed[2] = { matrix ? t->shape[1] : 1, 1 };
+    const size_t *stride = t->strided ? t->stride : packed;
+    struct st_tensor *p = xmalloc(sizeof *p);
+    *p = *t;
+    p->count /= parts;
+    p->shape[0] = t->shape[out] / parts;
+    p->stride[0] = stride[out];
+    if (matrix) {
+        p->shape[1] = t->shape[!out];
+        p->stride[1] = stride[!out];
+    }
+    p->strided = t->strided || out;
+    size_t skip = i * p->shape[0] * stride[out];
+    if (p->strided) {
+        p->begin += skip * st_type_size(t->type);
+    } else { /* whole rows, possibly of blocks */
+        p->begin += skip / st_block_values(t->type) * st_block_bytes(t->type);
+        p->end = p->begin + p->count / st_block_values(t->type) * st_block_bytes(t->type);
+    }
+    return p;
+}
+
+/* Adds the maps of a GPT-2, which folders store as inputs × outputs, and queries, keys and values as one tensor.
+ * Returns false for another tensor. */
+static bool add_gpt2_parts(struct entries *x, const struct weights_file *file, const struct st_tensor *t,
+                           const char *name) {
+    static const char *const maps[] = { "attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj" };
+    const char *end = strrchr(name, '.');
+    size_t before = end ? (size_t)(end - name) : 0, map = 0;
+    if (!text_starts(name, "h.")) return false;
+    for (size_t n; map < COUNT_OF(maps); map++)
+        if ((n = strlen(maps[map])) <= before && !memcmp(end - n, maps[map], n)) break;
+    if (map == COUNT_OF(maps)) return false;
+    for (size_t i = 0, parts = map ? 1 : 3; i < parts; i++) {
+        struct st_tensor *part = entries_part(t, !st_gguf(file->st), i, parts);
+        char *own = map ? xstrdup(name) : xprintf("%.*s.%c%s", (int)before, name, "qkv"[i], end);
+        x->entry[x->n++] =
+            (struct entry){ .name = own, .file = file, .tensor = part ? part : t, .own = part };
+    }
+    return true;
+}
+
 int entries_list(struct entries *x, const struct weights *w, const struct arch *a,
                  const char *folder, struct buf *report, struct err *e) {
     char *wrapped = wrapping(w, a);
@@ -79,13 +129,16 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
     if (skip && report)
         buf_printf(report, "the prefix \"%s\" of all tensor names is ignored\n", wrapped);
     free(wrapped);
-    *x = (struct entries){ folder, xcalloc(w->tensors, sizeof *x->entry), 0 };
+    bool gpt2 = a->family == FAMILY_GPT2;
+    *x = (struct entries){ folder, xcalloc(3 * w->tensors, sizeof *x->entry), 0 };
     for (size_t i = 0; i < w->files; i++)
         for (size_t k = 0; k < st_count(w->file[i].st); k++) {
             const struct st_tensor *t = st_at(w->file[i].st, k);
-            char *name = st_gguf(w->file[i].st) ? gguf_folder_name(t->name) : canonical(a, t->name + skip);
+            bool gguf = st_gguf(w->file[i].st);
+            char *name = gguf ? gguf_folder_name(t->name, gpt2) : canonical(a, t->name + skip);
             if (!name) return entries_refuse_stray(folder, t->name, e);
-            x->entry[x->n++] = (struct entry){ name, &w->file[i], t, false };
+            if (gpt2 && add_gpt2_parts(x, &w->file[i], t, name)) free(name);
+            else x->entry[x->n++] = (struct entry){ .name = name, .file = &w->file[i], .tensor = t };
         }
     sort(x);
     for (size_t i = 1; i < x->n; i++)
@@ -96,7 +149,10 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
 }
 
 void entries_release(struct entries *x) {
-    for (size_t i = 0; i < x->n; i++) free(x->entry[i].name);
+    for (size_t i = 0; i < x->n; i++) {
+        free(x->entry[i].name);
+        free(x->entry[i].own);
+    }
     free(x->entry);
     *x = (struct entries){ 0 };
 }
@@ -112,7 +168,7 @@ struct entry *entries_find(struct entries *x, const char *name) {
 
 /* The name of the word embeddings. */
 static const char *table_name(const struct arch *a) {
-    return a->causal ? "embed_tokens.weight" : "shared.weight";
+    return a->family == FAMILY_GPT2 ? "wte.weight" : a->causal ? "embed_tokens.weight" : "shared.weight";
 }
 
 static int entries_read_values(const struct entry *x, real **out, struct err *e) {

@@ -13,6 +13,7 @@ struct entry {
                    as weight and bias */
     const struct weights_file *file;
     const struct st_tensor *tensor;
+    struct st_tensor *own; /* the tensor, if it is a part of one in the file, or its transpose; otherwise NULL */
     bool used;
 };
 

@@ -48,9 +48,9 @@ json_t *gguf_config(const char *path, struct err *e);
 /* Returns the metadata "tokenizer.ggml.KEY" as an object, for tokenizer_from_gguf; NULL with e->code 0 when there is
  * none, otherwise with *e. */
 json_t *gguf_tokenizer(const struct gguf *g, struct err *e);
-/* Returns the name in a folder of transformers, without the prefix "model."; the same name if unknown. Caller
- * frees. */
-char *gguf_folder_name(const char *name);
+/* Returns the name in a folder of transformers, of GPT-2 or of another model, without the prefix "model."; NULL if
+ * unknown.  Caller frees. */
+char *gguf_folder_name(const char *name, bool gpt2);
 /* Sets the member `pairs` of the tensors that need it. */
 void gguf_mark_pairs(const struct gguf *g, struct st_tensor *list, size_t n);
 

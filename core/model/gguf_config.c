@@ -19,23 +19,27 @@ bool gguf_is_file(const char *path) {
 
 /* ---- names ---- */
 
+/* By folder: of GPT-2 and of the others; NULL: they have no such tensor. */
 static const struct {
-    const char *gguf, *folder;
+    const char *gguf, *folder[2];
 } tensor_names[] = {
-    { "token_embd.weight", "embed_tokens.weight" },
-    { "output_norm.weight", "norm.weight" },
-    { "output.weight", "lm_head.weight" },
-    { "rope_freqs.weight", "rope_freqs.weight" },
+    { "token_embd.weight", { "embed_tokens.weight", "wte.weight" } },
+    { "position_embd.weight", { NULL, "wpe.weight" } },
+    { "output_norm.weight", { "norm.weight", "ln_f.weight" } },
+    { "output_norm.bias", { NULL, "ln_f.bias" } },
+    { "output.weight", { "lm_head.weight", "lm_head.weight" } },
+    { "rope_freqs.weight", { "rope_freqs.weight", NULL } },
 };
 static const struct {
-    const char *gguf, *folder;
+    const char *gguf, *folder[2];
 } layer_names[] = {
-    { "attn_norm", "input_layernorm" },     { "attn_q", "self_attn.q_proj" },
-    { "attn_k", "self_attn.k_proj" },       { "attn_v", "self_attn.v_proj" },
-    { "attn_output", "self_attn.o_proj" },  { "attn_q_norm", "self_attn.q_norm" },
-    { "attn_k_norm", "self_attn.k_norm" },  { "ffn_norm", "post_attention_layernorm" },
-    { "ffn_gate", "mlp.gate_proj" },        { "ffn_up", "mlp.up_proj" },
-    { "ffn_down", "mlp.down_proj" },
+    { "attn_norm", { "input_layernorm", "ln_1" } },      { "attn_q", { "self_attn.q_proj", NULL } },
+    { "attn_k", { "self_attn.k_proj", NULL } },          { "attn_v", { "self_attn.v_proj", NULL } },
+    { "attn_qkv", { NULL, "attn.c_attn" } },             { "attn_q_norm", { "self_attn.q_norm", NULL } },
+    { "attn_k_norm", { "self_attn.k_norm", NULL } },     { "ffn_gate", { "mlp.gate_proj", NULL } },
+    { "ffn_up", { "mlp.up_proj", "mlp.c_fc" } },         { "ffn_down", { "mlp.down_proj", "mlp.c_proj" } },
+    { "ffn_norm", { "post_attention_layernorm", "ln_2" } },
+    { "attn_output", { "self_attn.o_proj", "attn.c_proj" } },
 };
 
 /* Returns what follows "blk.N."; *digits is the length of N.  NULL for another name. */
@@ -47,35 +51,40 @@ static const char *after_layer(const char *name, int *digits) {
     return name + 4 + n + 1;
 }
 
-char *gguf_folder_name(const char *name) {
+char *gguf_folder_name(const char *name, bool gpt2) {
     int digits = 0;
     for (size_t i = 0; i < COUNT_OF(tensor_names); i++)
-        if (!strcmp(tensor_names[i].gguf, name)) return xstrdup(tensor_names[i].folder);
+        if (!strcmp(tensor_names[i].gguf, name) && tensor_names[i].folder[gpt2])
+            return xstrdup(tensor_names[i].folder[gpt2]);
     const char *part = after_layer(name, &digits), *end = part ? strrchr(part, '.') : NULL;
-    for (size_t i = 0; end && i < COUNT_OF(layer_names); i++)
-        if (text_starts(part, layer_names[i].gguf) && part + strlen(layer_names[i].gguf) == end)
-            return xprintf("layers.%.*s.%s%s", digits, name + 4, layer_names[i].folder, end);
+    for (size_t i = 0; end && i < COUNT_OF(layer_names); i++) {
+        const char *map = layer_names[i].folder[gpt2];
+        if (map && text_starts(part, layer_names[i].gguf) && part + strlen(layer_names[i].gguf) == end)
+            return xprintf("%s.%.*s.%s%s", gpt2 ? "h" : "layers", digits, name + 4, map, end);
+    }
     return NULL;
 }
 
 /* ---- the configuration ---- */
 
-static const char *const architectures[] = { "llama", "qwen2", "qwen3" };
+static const char *const architectures[] = { "llama", "qwen2", "qwen3", "gpt2" };
 
 /* Keys after the name of the architecture, and their counterparts. */
 static const struct {
-    const char *key, *config;
+    const char *key, *config, *gpt2; /* NULL: not of these models */
     bool required;
 } config_keys[] = {
-    { "block_count", "num_hidden_layers", true },
-    { "embedding_length", "hidden_size", true },
-    { "feed_forward_length", "intermediate_size", true },
-    { "attention.head_count", "num_attention_heads", true },
-    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", true },
-    { "attention.head_count_kv", "num_key_value_heads", false },
-    { "attention.key_length", "head_dim", false },
-    { "context_length", "max_position_embeddings", false },
-    { "rope.freq_base", "rope_theta", false },
+    { "block_count", "num_hidden_layers", "n_layer", true },
+    { "embedding_length", "hidden_size", "n_embd", true },
+    { "feed_forward_length", "intermediate_size", "n_inner", true },
+    { "attention.head_count", "num_attention_heads", "n_head", true },
+    { "attention.layer_norm_rms_epsilon", "rms_norm_eps", NULL, true },
+    { "attention.layer_norm_epsilon", NULL, "layer_norm_epsilon", true },
+    { "attention.head_count_kv", "num_key_value_heads", NULL, false },
+    { "attention.key_length", "head_dim", NULL, false },
+    { "context_length", "max_position_embeddings", "n_positions", false },
+    { "rope.freq_base", "rope_theta", NULL, false },
+    { "attention.sliding_window", "sliding_window", NULL, false },
 };
 /* Others that are checked below, or that change nothing. */
 static const char *const other_keys[] = {
@@ -89,9 +98,15 @@ struct gguf_reading {
     const struct gguf *g;
     const char *path;
     const char *architecture;
+    bool gpt2;
     json_t *config;
     struct err *e; /* the first error stays */
 };
+
+/* Returns the counterpart of key i. */
+static const char *config_name(const struct gguf_reading *r, size_t i) {
+    return r->gpt2 ? config_keys[i].gpt2 : config_keys[i].config;
+}
 
 static void gguf_refuse(struct gguf_reading *r, const char *key, const char *found, const char *right) {
     if (!r->e->code)
@@ -131,10 +146,12 @@ static void refuse_unknown_keys(struct gguf_reading *r) {
     for (size_t i = 0; (key = gguf_key(r->g, i)); i++) {
         if (!text_starts(key, r->architecture) || key[prefix] != '.') continue;
         const char *rest = key + prefix + 1;
-        bool known = !strcmp(r->architecture, "llama") && !strcmp(rest, "attention.sliding_window");
-        for (size_t k = 0; k < COUNT_OF(config_keys); k++) known |= !strcmp(rest, config_keys[k].key);
+        bool known = false, window = !strcmp(rest, "attention.sliding_window");
+        for (size_t k = 0; k < COUNT_OF(config_keys); k++)
+            known |= config_name(r, k) && !strcmp(rest, config_keys[k].key);
         for (size_t k = 0; k < COUNT_OF(other_keys); k++) known |= !strcmp(rest, other_keys[k]);
-        if (!known) return gguf_refuse(r, key, "unknown key", "models with this property are not supported");
+        if (!known || (window && strcmp(r->architecture, "llama")))
+            return gguf_refuse(r, key, "unknown key", "models with this property are not supported");
     }
 }
 
@@ -150,7 +167,7 @@ static void read_kind(struct gguf_reading *r) {
         if (!strcmp(found, architectures[i])) r->architecture = architectures[i];
     if (!r->architecture) {
         char *shown = found ? text_visible(found, strlen(found)) : xstrdup("missing");
-        gguf_refuse(r, "general.architecture", shown, "supported: llama, qwen2 and qwen3");
+        gguf_refuse(r, "general.architecture", shown, "supported: llama, qwen2, qwen3 and gpt2");
         free(shown);
     }
     json_decref(type);
@@ -160,9 +177,10 @@ static void read_kind(struct gguf_reading *r) {
 static void read_keys(struct gguf_reading *r) {
     char key[64];
     for (size_t i = 0; !r->e->code && i < COUNT_OF(config_keys); i++) {
+        if (!config_name(r, i)) continue;
         snprintf(key, sizeof key, ".%s", config_keys[i].key);
         json_t *v = get(r, key);
-        if (v) json_object_set_new(r->config, config_keys[i].config, v);
+        if (v) json_object_set_new(r->config, config_name(r, i), v);
         else if (config_keys[i].required)
             gguf_refuse(r, key, "missing", "the model cannot be read without it");
     }
@@ -216,6 +234,7 @@ static void read_tensors(struct gguf_reading *r) {
     bool head = st_find(r->st, "output.weight"), biases = st_find(r->st, "blk.0.attn_q.bias"),
          ffn_biases = st_find(r->st, "blk.0.ffn_gate.bias");
     json_object_set_new(r->config, "vocab_size", json_integer((json_int_t)table->shape[0]));
+    if (r->gpt2) return; /* a head may be a copy of the table */
     json_object_set_new(r->config, "tie_word_embeddings", json_boolean(!head));
     if (!strcmp(r->architecture, "qwen2")) return; /* always biases, of queries, keys and values only */
     json_object_set_new(r->config, "attention_bias", json_boolean(biases));
@@ -272,10 +291,13 @@ json_t *gguf_config(const char *path, struct err *e) {
     read_kind(&r);
     if (!e->code) {
         json_object_set_new(r.config, "model_type", json_string(r.architecture));
+        r.gpt2 = !strcmp(r.architecture, "gpt2");
         refuse_unknown_keys(&r);
         read_keys(&r);
-        gguf_read_heads(&r);
-        gguf_read_rope(&r);
+        if (!r.gpt2) {
+            gguf_read_heads(&r);
+            gguf_read_rope(&r);
+        }
         read_tensors(&r);
         if (!e->code) check_vocabulary(&r);
     }

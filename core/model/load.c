@@ -339,6 +339,9 @@ static const char stray[] = "not part of this architecture";
 
 static const char *why_unused(const struct arch *a, const char *name) {
     if (text_ends(name, "position_ids")) return "position ids are computed";
+    if (text_ends(name, "rotary_emb.inv_freq")) return "frequencies are computed";
+    if (text_ends(name, ".attn.bias") || text_ends(name, ".attn.masked_bias"))
+        return "the causal mask is computed";
     if (text_starts(name, "cls.") || text_starts(name, "lm_head.")) return "pretraining head";
     if (text_starts(name, "pooler.")) return "not used by the classification head";
     if (text_ends(name, "EncDecAttention.relative_attention_bias.weight"))

@@ -173,7 +173,7 @@ static void test_broken(void **state) {
         const char *from, *to, *part;
     } cases[] = {
         {"_heads\":12", "_heads\":5", "\"num_attention_heads\": 5; must divide the hidden size 768"},
-        {"\"bert\"", "\"gpt2\"", "\"gpt2\" is not supported; supported: bert, roberta, bart, mbart, t5"},
+        {"\"bert\"", "\"gpt_neox\"", "\"gpt_neox\" is not supported; supported: bert, roberta, bart, mbart, t5"},
         {"\"model_type\":\"bert\",", "", "\"model_type\" is missing"},
         {"\"gelu\"", "\"swishish\"", "\"hidden_act\": \"swishish\"; supported: gelu"},
         {"\"gelu\"", "3", "\"hidden_act\" must be a string"},
@@ -232,12 +232,71 @@ static void test_tap_names(void **state) {
     assert_string_equal(tap_name(TAP_F_NORM), "f.norm");
 }
 
+/* Models that only resemble those of a family, by their type or by the class of a config without type. */
+static void test_resembling(void **state) {
+    (void)state;
+    static const char *const types[] = {
+        "gemma", "gemma2", "gemma3", "phi", "phi3", "olmo", "olmo2", "exaone4", "smollm3", "granite", "minicpm",
+        "stablelm", "gpt_neox", "gptj", "cohere", "opt", "falcon", "bloom", "starcoder2", "nemotron", "internlm2",
+        "baichuan", "mixtral", "qwen2_moe", "qwen3_moe", "llama4", "gpt_oss", "deepseek_v2", "deepseek_v3", "ministral",
+        "qwen3_5", "gpt_neo", "gpt_bigcode",
+    };
+    static const char *const classes[] = { "Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM", "Qwen3NextForCausalLM",
+                                           "Llama4ForCausalLM", "Mistral3ForConditionalGeneration", "BertGenerationDecoder",
+                                           "T5GemmaForConditionalGeneration" };
+    struct arch a;
+    for (size_t i = 0; i < COUNT_OF(types) + COUNT_OF(classes); i++) {
+        struct err e = ERR_INIT;
+        bool class = i >= COUNT_OF(types);
+        char *config = class ? xprintf("{\"architectures\":[\"%s\"]}", classes[i - COUNT_OF(types)])
+                             : xprintf("{\"model_type\":\"%s\"}", types[i]),
+             *part = class ? xstrdup("\"model_type\" is missing")
+                           : xprintf("\"model_type\": \"%s\" is not supported; supported: ", types[i]);
+        test_refused(read_text(config, &a, NULL, &e), ERR_INPUT, &e, part);
+        free(config);
+        free(part);
+    }
+}
+
+#define LLAMA                                                                                                        \
+    "{\"model_type\":\"llama\",\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":2,\"vocab_size\":9," \
+    "\"intermediate_size\":8,\"max_position_embeddings\":16,"
+
+/* Dynamic scaling begins beyond the context, which is the longest text. */
+static void test_dynamic(void **state) {
+    (void)state;
+    struct arch plain, a;
+    struct err e = ERR_INIT;
+    struct buf report = BUF_INIT;
+    double f[2], g[2];
+    test_ok(read_text(LLAMA "\"eos_token_id\":[2,5]}", &plain, NULL, &e), &e);
+    assert_true(plain.eos_id == 2 && plain.ends == 2 && plain.end[1] == 5);
+    test_ok(read_text(LLAMA "\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":2}}", &a, &report, &e), &e);
+    arch_rope(&plain, f);
+    arch_rope(&a, g);
+    assert_memory_equal(f, g, sizeof f);
+    assert_int_equal(arch_max_length(&a), 16);
+    assert_non_null(strstr(buf_text(&report), "dynamic: texts of more than 16 tokens"));
+    arch_release(&plain);
+    arch_release(&a);
+    test_ok(read_text(LLAMA "\"sliding_window\":4}", &a, &report, &e), &e);
+    assert_int_equal(a.window, 0);
+    assert_non_null(strstr(buf_text(&report), "\"sliding_window\" is ignored"));
+    arch_release(&a);
+    test_refused(read_text(LLAMA "\"eos_token_id\":9}", &a, NULL, &e), ERR_INPUT, &e, "\"eos_token_id\": invalid");
+    test_refused(read_text(LLAMA "\"eos_token_id\":[1,9]}", &a, NULL, &e), ERR_INPUT, &e, "\"eos_token_id\": invalid");
+    test_refused(read_text(LLAMA "\"auto_map\":{}}", &a, NULL, &e), ERR_INPUT, &e, "custom code");
+    buf_release(&report);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),        cmocka_unit_test(test_bert_fields),
         cmocka_unit_test(test_tensor_list),  cmocka_unit_test(test_defaults_are_said),
         cmocka_unit_test(test_labels),       cmocka_unit_test(test_broken),
         cmocka_unit_test(test_tap_names),    cmocka_unit_test(test_longest_text),
+        cmocka_unit_test(test_resembling),
+        cmocka_unit_test(test_dynamic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,8 @@
 enum { CAUSAL_WIDE = sizeof(real) == sizeof(double), PLACES = 64 };
 static const double value_limit = CAUSAL_WIDE ? 1e-9 : 1e-5, slope_limit = CAUSAL_WIDE ? 1e-9 : 1e-5;
 
-static const char *const causal_models[] = { "llama", "llama3", "linear", "yarn", "mistral", "qwen2", "qwen3" };
+static const char *const causal_models[] = { "llama", "llama3", "linear", "yarn", "mistral", "qwen2", "qwen3",
+                                            "gpt2" };
 
 struct causal {
     struct fixture fixture;

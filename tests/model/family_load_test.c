@@ -30,8 +30,8 @@ static void copy_file(const char *from, const char *to, const char *name) {
 }
 
 /* Copies the model of a fixture to a separate folder. */
-static char *folder_of(const char *name) {
-    char *below = xprintf("tests/reference/families/%s", name), *from = test_path(below);
+static char *folder_in(const char *room, const char *name) {
+    char *below = xprintf("tests/reference/%s/%s", room, name), *from = test_path(below);
     char *to = test_folder();
     copy_file(from, to, "config.json");
     copy_file(from, to, "generation_config.json");
@@ -40,6 +40,8 @@ static char *folder_of(const char *name) {
     free(from);
     return to;
 }
+
+static char *folder_of(const char *name) { return folder_in("families", name); }
 
 /* Replaces a piece of the folder's config.json. */
 static void change(const char *folder, const char *from, const char *to) {
@@ -176,6 +178,79 @@ static void test_head_apart(void **state) {
     folder = folder_of("bart-tiny");
     change(folder, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
     refused(folder, "the tensor \"lm_head.weight\" is missing");
+    free(folder);
+}
+
+/* ---- decoder-only models ---- */
+
+/* The published files of GPT-2 have no prefix, and causal masks. */
+static void test_gpt2_as_published(void **state) {
+    (void)state;
+    char *folder = folder_in("causal", "gpt2");
+    struct model *m = load_ok(folder);
+    char *same = xstrdup(m->sha256);
+    assert_int_equal(arch_max_length(&m->arch), 64);
+    model_release(m);
+    struct edit x;
+    edit_open(&x, folder);
+    for (size_t k = 0; k < x.tensors; k++) {
+        char *bare = xstrdup(x.tensor[k].name + strlen("transformer."));
+        edit_rename(&x, k, bare);
+        free(bare);
+    }
+    edit_add(&x, "h.0.attn.bias", ST_F32, 2, 64, 64);
+    edit_add(&x, "h.0.attn.masked_bias", ST_F32, 1, 1, 1);
+    edit_save(&x, folder);
+    m = load_ok(folder);
+    assert_string_equal(m->sha256, same);
+    said(m, "unused: h.0.attn.bias (the causal mask is computed)");
+    assert_string_equal(buf_text(&m->caution), "");
+    model_release(m);
+    edit_drop(&x, "h.1.attn.c_attn.bias");
+    edit_save(&x, folder);
+    refused(folder, "3 tensors are missing; the first is \"h.1.attn.c_attn.q.bias\"");
+    edit_add(&x, "h.1.attn.c_attn.bias", ST_F32, 1, 100, 1);
+    edit_save(&x, folder);
+    refused(folder, "tensor \"h.1.attn.c_attn.bias\" is 100");
+    edit_release(&x);
+    change(folder, "\"scale_attn_by_inverse_layer_idx\": false", "\"scale_attn_by_inverse_layer_idx\": true");
+    refused(folder, "\"scale_attn_by_inverse_layer_idx\": true; this variant");
+    free(same);
+    free(folder);
+}
+
+/* A head in the file counts, whatever config.json says of it; without one the model must be tied. */
+static void test_heads_of_decoders(void **state) {
+    (void)state;
+    char *folder = folder_in("causal", "llama");
+    struct edit x;
+    edit_open(&x, folder);
+    edit_add(&x, "lm_head.weight", ST_F32, 2, 320, 48);
+    memcpy(edit_values(&x, "lm_head.weight"), edit_values(&x, "model.embed_tokens.weight"), 320 * 48 * sizeof(real));
+    edit_save(&x, folder);
+    struct model *m = load_ok(folder);
+    assert_true(m->arch.tied);
+    model_release(m);
+    edit_values(&x, "lm_head.weight")[7] = 2;
+    edit_save(&x, folder);
+    m = load_ok(folder);
+    assert_false(m->arch.tied);
+    said(m, "lm_head.weight differs from embed_tokens.weight, so they are not tied, contrary to config.json");
+    model_release(m);
+    edit_drop(&x, "lm_head.weight");
+    edit_add(&x, "model.layers.0.self_attn.rotary_emb.inv_freq", ST_F32, 1, 4, 1);
+    edit_save(&x, folder);
+    m = load_ok(folder);
+    said(m, "inv_freq (frequencies are computed)");
+    model_release(m);
+    edit_release(&x);
+    free(folder);
+    folder = folder_in("causal", "llama3");
+    edit_open(&x, folder);
+    edit_drop(&x, "lm_head.weight");
+    edit_save(&x, folder);
+    refused(folder, "the tensor \"lm_head.weight\" is missing");
+    edit_release(&x);
     free(folder);
 }
 
@@ -372,7 +447,8 @@ int main(void) {
         cmocka_unit_test(test_tables_that_differ), cmocka_unit_test(test_head_apart),
         cmocka_unit_test(test_logits_bias),        cmocka_unit_test(test_roberta_head),
         cmocka_unit_test(test_ids),                cmocka_unit_test(test_broken_configs),
-        cmocka_unit_test(test_missing_tensors),
+        cmocka_unit_test(test_missing_tensors),    cmocka_unit_test(test_gpt2_as_published),
+        cmocka_unit_test(test_heads_of_decoders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

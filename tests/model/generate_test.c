@@ -228,6 +228,12 @@ static void prompts_open(struct reference *r, const char *name) {
     free(folder);
 }
 
+static bool is_end(const struct generate_options *o, int32_t id) {
+    bool end = false;
+    for (int i = 0; i < o->ends; i++) end |= o->end[i] == id;
+    return end;
+}
+
 /* Generates greedily by a whole pass for each token. */
 static int by_whole_passes(const struct model *m, const struct generate_options *o, const int32_t *prompt, size_t n,
                            int32_t *out) {
@@ -249,7 +255,7 @@ static int by_whole_passes(const struct model *m, const struct generate_options 
         for (int k = 1; k < m->arch.vocabulary; k++)
             if (v[k] > v[best]) best = k;
         ids[start[1]] = out[count++] = best;
-        if (o->ends && best == o->end[0]) break;
+        if (is_end(o, best)) break;
     }
     tape_free(tape);
     arena_free(arena);
@@ -259,7 +265,7 @@ static int by_whole_passes(const struct model *m, const struct generate_options 
 /* The cache changes no text, nor do the number of workers and the other prompts of a group. */
 static void test_prompts(void **state) {
     (void)state;
-    static const char *const names[] = { "llama", "mistral", "qwen3" };
+    static const char *const names[] = { "llama", "mistral", "qwen3", "gpt2" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct reference r;
         struct generate_options o;
@@ -279,7 +285,7 @@ static void test_prompts(void **state) {
                 fail_msg("%s: prompt %d differs from whole passes", names[i], k + 1);
             assert_int_equal(many[k].count, count);
             assert_memory_equal(many[k].ids, want, (size_t)count * sizeof *want);
-            assert_int_equal(one[k].end, want[count - 1] == o.end[0] ? GENERATED_ENDED : GENERATED_LONGEST);
+            assert_int_equal(one[k].end, is_end(&o, want[count - 1]) ? GENERATED_ENDED : GENERATED_LONGEST);
         }
         generated_release(one, PROMPTS);
         generated_release(many, PROMPTS);

@@ -128,7 +128,7 @@ VARIANTS = {  # name: model, normalizer, pre_tokenizer, post_processor, decoder,
 }
 
 
-FOLDER = {"smollm2": "causal/llama", "qwen2": "causal/qwen2", "llama3": "causal/llama3", "mistral": "causal/mistral"}
+FOLDER = {"gpt2": "causal/gpt2", "smollm2": "causal/llama", "qwen2": "causal/qwen2", "llama3": "causal/llama3", "mistral": "causal/mistral"}
 
 
 def file_of(model, normal, cut, post, decoder, tokens):

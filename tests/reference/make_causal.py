@@ -12,7 +12,7 @@ Each folder has a random model as transformers saves it, and expected.safetensor
   logits          F64, tokens × V
   loss            F64, mean over the labels
   grad.NAME       F64: of the gradient of the loss with respect to a tensor, NAME as in model.safetensors,
-                  the values at the 64 places (i * 7919 + 13) mod size
+                  the values at the 64 places (i * 7919 + 13) mod size; of GPT-2 as in petri (parts_of)
 
 Values are computed in float64.  transformers computes RMSNorm, rotary embeddings, softmax and the loss in float32 in a
 float64 model as well, so these are restated here in float64; the program fails where the restated model differs from
@@ -25,7 +25,7 @@ import sys
 
 import torch
 from safetensors.torch import save_file
-from transformers import (AutoConfig, AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config,
+from transformers import (AutoConfig, AutoModelForCausalLM, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config,
                           Qwen3Config)
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causal")
@@ -51,6 +51,8 @@ MODELS = {  # name: configuration, loss
     "qwen2": (Qwen2Config(rms_norm_eps=1e-6, tie_word_embeddings=True, **rope(1e6), **COMMON), 6.156294),
     "qwen3": (Qwen3Config(rms_norm_eps=1e-6, tie_word_embeddings=True, head_dim=16, **rope(1e6), **COMMON),
               6.000475),
+    "gpt2": (GPT2Config(vocab_size=320, n_embd=48, n_layer=2, n_head=6, n_positions=64, bos_token_id=1,
+                        eos_token_id=2, pad_token_id=0, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0), 6.153750),
 }
 
 
@@ -126,12 +128,20 @@ def read(folder):
 def run(model, ids, labels):
     blocks = []
     hooks = [layer.register_forward_hook(lambda m, a, out: blocks.append(out[0] if isinstance(out, tuple) else out))
-             for layer in model.model.layers]
+             for layer in (model.transformer.h if hasattr(model, "transformer") else model.model.layers)]
     out = model(input_ids=ids, output_hidden_states=True)
     out.loss = torch.nn.functional.cross_entropy(out.logits[0, :-1], labels[0, 1:])
     for h in hooks:
         h.remove()
     return out, [out.hidden_states[0]] + blocks
+
+
+def parts_of(key, x):
+    """The maps of GPT-2 as outputs × inputs, those of queries, keys and values apart; other tensors as they are."""
+    name, end = key.rsplit(".", 1)
+    if "c_attn" in name:
+        return [(f"{name}.{part}.{end}", y) for part, y in zip("qkv", x.t().chunk(3) if x.dim() == 2 else x.chunk(3))]
+    return [(key, x.t() if x.dim() == 2 and ".c_" in name else x)]
 
 
 def make(name):
@@ -164,8 +174,9 @@ def make(name):
             "loss": out.loss.reshape(1)}
     save.update({f"layer.{i}": x[0] for i, x in enumerate(layers)})
     for key, p in model.named_parameters():
-        places = [(i * 7919 + 13) % p.numel() for i in range(64)]
-        save["grad." + key] = p.grad.reshape(-1)[places]
+        for part, grad in parts_of(key, p.grad):
+            places = [(i * 7919 + 13) % grad.numel() for i in range(64)]
+            save["grad." + part] = grad.reshape(-1)[places]
     save_file({k: v.detach().clone().contiguous() for k, v in save.items()},
               os.path.join(folder, "expected.safetensors"))
     print(f"{name}: loss {out.loss.item():.6f}, {away:.2g} from transformers")

@@ -179,7 +179,7 @@ double fixture_largest(const struct fixture *f, const char *prefix) {
 
 char *fixture_name(const struct fixture *f, const char *before, const char *name,
                    const char *after) {
-    static const char *const prefixes[] = {"", "bert.", "roberta.", "model."};
+    static const char *const prefixes[] = {"", "bert.", "roberta.", "model.", "transformer."};
     for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
         char *full = xprintf("%s%s%s%s", before, prefixes[i], name, after);
         if (st_find(f->expected, full)) return full;

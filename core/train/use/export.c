@@ -215,6 +215,39 @@ static const real *values_of(const struct predictor *p, real **merged, int i) {
     return made ? p->params + made->offset : NULL;
 }
 
+/* Returns the values of a map or bias of GPT-2 as files have them, that of the queries joined with those of the keys and
+ * values: maps as inputs × outputs.  *parts: how many are joined, 0 for keys and values themselves. */
+static real *gpt2_values(const struct predictor *p, real **merged, int i, int *parts) {
+    const struct tensor_info *t = &p->m->tensor[i];
+    *parts = t->role == ROLE_Q_W || t->role == ROLE_Q_B ? 3 : strstr(t->name, ".c_attn.") ? 0 : 1;
+    size_t rows = (size_t)(t->vector ? t->cols : t->rows), cols = (size_t)(t->vector ? 1 : t->cols),
+           width = (size_t)*parts * rows;
+    real *to = *parts ? xcalloc(width * cols, sizeof *to) : NULL;
+    for (int k = 0; k < *parts; k++) { /* weights and biases alternate */
+        const real *from = values_of(p, merged, i + 2 * k);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++) to[c * width + (size_t)k * rows + r] = from[r * cols + c];
+    }
+    return to;
+}
+
+/* Appends a map or its bias of GPT-2, and keeps its values in `merged`; false for another tensor. */
+static bool add_gpt2(const struct predictor *p, real **merged, int i, struct st_write *list, size_t *n) {
+    const struct tensor_info *t = &p->m->tensor[i];
+    const char *part = strstr(t->name, ".q.");
+    int parts;
+    if (p->m->arch.family != FAMILY_GPT2 || !strstr(t->name, ".c_")) return false;
+    real *data = gpt2_values(p, merged, i, &parts);
+    size_t before = part ? (size_t)(part - t->name) : strlen(t->name);
+    if (!data) return true;
+    free(merged[i]);
+    merged[i] = data;
+    set_tensor(&list[(*n)++],
+               xprintf("%s%.*s%s", family_prefix(FAMILY_GPT2), (int)before, t->name, part ? part + 2 : ""),
+               t->vector ? 1 : t->cols, parts * (t->vector ? t->cols : t->rows), t->vector, data);
+    return true;
+}
+
 static int write_weights(const struct predictor *p, real **merged, const char *folder, bool half,
                          struct err *e) {
     const struct model *m = p->m;
@@ -226,6 +259,7 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
         const char *prefix = t->role == ROLE_LM_HEAD ? "" : family_prefix(m->arch.family);
         const real *data = values_of(p, merged, i);
         bool pooler = tensor_is_pooler(t);
+        if (add_gpt2(p, merged, i, list, &n)) continue;
         if (!data && pooler && p->plan->words) continue; /* it has no trained parameters */
         if (t->role == ROLE_LM_HEAD && p->plan->classes) continue;
         if (!data) rc = err_set(e, ERR_FAILED, "tensor %s: missing in the model and in the run", t->name);

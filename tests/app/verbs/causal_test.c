@@ -30,6 +30,7 @@ static void methods_train_on_decoders(void **state) {
     classifies("mistral", "prefix(l=2, shift=yes) + full(target=norms)");
     classifies("qwen2", "bitfit");
     classifies("llama3", "prompt-tuning");
+    classifies("gpt2", "adapter-pfeiffer + lora(at=all-linear)");
 }
 
 /* The classifier reads the last token, so that every token matters. */
@@ -123,6 +124,18 @@ static void what_decoders_cannot_do(void **state) {
                   stage.db);
 }
 
+/* Files of a GPT-2 have queries, keys and values in one tensor: a merged model has it, compared when it is written. */
+static void gpt2_is_exported(void **state) {
+    (void)state;
+    free(stage_out(0, "train " MODEL "gpt2 --train '%s' --no-dev --steps 3 --lr 0.1 --batch 4 --max-length 24 --workers 1 --db '%s' "
+                      "--method 'lora(r=2; at=all-linear)'", stage.toy, stage.db));
+    char *said = stage_out(0, "export last --to hf '%s/gpt2' --db '%s'", stage.folder, stage.db);
+    assert_non_null(strstr(said, "largest logit difference"));
+    free(said);
+    stage_refused(2, "adapters of GPT-2 are not exchanged with PEFT", "export last --to peft '%s/gpt2-peft' --db '%s'",
+                  stage.folder, stage.db);
+}
+
 /* A GGUF file, alone in a folder that stands for it: trained on, moved with its data, stopped and resumed. */
 static void a_file_is_a_model(void **state) {
     (void)state;
@@ -157,6 +170,7 @@ static void a_file_is_a_model(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_a_model),
+        cmocka_unit_test(gpt2_is_exported),
         cmocka_unit_test(methods_train_on_decoders),
         cmocka_unit_test(a_last_word_changes_the_prediction),
         cmocka_unit_test(prompts_are_continued),
