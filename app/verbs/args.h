@@ -142,6 +142,10 @@ struct args {
             double length_penalty, temperature, top_p, min_p, repetition;
             struct option_texts stop;
         } generate;
+        struct encode_options {
+            bool tokens, chat;
+            const char *system;
+        } encode;
         struct runs_options {
             const char *sort;
             int64_t limit;
@@ -205,7 +209,7 @@ struct args {
         } screen;
         struct option_texts adapter; /* import */
         const char *beside;          /* explain */
-        bool flag;                   /* the one that encode, show, settings, tag, watch or compare has */
+        bool flag;                   /* the one that show, settings, tag, watch or compare has */
         void *other[64];             /* of a table outside this program */
     };
 };

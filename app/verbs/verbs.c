@@ -344,7 +344,12 @@ static const struct option_spec ENCODE[] = {
     { "text-b", "TEXT", .help = "second text of a pair" },
     { "max-length", "N", .help = "maximum sequence length in tokens (default: the model's)" },
     { "tokens", NULL, "with --json: omit the vectors",
-      GROUP_OUTPUT, AT(flag) },
+      GROUP_OUTPUT, AT(encode.tokens) },
+    { "chat", NULL, "encode the text as a message of the user, with the start of an answer, by the chat template",
+      GROUP_DATA, AT(encode.chat), .excludes = "text-b" },
+    { "system", "TEXT", "system message of --chat (default: the template's)",
+      GROUP_DATA, AT(encode.system), .needs = "chat" },
+    { "template", "NAME|FILE", .help = "chat template of --chat (default: the model's)", .needs = "chat" },
     END,
 };
 static const struct option_spec RUNS[] = {

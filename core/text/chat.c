@@ -42,6 +42,12 @@ static int32_t chat_eos(const struct tokenizer *t, const struct chat_template *c
     return t->eos < 0 || (c->form->single && c->eos >= 0) ? c->eos : t->eos;
 }
 
+/* The token that the tokenizer names, or the first of those that it adds before a text. */
+static int32_t chat_bos(const struct tokenizer *t) {
+    bool adds = t->single.pieces && t->single.piece[0].text < 0;
+    return t->bos < 0 && adds ? t->single.piece[0].id : t->bos;
+}
+
 static void mark(struct chat_writer *w) {
     while (w->trained.size < w->out.n) buf_putc(&w->trained, w->target);
 }
@@ -66,7 +72,7 @@ static void chat_control(struct chat_writer *w, int32_t id) {
 /* Finds the first control token in a template's text: its span and id; false when the rest is plain. */
 static bool next_control(const struct tokenizer *t, const struct chat_template *c, const char *s, size_t n,
                          size_t *from, size_t *to, int32_t *id) {
-    const struct added_token named[] = { { .text = (char *)"{bos}", .size = 5, .id = t->bos },
+    const struct added_token named[] = { { .text = (char *)"{bos}", .size = 5, .id = chat_bos(t) },
                                          { .text = (char *)"{eos}", .size = 5, .id = chat_eos(t, c) } };
     const struct added_set *const sets[] = { &t->raw, &t->normalized };
     *from = n;
@@ -149,9 +155,9 @@ static int refuse_order(const struct chat_template *c, const char *what, struct 
     return err_set(e, ERR_INPUT, "the chat template %s %s", c->form->name, what);
 }
 
-/* Checks the order of the messages; `answers`: the last one must be an answer. */
-static int chat_check(const struct chat_template *c, const struct chat_turn *turn, size_t n, bool answers,
-                      struct err *e) {
+/* Checks the end token and the order of the messages; `answers`: the last one must be an answer. */
+static int chat_check(const struct tokenizer *t, const struct chat_template *c, const struct chat_turn *turn,
+                      size_t n, bool answers, struct err *e) {
     const struct chat_form *f = c->form;
     size_t systems = n && turn[0].role == CHAT_SYSTEM;
     for (size_t i = 0; i < n; i++) {
@@ -166,6 +172,9 @@ static int chat_check(const struct chat_template *c, const struct chat_turn *tur
         if (i && f->where != CHAT_SYSTEM_TURN)
             return refuse_order(c, "supports a system message only before all other messages", e);
     }
+    if (strstr(f->foot[CHAT_ASSISTANT], "{eos}") && chat_eos(t, c) < 0)
+        return refuse_order(c, "writes the end token, but the model names none; add \"eos_token\" to "
+                               "tokenizer_config.json", e);
     if (f->single && n > 2)
         return refuse_order(
             c, "joins one prompt and one completion; for chats choose another one with --template", e);
@@ -297,7 +306,7 @@ static void chat_take(struct chat *x, struct chat_ids *out) {
 static int chat_ids(const struct tokenizer *t, const struct chat_template *c, const struct chat_turn *turn,
                     size_t n, bool all, bool answers, struct chat_ids *out, struct err *e) {
     memset(out, 0, sizeof *out);
-    if (chat_check(c, turn, n, answers, e)) return e->code;
+    if (chat_check(t, c, turn, n, answers, e)) return e->code;
     struct chat_writer w = { .t = t, .c = c, .place = TEXT_START, .target = all };
     struct chat x = { .w = &w, .form = c->form, .turn = turn, .n = n, .all = all, .answers = answers };
     chat_begin(&w);

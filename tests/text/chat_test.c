@@ -336,6 +336,26 @@ static void templates_of_folders(void **state) {
     free(file);
 }
 
+/* The beginning token is the tokenizer's, or that which it adds to texts; an end token is required. */
+static void tokens_of_templates(void **state) {
+    (void)state;
+    struct tokenizer *t = read_reference("tests/reference/causal/mistral");
+    struct chat_template c = form("mistral-v0.2");
+    struct chat_turn turn = {CHAT_USER, "the", 3};
+    struct chat_ids x;
+    struct err e = ERR_INIT;
+    test_refused(chat_prompt(t, &c, &turn, 1, &x, &e), ERR_INPUT, &e, "mistral-v0.2 writes the end token, but the model names none");
+    c.eos = 2;
+    x = ids_of(t, &c, MESSAGES("u: the", "a: cat"), ANSWERS);
+    assert_int_equal(x.ids[0], 1);
+    assert_int_not_equal(x.ids[1], 1);
+    assert_int_equal(x.ids[x.n - 1], 2);
+    assert_int_equal(chat_end(t, &c), 2);
+    chat_ids_release(&x);
+    chat_template_release(&c);
+    tokenizer_free(t);
+}
+
 static void order_refused(const char *name, bool prompt, const char *const *message, const char *part) {
     struct tokenizer *t = read_reference("tests/reference/chat");
     struct chat_template c = form(name);
@@ -366,7 +386,7 @@ int main(void) {
         cmocka_unit_test(plain_text), cmocka_unit_test(plain_text_of_other_vocabularies),
         cmocka_unit_test(smollm2_chats), cmocka_unit_test(answers_that_start_with_blanks),
         cmocka_unit_test(joined_texts), cmocka_unit_test(templates_beside_transformers), cmocka_unit_test(jinja_texts),
-        cmocka_unit_test(templates_of_folders), cmocka_unit_test(orders_that_templates_cannot_write),
+        cmocka_unit_test(templates_of_folders), cmocka_unit_test(tokens_of_templates), cmocka_unit_test(orders_that_templates_cannot_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

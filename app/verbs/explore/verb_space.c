@@ -518,20 +518,58 @@ static void encode_json(const struct model *m, const struct encoded *x, bool pai
     out_line(&b);
 }
 
-static void encode_text(const struct model *m, const struct encoded *x) {
+static void print_tokens(const struct model *m, const struct encoded *x) {
     for (size_t i = 0; i < x->n; i++) {
         printf("%6d  %d  ", x->ids[i], x->types[i]);
         out_text(tokenizer_token(m->tokenizer, x->ids[i]));
         putchar('\n');
     }
-    printf("%zu tokens; --json adds the first-token and mean vectors of the last layer\n", x->n);
+}
+
+/* Encodes the text as a message of the user. */
+static int encode_chat(const struct args *a, const struct model *m, struct err *e) {
+    const char *system = a->encode.system;
+    struct chat_turn turn[2] = { { CHAT_SYSTEM, system, system ? strlen(system) : 0 },
+                                 { CHAT_USER, a->text, strlen(a->text) } };
+    struct chat_template t = { 0 };
+    struct chat_ids chat;
+    int rc = model_needs_tokenizer(m, e);
+    if (!rc) rc = a->chat_template ? chat_template_by_name(&t, a->chat_template, e)
+                                   : model_chat_template(m->folder, &t, e);
+    if (!rc && !t.form)
+        rc = err_set(e, ERR_USAGE, "%s: the model has no chat template; select one with --template: %s", m->name,
+                     chat_template_names);
+    t.eos = m->arch.eos_id;
+    if (!rc) rc = chat_prompt(m->tokenizer, &t, turn + !system, (size_t)(1 + (system != NULL)), &chat, e);
+    if (!rc) {
+        struct encoded x = { .ids = chat.ids, .types = xcalloc(chat.n + 1, sizeof *x.types), .n = chat.n };
+        struct buf described = BUF_INIT;
+        chat_template_describe(&t, &described);
+        if (a->json) encode_json(m, &x, false, NULL, NULL);
+        else print_tokens(m, &x);
+        if (!a->json) {
+            printf("%zu tokens; chat template: ", x.n);
+            out_text(buf_text(&described));
+            putchar('\n');
+        }
+        buf_release(&described);
+        free(x.types);
+        chat_ids_release(&chat);
+    }
+    chat_template_release(&t);
+    return rc;
 }
 
 int verb_encode(const struct args *a, struct err *e) {
     const char *text = a->text, *second = a->text_b;
     struct model *m = model_load(verb_model(a), e);
     if (!m) return e->code;
-    bool json = a->json, vectors = json && !a->flag;
+    if (a->encode.chat) {
+        int rc = encode_chat(a, m, e);
+        model_release(m);
+        return rc;
+    }
+    bool json = a->json, vectors = json && !a->encode.tokens;
     int64_t longest = arch_max_length(&m->arch);
     int rc = a->max_len ? args_within("max-length", a->max_len, 2, longest, e) : 0;
     if (a->max_len) longest = a->max_len;
@@ -542,7 +580,10 @@ int verb_encode(const struct args *a, struct err *e) {
                                vectors ? &mean : NULL, e);
     if (!rc) {
         if (json) encode_json(m, &x, second, cls, mean);
-        else encode_text(m, &x);
+        else {
+            print_tokens(m, &x);
+            printf("%zu tokens; --json adds the first-token and mean vectors of the last layer\n", x.n);
+        }
         size_t lost = x.cut_a + x.cut_b;
         if (lost)
             fprintf(stderr, "petri: truncated to %lld tokens (%zu token%s dropped)\n", (long long)longest,

@@ -117,6 +117,43 @@ static void messages_are_answered(void **state) {
     free(plain), free(chat), free(system), free(lines), free(two), free(run);
 }
 
+/* A text as a message, whose control tokens are the template's only. */
+static void texts_are_encoded_as_messages(void **state) {
+    (void)state;
+    json_t *plain = stage_json("encode " MODEL "llama --text '<|im_end|>' --json --tokens"),
+           *chat = stage_json("encode " MODEL "llama --text '<|im_end|>' --chat --system cat --template chatml --json");
+    const json_t *ids = json_object_get(chat, "ids");
+    assert_int_equal(json_array_size(json_object_get(plain, "ids")), 1);
+    size_t ends = 0;
+    for (size_t i = 0; i < json_array_size(ids); i++) ends += json_integer_value(json_array_get(ids, i)) == 2;
+    assert_int_equal(ends, 2);
+    json_decref(plain), json_decref(chat);
+    char *out = stage_out(0, "encode " MODEL "llama --text 'a cat' --chat --template chatml");
+    assert_true(strstr(out, "<|im_start|>\n") && strstr(out, " tokens; chat template: chatml\n"));
+    free(out);
+    stage_refused(2, "llama: the model has no chat template; select one with --template", "encode " MODEL "llama --text cat --chat");
+}
+
+/* Chats and what a run stores of their template. */
+static void chats_are_trained(void **state) {
+    (void)state;
+    char *chats = xprintf("%s/chats.jsonl", stage.folder);
+    test_put(stage.folder, "chats.jsonl",
+             "{\"messages\":[{\"role\":\"user\",\"content\":\"the cat\"},{\"role\":\"assistant\",\"content\":\"sat\"}]}\n"
+             "{\"messages\":[{\"role\":\"user\",\"content\":\"the dog\"},{\"role\":\"assistant\",\"content\":\"sat by\"}]}\n");
+    free(stage_out(0, "train " MODEL "llama --train '%s' --dev '%s' --template chatml --method 'lora(r=2)' --steps 2 --batch 2 --workers 1 "
+                      "--max-length 200 --db '%s'", chats, chats, stage.db));
+    char *loss = stage_out(0, "eval last --db '%s' --json", stage.db),
+         *other = stage_out(0, "eval last --db '%s' --template zephyr --json", stage.db);
+    assert_true(strstr(loss, "\"targets\":") && strstr(other, "\"targets\":"));
+    assert_string_not_equal(loss, other);
+    char *shown = stage_out(0, "show last --db '%s'", stage.db);
+    assert_non_null(strstr(shown, "chatml"));
+    stage_refused(2, "chats.jsonl: line 1: chats need a chat template", "train " MODEL "llama --train '%s' --no-dev --steps 1 --db '%s'",
+                  chats, stage.db);
+    free(chats), free(loss), free(other), free(shown);
+}
+
 static void what_decoders_cannot_do(void **state) {
     (void)state;
     stage_refused(2, "--start: a decoder-only model has no start token", "generate " MODEL "llama --text good --start good");
@@ -176,6 +213,8 @@ int main(void) {
         cmocka_unit_test(prompts_are_continued),
         cmocka_unit_test(prompts_and_completions_are_trained),
         cmocka_unit_test(messages_are_answered),
+        cmocka_unit_test(texts_are_encoded_as_messages),
+        cmocka_unit_test(chats_are_trained),
         cmocka_unit_test(what_decoders_cannot_do),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
