@@ -1,5 +1,7 @@
 #include "core/base/mem.h"
 
+#include <malloc.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -128,7 +130,12 @@ char *xprintf(const char *format, ...) {
 bool mem_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool mem_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 
+/* Otherwise the C library keeps blocks of the size of any block that was freed once. */
+static void return_large_blocks(void) { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+
 void *mem_try(size_t count, size_t size) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, return_large_blocks);
     size_t bytes;
     if (!mem_mul(count, size, &bytes) || bytes > SIZE_MAX - 64) return NULL;
     if (refused(bytes)) return NULL;

@@ -22,7 +22,7 @@ char *xprintf(const char *format, ...) __attribute__((format(printf, 1, 2), retu
 void xreplace(char **to, const char *s);
 
 /* Allocates a 64-byte aligned block of count*size bytes; NULL when the product overflows or the system is out
- * of memory.  Freed with free(). */
+ * of memory.  Freed with free(), which returns blocks of 1 MiB or more to the system. */
 void *mem_try(size_t count, size_t size);
 
 /* Runs work(self).  A failed allocation of an x-function, of mem_lack() or of an arena on this thread ends

@@ -13,8 +13,9 @@
 #include "core/engine/record.h"
 
 enum { IN_X, IN_W, IN_B };
-/* Logits of a block, and its minimum number of rows: each block reads all of W. */
-enum { PART_SIZE = 1 << 23, PART_ROWS = 64 };
+/* Logits of a block, and its minimum number of rows: each block reads all of W.  A packed W is multiplied by
+ * so many rows at a time in any block. */
+enum { PART_SIZE = 1 << 23, PART_ROWS = 64, PACKED_ROWS = 128 };
 
 struct vocabulary {
     double smoothing;
@@ -46,9 +47,10 @@ node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *l
 
 /* ---- one block ---- */
 
-static int part_rows(int n, int v) {
+static int part_rows(int n, int v, bool packed) {
     int rows = PART_SIZE / v;
     if (rows < PART_ROWS) rows = PART_ROWS;
+    if (packed) return n < 1 ? 1 : rows < PACKED_ROWS ? rows : n < PACKED_ROWS ? n : PACKED_ROWS;
     int parts = n > rows ? (n + rows - 1) / rows : 1;
     return n ? (n + parts - 1) / parts : 1; /* blocks of equal size, except the last */
 }
@@ -113,7 +115,7 @@ static void use_part(struct tape *t, const struct record *r, int from, int rows,
 static double run_parts(struct tape *t, const struct record *r, struct logit_use *u) {
     const struct vocabulary *s = r->saved;
     int n = tape_rows_of(t, r->in[IN_X]), d = tape_cols_of(t, r->in[IN_X]);
-    int v = tape_rows_of(t, r->in[IN_W]), part = part_rows(n, v);
+    int v = tape_rows_of(t, r->in[IN_W]), part = part_rows(n, v, tape_packed(t, r->in[IN_W]) != NULL);
     const real *x = tape_value(t, r->in[IN_X]);
     struct arena *a = record_arena(t);
     struct arena_mark m = arena_mark(a);

@@ -1,5 +1,6 @@
 #include "core/engine/packed.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,18 @@
 
 enum { FORWARD, BACK };
 
+/* Shared by threads, which see the rest unchanged. */
+struct back {
+    pthread_mutex_t lock;
+    struct dnnl_product *_Atomic native;
+};
+
 struct packed {
     int rows, cols;
-    struct dnnl_product *native[2]; /* NULL: the rounded weight is multiplied */
-    struct dnnl_sum *sum;           /* of a trained weight; NULL: rounded operands are multiplied */
-    real *rounded;                  /* rows × cols; NULL when both are native */
+    struct dnnl_product *forward;           /* NULL: not native */
+    struct back *back;                      /* of a frozen weight packed on first use; NULL: not native */
+    struct dnnl_shape *sum;                 /* of a trained weight; NULL: rounded operands are multiplied */
+    real *rounded;                          /* rows × cols; NULL when native */
 };
 
 bool packed_is_native(void) { return dnnl_is_native(); }
@@ -32,9 +40,12 @@ struct packed *packed_new(int rows, int cols, const real *w, size_t *failed) {
     *failed = p ? 0 : own;
     if (!p) return NULL;
     *p = (struct packed){ .rows = rows, .cols = cols };
-    p->native[FORWARD] = dnnl_product_new(cols, rows, w, true, failed);
-    if (!*failed) p->native[BACK] = dnnl_product_new(rows, cols, w, false, failed);
-    if (!*failed && (!p->native[FORWARD] || !p->native[BACK])) {
+    p->forward = dnnl_product_new(cols, rows, w, true, failed);
+    if (p->forward) {
+        p->back = mem_try(1, sizeof *p->back);
+        if (p->back) *p->back = (struct back){ .lock = PTHREAD_MUTEX_INITIALIZER };
+        else *failed = sizeof *p->back;
+    } else if (!*failed) {
         p->rounded = mem_try(size, sizeof *p->rounded);
         if (p->rounded && w) kernel_round_bf16(size, 1, w, p->rounded);
         if (!p->rounded) *failed = size * sizeof *p->rounded;
@@ -46,30 +57,47 @@ struct packed *packed_new(int rows, int cols, const real *w, size_t *failed) {
 
 struct packed *packed_trained_new(int rows, int cols, size_t *failed) {
     struct packed *p = packed_new(rows, cols, NULL, failed);
-    if (p) p->sum = dnnl_sum_new(rows, cols, failed);
+    if (p && p->back) p->back->native = dnnl_product_new(rows, cols, NULL, false, failed);
+    if (p && !*failed) p->sum = dnnl_sum_of(rows, cols, failed);
     if (!*failed) return p;
     packed_free(p);
     return NULL;
 }
 
 void packed_fill(struct packed *p, const real *w) {
-    for (int way = FORWARD; way <= BACK; way++)
-        BUG_IF(p->native[way] && dnnl_product_pack(p->native[way], w, way == FORWARD));
+    BUG_IF(p->forward && dnnl_product_pack(p->forward, w, true));
+    BUG_IF(p->back && (!p->back->native || dnnl_product_pack(p->back->native, w, false)));
     if (p->rounded) kernel_round_bf16((size_t)p->rows * (size_t)p->cols, 1, w, p->rounded);
 }
 
 void packed_free(struct packed *p) {
     if (!p) return;
-    dnnl_sum_free(p->sum);
-    dnnl_product_free(p->native[FORWARD]);
-    dnnl_product_free(p->native[BACK]);
+    dnnl_product_free(p->forward);
+    if (p->back) {
+        dnnl_product_free(p->back->native);
+        pthread_mutex_destroy(&p->back->lock);
+        free(p->back);
+    }
     free(p->rounded);
     free(p);
 }
 
+/* Returns the product in one direction; NULL: not native. */
+static const struct dnnl_product *native_of(const struct packed *p, int way) {
+    struct back *back = p->back;
+    if (way == FORWARD || !back) return p->forward;
+    if (back->native) return back->native;
+    size_t failed = 0;
+    pthread_mutex_lock(&back->lock);
+    if (!back->native) back->native = dnnl_product_transposed(p->forward, &failed);
+    pthread_mutex_unlock(&back->lock);
+    if (failed) mem_lack(failed);
+    BUG_IF(!back->native);
+    return back->native;
+}
+
 size_t packed_bytes(const struct packed *p) {
-    size_t size = (size_t)p->rows * (size_t)p->cols, each = 0;
-    for (int i = FORWARD; i <= BACK; i++) each += p->native[i] ? 2 : 0;
+    size_t size = (size_t)p->rows * (size_t)p->cols, each = !p->back ? 0 : p->back->native ? 4 : 2;
     return size * (each + (p->rounded ? sizeof *p->rounded : 0));
 }
 
@@ -103,24 +131,22 @@ static int row_count(int n, const int *rows, int counts) {
 /* Multiplies n rows of s·x, the last ones filled up with zeros. */
 static void multiply_native(const struct dnnl_product *p, struct arena *scratch, int in, int out, int n,
                             real s, const real *x, int ldx, const real *bias, bool add, real *y) {
-    uint16_t *few = arena_scratch(scratch, (size_t)dnnl_rows[0] * (size_t)in * sizeof *few);
-    void *work = arena_scratch(scratch, dnnl_product_scratch(p));
-    real *last = NULL;
+    uint16_t *few = NULL; /* of the first call, which has the most rows */
     for (int from = 0, rows; from < n; from += rows) {
         int which = row_count(n - from, dnnl_rows, DNNL_ROW_COUNTS),
             live = n - from < dnnl_rows[which] ? n - from : dnnl_rows[which];
         real *to = y + (size_t)from * (size_t)out;
         rows = dnnl_rows[which];
+        if (!few) few = arena_scratch(scratch, (size_t)rows * (size_t)in * sizeof *few);
+        struct arena_mark m = arena_mark(scratch);
+        void *work = arena_scratch(scratch, dnnl_product_scratch(p, which, bias, add));
         round_rows(rows, live, in, s, x + (size_t)from * (size_t)ldx, ldx, few);
-        if (live == rows) {
-            dnnl_product_run(p, which, few, bias, add, to, work);
-            continue;
-        }
-        size_t size = (size_t)live * (size_t)out;
-        if (!last) last = arena_scratch(scratch, (size_t)rows * (size_t)out * sizeof *last);
-        if (add) kernel_copy(size, to, last);
-        dnnl_product_run(p, which, few, bias, add, last, work);
-        kernel_copy(size, last, to);
+        size_t size = (size_t)live * (size_t)out, whole = (size_t)rows * (size_t)out;
+        real *result = live == rows ? to : arena_scratch(scratch, whole * sizeof *result);
+        if (result != to && add) kernel_copy(size, to, result);
+        dnnl_product_run(p, which, few, bias, add, result, work);
+        if (result != to) kernel_copy(size, result, to);
+        arena_scratch_release(scratch, m);
     }
 }
 
@@ -128,8 +154,9 @@ static void multiply(const struct packed *p, int way, struct arena *scratch, int
                      int ldx, const real *bias, bool add, real *y) {
     int in = way == FORWARD ? p->cols : p->rows, out = way == FORWARD ? p->rows : p->cols;
     struct arena_mark m = arena_mark(scratch);
-    if (p->native[way]) {
-        multiply_native(p->native[way], scratch, in, out, n, s, x, ldx, bias, add, y);
+    const struct dnnl_product *native = native_of(p, way);
+    if (native) {
+        multiply_native(native, scratch, in, out, n, s, x, ldx, bias, add, y);
     } else {
         if (bias) kernel_fill_rows(n, out, 1, bias, y);
         const real *rounded = rounded_rows(scratch, n, in, s, x, ldx);
@@ -176,13 +203,15 @@ static void sum_native(const struct packed *p, struct arena *scratch, int n, rea
     size_t most = (size_t)dnnl_sums[row_count(n, dnnl_sums, DNNL_SUM_COUNTS)];
     uint16_t *left = arena_scratch(scratch, most * (size_t)p->rows * sizeof *left),
              *right = arena_scratch(scratch, most * (size_t)p->cols * sizeof *right);
-    void *work = arena_scratch(scratch, dnnl_sum_scratch(p->sum));
     for (int from = 0; from < n;) {
         int which = row_count(n - from, dnnl_sums, DNNL_SUM_COUNTS), rows = dnnl_sums[which],
             live = n - from < rows ? n - from : rows;
         round_rows(rows, live, p->rows, s, dy + (size_t)from * (size_t)lddy, lddy, left);
         round_rows(rows, live, p->cols, 1, x + (size_t)from * (size_t)ldx, ldx, right);
+        struct arena_mark m = arena_mark(scratch);
+        void *work = arena_scratch(scratch, dnnl_sum_scratch(p->sum, which, add || from));
         dnnl_sum_run(p->sum, which, left, right, add || from, dw, work);
+        arena_scratch_release(scratch, m);
         from += rows;
     }
 }

@@ -22,15 +22,15 @@ enum precision precision_resolved(enum precision p);
 
 struct packed;
 
-/* Packs W, rows × cols; w is not needed afterwards.  NULL with the size of the block that could not be
+/* Packs W, rows × cols, for packed_forward, and on first use for packed_to_input; w is not needed afterwards.  NULL with the size of the block that could not be
  * allocated in *failed, which is 0 otherwise.  Release with packed_free. */
 struct packed *packed_new(int rows, int cols, const real *w, size_t *failed);
-/* Likewise for a trained weight of this shape, which packed_fill packs. */
+/* Likewise for a trained weight of this shape, which packed_fill packs for all products. */
 struct packed *packed_trained_new(int rows, int cols, size_t *failed);
 /* Packs other values of W, in the same memory. */
 void packed_fill(struct packed *p, const real *w);
 void packed_free(struct packed *p);
-/* Returns the bytes of both packings. */
+/* Returns the bytes of what is packed. */
 size_t packed_bytes(const struct packed *p);
 
 /* Computes y = s·x Wᵀ, or adds it to y, or to `bias` on each row if it is given: x is n × cols with rows ldx

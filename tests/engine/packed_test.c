@@ -56,9 +56,10 @@ static void products_are_those_of_rounded_operands(void **state) {
         real *y = random_matrix(ROWS, out, 4), *before = random_matrix(ROWS, out, 4), *dx = random_matrix(ROWS, in, 5);
         size_t lacks;
         struct packed *p = packed_new(out, in, w, &lacks);
-        assert_true(packed_bytes(p) == (size_t)(4 * in * out));
+        assert_true(packed_bytes(p) == (size_t)((dnnl_is_native() ? 2 : 4) * in * out));
         packed_forward(p, a, ROWS, 2, x, in + 3, NULL, true, y);
         packed_to_input(p, a, ROWS, 1, dy, out, false, dx);
+        assert_true(packed_bytes(p) == (size_t)(4 * in * out));
         for (int r = 0; r < ROWS; r += 7) {
             for (int c = 0; c < out; c++) {
                 double sum = (double)before[r * out + c];
