@@ -182,10 +182,11 @@ static int put_options(json_t *all, const struct store_run *r, struct err *e) {
             }
         }
     }
-    for (size_t k = 0; k < option_count(); k++) { /* the config omits these at their first word */
+    for (size_t k = 0; k < option_count(); k++) { /* the config omits these at their first word, and without one */
         const struct option *late = option_at(k);
-        if ((late->is & OPTION_LATE) && !json_object_get(o, late->key))
-            put_text(all, late->key, late->word[0]);
+        if (!(late->is & OPTION_LATE) || json_object_get(o, late->key)) continue;
+        if (late->word) put_text(all, late->key, late->word[0]);
+        else put_value(all, late->key, json_null());
     }
     json_decref(o);
     for (size_t k = 0; k < COUNT_OF(module_columns); k++) {
