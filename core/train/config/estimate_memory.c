@@ -44,15 +44,18 @@ static struct load largest_part(const struct estimate_of *x) {
 /* Returns the reals of all values of a layer: they are stored until it has finished. */
 static double layer_values(const struct arch *a, int stack, const struct load *l, bool dropout) {
     double d = a->width, h = (double)a->heads * a->head_width, n = stack ? l->targets : l->tokens;
+    double key = arch_key_width(a), placed = (h + key) * ((a->rope.theta > 0) + a->qk_norm);
     double residual = (stack ? 3 : 2) * (a->pre_norm ? 3 : 2) + (dropout ? (stack ? 3 : 2) : 0);
     double inner = (a->gated ? 3 : 1) + (dropout && a->activation_dropout > 0);
-    return n * (4 * h + residual * d + inner * a->inner) + (stack ? 2 * h * (n + l->tokens) : 0);
+    double all = n * (2 * h + 2 * key + placed + residual * d + inner * a->inner);
+    return all + (stack ? 2 * h * (n + l->tokens) : 0);
 }
 
 /* Returns the reals that a layer stores for the backward pass; `keys`: of prefixes. */
 static double layer_stored(const struct arch *a, int stack, const struct load *l, double keys) {
     double d = a->width, h = (double)a->heads * a->head_width, n = stack ? l->targets : l->tokens;
-    double stored = n * (3 * h + (stack ? 3 : 2) * d + (a->gated ? 3 : 1) * a->inner);
+    double key = arch_key_width(a);
+    double stored = n * (h + 2 * key + (stack ? 3 : 2) * d + (a->gated ? 3 : 1) * a->inner);
     if (n / l->rows + keys <= KEPT_KEYS) stored += a->heads * ((stack ? l->causal : l->self) + n * keys);
     if (!stack) return stored;
     return stored + h * (n + 2 * l->tokens) + (l->tokens / l->rows <= KEPT_KEYS ? a->heads * l->cross : 0);
