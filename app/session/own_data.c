@@ -205,7 +205,7 @@ static int own_data_model(struct model *m, const char *where, struct err *e) {
         m->folder = NULL;
         return e->code;
     }
-    m->name = file_base_name(m->folder);
+    m->name = model_name(where, m->folder);
     m->tokenizer = model_tokenizer(m->folder, NULL, e);
     return m->tokenizer ? 0 : e->code;
 }

@@ -76,7 +76,7 @@ static int source_add_rows(struct source_facts *s, const struct run_config *c, i
 static struct tokenizer *source_words(const char *model) {
     struct err ignored = ERR_INIT;
     char *folder = model ? model_find(model, &ignored) : NULL;
-    struct tokenizer *words = folder ? tokenizer_read(folder, NULL, &ignored) : NULL;
+    struct tokenizer *words = folder ? model_tokenizer(folder, NULL, &ignored) : NULL;
     free(folder);
     return words;
 }
@@ -88,7 +88,7 @@ int source_facts_read(const struct run_config *c, struct source_facts **out, str
     char *folder = model_find(model, e);
     int rc = folder ? model_shape(folder, &s->arch, e) : e->code;
     s->ok = !rc;
-    s->model = folder ? file_base_name(folder) : xcopy(model);
+    s->model = folder ? model_name(c->model ? c->model : model, folder) : xcopy(model);
     free(folder);
     struct err why = ERR_INIT;
     int task_rc = 0;

@@ -36,8 +36,7 @@ static void free_model(struct model *m) {
     free(m);
 }
 
-/* Returns the last component of the path as given; of the real path for "." and the like. */
-static char *model_name_of(const char *where, const char *folder) {
+char *model_name(const char *where, const char *folder) {
     char *name = file_base_name(where);
     if (strcmp(name, ".") && strcmp(name, "..")) return name;
     char *path = realpath(folder, NULL);
@@ -54,7 +53,7 @@ static struct model *load_folder(const char *where, char *folder, struct err *e)
     struct err own = ERR_INIT;
     struct model *m = xcalloc(1, sizeof *m);
     m->folder = folder;
-    m->name = model_name_of(where, folder);
+    m->name = model_name(where, folder);
     if (!model_fill(m, e ? e : &own)) return m;
     free_model(m);
     return NULL;

@@ -88,6 +88,9 @@ void model_free_packings(struct model *m);
 /* Returns the folder, or the GGUF file, of `where`; caller frees; NULL with *e if not found. */
 char *model_find(const char *where, struct err *e);
 
+/* Returns the name of a model that was given as `where` and found at `folder`: the last part of the path as given, of
+ * the real path for "." and the like.  Caller frees. */
+char *model_name(const char *where, const char *folder);
 /* Returns the names of the models in assets/models (assets.h), sorted; freed with assets_free. */
 size_t model_names(char ***out);
 /* Returns the folder or GGUF file of one of them; NULL if there is none.  Caller frees. */
