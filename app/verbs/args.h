@@ -136,7 +136,7 @@ struct args {
             int64_t top;
         } predict;
         struct generate_given {
-            const char *start, *first, *system, *template;
+            const char *start, *first, *system;
             bool chat;
             int64_t beams, max_new, min_new, top_k;
             double length_penalty, temperature, top_p, min_p, repetition;

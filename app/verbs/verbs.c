@@ -269,7 +269,6 @@ static const struct option_spec PREDICT[] = {
     { .name = "max-length precision workers" },
     END,
 };
-#define CHAT_TEMPLATE_HELP "chat template, by name or as a file with a Jinja text (default: that of the model)"
 /* With any of the first four, tokens are drawn. */
 #define SAMPLING                                                                                             \
     { "temperature", "X", "sample; divide the logits by X (default 1); 0: greedy decoding",                  \
@@ -304,7 +303,8 @@ static const struct option_spec GENERATE[] = {
       GROUP_GENERATION, AT(generate.chat), FILLS_FLAG, .excludes = "max-length" },
     { "system", "TEXT", "system message of the chat (default: that of the template)", GROUP_GENERATION,
       AT(generate.system), .needs = "chat" },
-    { "template", "NAME|FILE", CHAT_TEMPLATE_HELP, GROUP_GENERATION, AT(generate.template), .needs = "chat" },
+    { "template", "NAME|FILE", .help = "chat template of --chat (default: that of the run, or of the model)",
+      .needs = "chat" },
     { "beams", "N", "number of beams; 1: greedy decoding (default: as in the model's config)",
       GROUP_GENERATION, AT(generate.beams), FILLS_INTEGER, 1, BEAMS_MOST,
       ALIASES_OF_RUN },
@@ -330,7 +330,7 @@ static const struct option_spec CHAT[] = {
     { "file", "FILE", .help = "file with one message per line (default: standard input)" },
     { "system", "TEXT", "system message (default: that of the template)", GROUP_GENERATION,
       AT(generate.system) },
-    { "template", "NAME|FILE", CHAT_TEMPLATE_HELP, GROUP_GENERATION, AT(generate.template) },
+    { .name = "template" },
     { "max-new", "N", "maximum number of tokens of an answer (default: as in the model's config, or 256)",
       GROUP_GENERATION, AT(generate.max_new), FILLS_INTEGER, 1, GENERATE_MOST,
       ALIASES("max-new-tokens", "max-tokens") },
@@ -349,7 +349,8 @@ static const struct option_spec ENCODE[] = {
       GROUP_DATA, AT(encode.chat), .excludes = "text-b" },
     { "system", "TEXT", "system message of --chat (default: the template's)",
       GROUP_DATA, AT(encode.system), .needs = "chat" },
-    { "template", "NAME|FILE", .help = "chat template of --chat (default: the model's)", .needs = "chat" },
+    { "template", "NAME|FILE", .help = "chat template of --chat (default: that of the run, or of the model)",
+      .needs = "chat" },
     END,
 };
 static const struct option_spec RUNS[] = {

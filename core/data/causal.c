@@ -183,10 +183,12 @@ int dataset_encode_causal(struct dataset *d, const struct tokenizer *t, const st
         tokens_forget(d);
         return rc;
     }
+    d->target_end = -1;
     if (how->chat && how->chat->form && (dataset_has_chats(d) || how->wrap)) {
         struct buf b = BUF_INIT;
         chat_template_describe(how->chat, &b);
         d->report.chat_template = buf_take(&b);
+        d->target_end = chat_end(t, how->chat);
     }
     d->max_len = d->report.max_len = how->max_len;
     d->max_target = d->report.max_target = how->max_target;

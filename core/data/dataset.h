@@ -86,6 +86,7 @@ struct dataset {
     /* Of a causal language model (core/data/causal.h): for each id, 1 if it is a target, which is predicted
      * from the ids before it; the targets are also in target_ids.  NULL: a source and a target side. */
     uint8_t *trained;
+    int32_t target_end;      /* the id that ends an answer by the chat template; -1: the model's end token */
 
     struct dataset_memory *memory; /* private: memory of the texts */
 };

@@ -241,3 +241,9 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
             m->folder);
     return 0;
 }
+
+void generate_end_with(struct generate_options *o, int32_t id) {
+    for (int i = 0; i < o->ends; i++)
+        if (o->end[i] == id) return;
+    if (id >= 0 && o->ends < END_TOKENS) o->end[o->ends++] = id;
+}

@@ -266,10 +266,12 @@ static void encoded_pairs(void **state) {
     encoded_is(&d, 0, "26843 *346 *30 *0");
     encoded_is(&d, 1, "22313 2067 108 306 79 486 108 46 *346 *30 *0");
     lacks(&d, "chat template");
+    assert_int_equal(d.target_end, -1);
     how.wrap = true;
     test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
     encoded_is(&d, 0, "1 4093 198 26843 2 198 1 520 9531 198 *346 *30 *2");
     says(&d, "chat template: chatml");
+    assert_int_equal(d.target_end, 2);
     how.all = true;
     test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
     encoded_is(&d, 0, "1 *4093 *198 *26843 *2 *198 *1 *520 *9531 *198 *346 *30 *2");

@@ -22,6 +22,7 @@
 #include "core/method/fusion.h"
 #include "core/method/plan.h"
 #include "core/model/encode.h"
+#include "core/train/use/talk.h"
 #include "core/model/model.h"
 #include "core/train/config/config.h"
 #include "core/train/config/estimate.h"
@@ -534,12 +535,7 @@ static int encode_chat(const struct args *a, const struct model *m, struct err *
     struct chat_template t = { 0 };
     struct chat_ids chat;
     int rc = model_needs_tokenizer(m, e);
-    if (!rc) rc = a->chat_template ? chat_template_by_name(&t, a->chat_template, e)
-                                   : model_chat_template(m->folder, &t, e);
-    if (!rc && !t.form)
-        rc = err_set(e, ERR_USAGE, "%s: the model has no chat template; select one with --template: %s", m->name,
-                     chat_template_names);
-    t.eos = m->arch.eos_id;
+    if (!rc) rc = talk_template(m, NULL, a->chat_template, &t, e);
     if (!rc) rc = chat_prompt(m->tokenizer, &t, turn + !system, (size_t)(1 + (system != NULL)), &chat, e);
     if (!rc) {
         struct encoded x = { .ids = chat.ids, .types = xcalloc(chat.n + 1, sizeof *x.types), .n = chat.n };

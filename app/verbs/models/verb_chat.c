@@ -137,7 +137,7 @@ int verb_chat(const struct args *a, struct err *e) {
     int rc = open_speaker(&from, a, e);
     if (!rc) rc = verb_precision(&from, a, e);
     if (!rc) {
-        t = talker_new(from.model, from.predictor, from.precision, a->generate.template, e);
+        t = talker_new(from.model, from.predictor, from.precision, a->chat_template, e);
         rc = t ? verb_sampling(a, talker_options(t), e) : e->code;
     }
     if (!rc) rc = generate_check(from.model, talker_options(t), e);

@@ -146,12 +146,14 @@ struct verb_sources {
 };
 
 /* Encodes each text as a message of the user. */
-static int chat_sources(const struct args *a, const struct model *m, const struct dataset *d,
+static int chat_sources(const struct args *a, const struct opened *from, const struct dataset *d,
                         struct generate_options *o, struct verb_sources *out, struct err *e) {
     const struct generate_given *given = &a->generate;
+    const struct model *m = from->model;
+    const struct predictor *p = from->predictor;
     struct chat_template t = { 0 };
     size_t room = 0;
-    int rc = m->arch.causal ? talk_template(m, given->template, &t, e)
+    int rc = m->arch.causal ? talk_template(m, p, a->chat_template, &t, e)
                             : err_set(e, ERR_USAGE, "--chat: %s is not a decoder-only model", m->name);
     out->start = xcalloc(d->examples + 1, sizeof *out->start);
     for (size_t i = 0; i < d->examples && !rc; i++) {
@@ -168,7 +170,7 @@ static int chat_sources(const struct args *a, const struct model *m, const struc
         out->start[i + 1] = out->start[i] + chat.n;
         chat_ids_release(&chat);
     }
-    if (!rc) talk_end_with(o, chat_end(m->tokenizer, &t));
+    if (!rc) generate_end_with(o, chat_end(m->tokenizer, &t));
     chat_template_release(&t);
     out->of = (struct generate_sources){ d->examples, out->start, out->ids };
     return rc;
@@ -243,7 +245,7 @@ int verb_generate(const struct args *a, struct err *e) {
     if (!rc) rc = generates_in_order(&from, e);
     if (!rc) rc = input_open(&in, a, opened_reader(&from), e);
     if (!rc)
-        rc = a->generate.chat ? chat_sources(a, from.model, &in.data, &o, &sources, e)
+        rc = a->generate.chat ? chat_sources(a, &from, &in.data, &o, &sources, e)
                               : verbatim_sources(a, &from, &in.data, &sources, e);
     if (!rc && !a->generate.chat) note_form(&from);
     if (!rc) rc = generate_texts(&from, &o, &sources.of, a, crew, e);

@@ -79,7 +79,10 @@ void text_scoring_init(struct text_scoring *s, const struct model *m, const stru
     if (losses) cut_chunks(s);
     if (!how) return;
     s->how = *how;
-    if (d->trained) take_prompts(s);
+    if (d->trained) {
+        take_prompts(s);
+        generate_end_with(&s->how, d->target_end);
+    }
     s->sources = d->trained ? (struct generate_sources){ d->examples, s->prompt_start, s->prompt }
                             : (struct generate_sources){ d->examples, d->start, d->ids };
     generation_init(&s->generation, m, &s->how, &s->sources);

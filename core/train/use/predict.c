@@ -155,6 +155,7 @@ real *predictor_values(struct predictor *p) {
 }
 const char *predictor_origin(const struct predictor *p) { return p->origin; }
 void predictor_set_template(struct predictor *p, const char *name) { xreplace(&p->chat_template, name); }
+const char *predictor_template(const struct predictor *p) { return p->chat_template; }
 void predictor_set_origin(struct predictor *p, const char *text) { xreplace(&p->origin, text); }
 
 int predictor_name_classes(struct predictor *p, const char *const *name, int n, struct err *e) {

@@ -50,8 +50,10 @@ void predictor_set_origin(struct predictor *p, const char *text);
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 /* Opens the model of a folder with its own masked language modeling head; fails if it has none. */
 struct predictor *predictor_of_words(struct model *m, struct err *e);
-/* Sets the chat template by name or file, instead of the run's or the model's. */
+/* Sets the chat template by name or file, instead of the run's or the model's; predictor_template returns it,
+ * NULL for that of the model. */
 void predictor_set_template(struct predictor *p, const char *name);
+const char *predictor_template(const struct predictor *p);
 /* Sets the precision of products with the frozen weights; that of the run, or float32 for a model. */
 void predictor_set_precision(struct predictor *p, enum precision precision);
 void predictor_free(struct predictor *p);

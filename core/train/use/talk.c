@@ -51,17 +51,13 @@ void talk_chat_release(struct talk_chat *c) {
     *c = (struct talk_chat){ 0 };
 }
 
-void talk_end_with(struct generate_options *o, int32_t id) {
-    for (int i = 0; i < o->ends; i++)
-        if (o->end[i] == id) return;
-    if (id >= 0 && o->ends < END_TOKENS) o->end[o->ends++] = id;
-}
-
-int talk_template(const struct model *m, const char *name, struct chat_template *out, struct err *e) {
+int talk_template(const struct model *m, const struct predictor *p, const char *name,
+                  struct chat_template *out, struct err *e) {
+    if (!name && p) name = predictor_template(p);
     int rc = name ? chat_template_by_name(out, name, e) : model_chat_template(m->folder, out, e);
-    if (rc) return rc;
-    if (out->form) return 0;
-    return err_set(e, ERR_USAGE, "%s: the model has no chat template; use --template NAME (%s)", m->folder,
+    out->eos = m->arch.eos_id;
+    if (rc || out->form) return rc;
+    return err_set(e, ERR_USAGE, "%s: the model has no chat template; select one with --template: %s", m->name,
                    chat_template_names);
 }
 
@@ -80,13 +76,13 @@ struct talker *talker_new(const struct model *m, const struct predictor *p, enum
     struct talker *t = xcalloc(1, sizeof *t);
     t->m = m;
     t->method = p ? predictor_generates(p) : model_generates(precision);
-    if (can_talk(m, p, e) || talk_template(m, template, &t->template, e) ||
+    if (can_talk(m, p, e) || talk_template(m, p, template, &t->template, e) ||
         generate_defaults(m, &t->options, NULL, e)) {
         talker_free(t);
         return NULL;
     }
     t->options.beams = 1;
-    talk_end_with(&t->options, chat_end(m->tokenizer, &t->template));
+    generate_end_with(&t->options, chat_end(m->tokenizer, &t->template));
     t->opened = t->method.open(t->method.self);
     struct arena *arena = arena_new();
     t->memory = (struct generate_memory){ .tape = tape_new(arena), .arena = arena,

@@ -31,11 +31,10 @@ void talk_answer_release(struct talk_answer *a);
 /* Copies `from`; *to is released before. */
 void talk_answer_copy(struct talk_answer *to, const struct talk_answer *from);
 
-/* Selects a chat template by name, or that of the model.  ERR_USAGE where it has none.  *out is released with
- * chat_template_release, also after a failure. */
-int talk_template(const struct model *m, const char *name, struct chat_template *out, struct err *e);
-/* Lets generated texts end with this id too (chat_end); -1: none. */
-void talk_end_with(struct generate_options *o, int32_t id);
+/* Selects a chat template by name, or that of the run (p, or NULL), or that of the model.  ERR_USAGE where
+ * there is none.  *out is released with chat_template_release, also after a failure. */
+int talk_template(const struct model *m, const struct predictor *p, const char *name,
+                  struct chat_template *out, struct err *e);
 
 /* The messages of a chat, which own their texts. */
 struct talk_chat {
@@ -48,8 +47,8 @@ void talk_chat_cut(struct talk_chat *c, size_t n);
 void talk_chat_release(struct talk_chat *c);
 
 struct talker;
-/* `p` NULL: the pretrained model, in this precision.  `template`: name or file of a chat template; NULL: that of
- * the model.  ERR_USAGE for a model that cannot answer, or has no template. */
+/* `p` NULL: the pretrained model, in this precision.  `template`: name or file of a chat template; NULL: that
+ * of the run, or of the model.  ERR_USAGE for a model that cannot answer, or has no template. */
 struct talker *talker_new(const struct model *m, const struct predictor *p, enum precision precision,
                           const char *template, struct err *e);
 void talker_free(struct talker *t);

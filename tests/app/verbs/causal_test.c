@@ -111,7 +111,7 @@ static void messages_are_answered(void **state) {
     free(lines);
     lines = test_file(stage.folder, "long.txt", "123456789012345678901234567890123456789012345678901234567890\n", 61);
     stage_refused(5, "more than the context of llama (64): start a new chat", "chat tests/reference/causal/llama --template chatml --max-new 40 --file '%s'", lines);
-    stage_refused(2, "has no chat template; use --template", "chat tests/reference/causal/llama --file '%s'", lines);
+    stage_refused(2, "has no chat template; select one with --template", "chat tests/reference/causal/llama --file '%s'", lines);
     stage_refused(2, "only a decoder-only model answers messages", "chat '%s' --file '%s'", stage.model, lines);
     stage_refused(2, "--system: requires --chat", "generate " MODEL "llama --system x --text y");
     free(plain), free(chat), free(system), free(lines), free(two), free(run);
@@ -147,6 +147,10 @@ static void chats_are_trained(void **state) {
          *other = stage_out(0, "eval last --db '%s' --template zephyr --json", stage.db);
     assert_true(strstr(loss, "\"targets\":") && strstr(other, "\"targets\":"));
     assert_string_not_equal(loss, other);
+    char *said = stage_out(0, "generate last --db '%s' --chat --text 'the cat' --max-new 3 --json", stage.db),
+         *same = stage_out(0, "generate last --db '%s' --chat --template chatml --text 'the cat' --max-new 3 --json", stage.db);
+    assert_string_equal(said, same);
+    free(said), free(same);
     char *shown = stage_out(0, "show last --db '%s'", stage.db);
     assert_non_null(strstr(shown, "chatml"));
     stage_refused(2, "chats.jsonl: line 1: chats need a chat template", "train " MODEL "llama --train '%s' --no-dev --steps 1 --db '%s'",
