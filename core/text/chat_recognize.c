@@ -9,7 +9,7 @@
 #include "core/text/chat.h"
 #include "core/text/chat_forms.h"
 
-enum { CHAT_FILE = 1 << 20 }; /* a Jinja text, bytes */
+enum { CHAT_FILE = 1 << 18 }; /* a Jinja text, bytes */
 
 /* ---- Jinja text as literals and code ---- */
 
