@@ -191,7 +191,7 @@ struct args {
             bool steps, pca;
         } map;
         struct export_options {
-            int to;
+            int to, outtype;
             const char *base;
         } to;
         struct merge_options {

@@ -580,12 +580,15 @@ static const struct option_spec MAP[] = {
 };
 static const struct option_spec EXPORT[] = {
     { .name = "task" },
-    { "to", "csv|json|markdown|hf|petri|peft|hub",
+    { "to", "csv|json|markdown|hf|petri|peft|hub|gguf|gguf-merged",
       "csv, markdown: points; json: the run and its points as JSON Lines; hf: Hugging Face folder; "
-      "petri: file for `petri import`; peft, hub: PEFT or AdapterHub folder",
+      "petri: file for `petri import`; peft, hub: PEFT or AdapterHub folder; gguf: LoRA for llama.cpp and "
+      "Ollama; gguf-merged: GGUF file of the merged model",
       GROUP_OUTPUT, AT(to.to), FILLS_WORD, .required = 1 },
     { "base", "NAME", "with --to peft or hub: name of the base model in the config (default: as in the run)",
       GROUP_OUTPUT, AT(to.base), .needs = "to=peft|hub" },
+    { "outtype", "f32|f16|q8_0", "with --to gguf-merged: format of the matrices (default f16)", GROUP_OUTPUT,
+      AT(to.outtype), FILLS_WORD, .default_value = 1, .needs = "to=gguf-merged" },
     { "overwrite", .help = "allow PATH to be an existing file (never the database or an input of a run)" },
     { .name = "dtype", .needs = "to=hf" },
     MOVED,
@@ -742,7 +745,7 @@ static const struct verb VERBS[] = {
       RENDER, 0, 0, .run = verb_render, LINE_READS },
     { "plot", "RUN\u2026 | FILTER [--key NAME] [--x step|tokens|time|epoch] [--out FILE.svg]",
       "Plot the curves of runs in one chart, as text or SVG", PLOT, 1, -1, .run = verb_plot, LINE_READS },
-    { "export", "RUN --to csv|json|markdown|hf|petri|peft|hub [PATH]",
+    { "export", "RUN --to csv|json|markdown|hf|petri|peft|hub|gguf|gguf-merged [PATH]",
       "Export the points, the record or the weights of a run", EXPORT, 1, 2,
       .run = verb_export, LINE_READS },
     { "import", "FILE|DIR",

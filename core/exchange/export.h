@@ -3,6 +3,7 @@
 #ifndef CORE_EXCHANGE_EXPORT_H
 #define CORE_EXCHANGE_EXPORT_H
 
+#include "core/model/safetensors.h"
 #include "core/train/use/predict.h"
 
 /* Makes a new folder for an export, or takes an empty one; ERR_USAGE for one that holds something. */
@@ -23,5 +24,13 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
 /* The same of a folder of AdapterHub: adapter_config.json, adapter.safetensors, head_config.json,
  * model_head.safetensors. */
 int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e);
+
+/* Writes the low-rank changes of a language model as a GGUF adapter for llama.cpp.  ERR_USAGE, naming the
+ * module, for a method with others.  p is plain afterwards. */
+int export_gguf(struct predictor *p, const char *path, struct err *e);
+/* Writes the merged model as a GGUF file: matrices as F16 or Q8_0 (F16 where rows are not whole blocks),
+ * vectors as F32.  Metadata is that of the model's file, or made of its folder.  ERR_USAGE for a method that
+ * cannot be merged. */
+int export_gguf_merged(struct predictor *p, enum st_type matrices, const char *path, struct err *e);
 
 #endif

@@ -25,10 +25,6 @@ enum {
     EQUAL_MAX = 65536,       /* elements of an array that serves as one number */
 };
 
-enum kind {
-    KIND_U8, KIND_I8, KIND_U16, KIND_I16, KIND_U32, KIND_I32, KIND_F32, KIND_BOOL, KIND_STRING,
-    KIND_ARRAY, KIND_U64, KIND_I64, KIND_F64, KINDS
-};
 static const unsigned char kind_size[KINDS] = {
     [KIND_U8] = 1,  [KIND_I8] = 1,   [KIND_U16] = 2,    [KIND_I16] = 2,   [KIND_U32] = 4, [KIND_I32] = 4,
     [KIND_F32] = 4, [KIND_BOOL] = 1, [KIND_STRING] = 8, [KIND_U64] = 8, [KIND_I64] = 8, [KIND_F64] = 8,
@@ -55,7 +51,7 @@ static const struct {
 
 struct metadatum {
     char *key;
-    enum kind kind, element; /* element: of an array */
+    enum gguf_kind kind, element; /* element: of an array */
     size_t count;            /* elements of an array; bytes of a string */
     size_t at;               /* position of the value, of the first element, of a string's bytes */
     size_t end;              /* position after the value */
@@ -147,17 +143,17 @@ static void set_place(struct cursor *c, const char *kind, const char *name) {
 
 /* ---- metadata ---- */
 
-static int take_kind(struct cursor *c, enum kind *out) {
+static int take_kind(struct cursor *c, enum gguf_kind *out) {
     uint32_t kind;
     int rc = take(c, &kind, sizeof kind);
     if (rc) return rc;
     if (kind >= KINDS) return gguf_bad(c, "unknown type %u; must be between 0 and 12", kind);
-    *out = (enum kind)kind;
+    *out = (enum gguf_kind)kind;
     return 0;
 }
 
 /* Skips `count` values after checking them: the lengths of strings, booleans. */
-static int check_values(struct cursor *c, enum kind kind, size_t count) {
+static int check_values(struct cursor *c, enum gguf_kind kind, size_t count) {
     int rc = 0;
     if (kind == KIND_STRING) {
         for (size_t i = 0, n = 0; !rc && i < count; i++)
@@ -236,7 +232,7 @@ static const struct metadatum *gguf_find(const struct gguf *g, const char *key) 
 
 /* ---- values of the metadata ---- */
 
-static json_t *number_of(enum kind kind, const unsigned char *bytes) {
+static json_t *number_of(enum gguf_kind kind, const unsigned char *bytes) {
     union {
         uint8_t u8; int8_t i8; uint16_t u16; int16_t i16; uint32_t u32; int32_t i32; float f32;
         uint64_t u64; int64_t i64; double f64;
@@ -268,7 +264,7 @@ json_t *gguf_value(const struct gguf *g, const char *key, struct err *e) {
     const struct metadatum *m = gguf_find(g, key);
     if (!m) return NULL;
     bool array = m->kind == KIND_ARRAY, string = m->kind == KIND_STRING;
-    enum kind kind = array ? m->element : m->kind;
+    enum gguf_kind kind = array ? m->element : m->kind;
     size_t n = string ? m->count : array ? m->count * kind_size[kind] : kind_size[kind];
     if (array && (kind == KIND_STRING || !m->count || m->count > EQUAL_MAX))
         return gguf_refuse_value(g, key, e, "an array; must be one value");
@@ -288,7 +284,7 @@ json_t *gguf_value(const struct gguf *g, const char *key, struct err *e) {
 }
 
 /* Reads one element of an array. */
-static json_t *take_element(struct cursor *c, enum kind kind) {
+static json_t *take_element(struct cursor *c, enum gguf_kind kind) {
     static const char unusual[] = "not valid UTF-8, or NaN, infinite, or too large";
     unsigned char bytes[GGUF_ARRAY_STRING];
     size_t n = kind_size[kind];
@@ -351,6 +347,24 @@ int gguf_hash(const struct gguf *g, const char *prefix, char out[65], struct err
 size_t gguf_length(const struct gguf *g, const char *key) {
     const struct metadatum *m = gguf_find(g, key);
     return m && m->kind == KIND_ARRAY ? m->count : 0;
+}
+
+int gguf_copy(const struct gguf *g, size_t i, struct buf *out, struct err *e) {
+    const struct metadatum *m = &g->meta[i];
+    uint64_t size = strlen(m->key), count = m->count;
+    uint32_t kind = m->kind, element = m->element;
+    size_t n = m->end - m->at;
+    buf_add(out, &size, sizeof size);
+    buf_add(out, m->key, strlen(m->key));
+    buf_add(out, &kind, sizeof kind);
+    if (m->kind == KIND_ARRAY) buf_add(out, &element, sizeof element);
+    if (m->kind == KIND_ARRAY || m->kind == KIND_STRING) buf_add(out, &count, sizeof count);
+    void *bytes = mem_try(n ? n : 1, 1);
+    if (!bytes) return err_set(e, ERR_SYSTEM, "%s: out of memory for the metadata", g->f->name);
+    int rc = n ? g->f->fetch(g->f->self, m->at, bytes, n, e) : 0;
+    if (!rc) buf_add(out, bytes, n);
+    free(bytes);
+    return rc;
 }
 
 const char *gguf_key(const struct gguf *g, size_t i) { return i < g->metas ? g->meta[i].key : NULL; }

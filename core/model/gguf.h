@@ -1,5 +1,5 @@
 /* GGUF files, version 2 and 3: their metadata, the positions of their tensors, and the values of quantized
- * blocks.  Private to core/model: safetensors.h opens them like other files of weights.
+ * blocks.  safetensors.h opens them like other files of weights; gguf_save.h writes them.
  *
  * Counts and lengths are checked against the remaining bytes before memory is allocated.  In gguf.c (the
  * file), gguf_blocks.c (blocks) and gguf_config.c (what the metadata and names mean to a model). */
@@ -8,8 +8,15 @@
 
 #include <stdbool.h>
 
+#include "core/base/buf.h"
 #include "core/base/json.h"
 #include "core/model/safetensors.h"
+
+/* Types of metadata, by their numbers in a file. */
+enum gguf_kind {
+    KIND_U8, KIND_I8, KIND_U16, KIND_I16, KIND_U32, KIND_I32, KIND_F32, KIND_BOOL, KIND_STRING,
+    KIND_ARRAY, KIND_U64, KIND_I64, KIND_F64, KINDS
+};
 
 struct gguf; /* checked metadata; values stay in the file */
 
@@ -33,6 +40,8 @@ json_t *gguf_array(const struct gguf *g, const char *key, struct err *e);
 size_t gguf_length(const struct gguf *g, const char *key);
 /* Returns the i-th key, sorted, or NULL past the end. */
 const char *gguf_key(const struct gguf *g, size_t i);
+/* Appends the i-th key, its type and its value as in a file. */
+int gguf_copy(const struct gguf *g, size_t i, struct buf *out, struct err *e);
 /* Computes the SHA-256 of the keys that start with `prefix` and of their values. */
 int gguf_hash(const struct gguf *g, const char *prefix, char out[65], struct err *e);
 
@@ -51,6 +60,9 @@ json_t *gguf_tokenizer(const struct gguf *g, struct err *e);
 /* Returns the name in a folder of transformers, of GPT-2 or of another model, without the prefix "model."; NULL if
  * unknown.  Caller frees. */
 char *gguf_folder_name(const char *name, bool gpt2);
+/* Returns the opposite, for the canonical name of a tensor (arch.h) of a model other than GPT-2; NULL if there
+ * is none.  Caller frees. */
+char *gguf_own_name(const char *name);
 /* Sets the member `pairs` of the tensors that need it. */
 void gguf_mark_pairs(const struct gguf *g, struct st_tensor *list, size_t n);
 

@@ -65,6 +65,20 @@ char *gguf_folder_name(const char *name, bool gpt2) {
     return NULL;
 }
 
+char *gguf_own_name(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(tensor_names); i++)
+        if (tensor_names[i].folder[0] && !strcmp(tensor_names[i].folder[0], name))
+            return xstrdup(tensor_names[i].gguf);
+    if (!text_starts(name, "layers.")) return NULL;
+    const char *layer = name + strlen("layers."), *part = strchr(layer, '.'), *end = strrchr(name, '.');
+    for (size_t i = 0; part && i < COUNT_OF(layer_names); i++) {
+        const char *folder = layer_names[i].folder[0];
+        if (folder && text_starts(part + 1, folder) && part + 1 + strlen(folder) == end)
+            return xprintf("blk.%.*s.%s%s", (int)(part - layer), layer, layer_names[i].gguf, end);
+    }
+    return NULL;
+}
+
 /* ---- the configuration ---- */
 
 static const char *const architectures[] = { "llama", "qwen2", "qwen3", "gpt2" };

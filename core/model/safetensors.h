@@ -32,6 +32,8 @@ size_t st_block_values(enum st_type type); /* values per block; 1 for types with
 size_t st_block_bytes(enum st_type type);
 /* Converts from IEEE half precision. */
 float st_from_half(uint16_t half);
+/* Rounds to IEEE half precision: to nearest, ties to even. */
+uint16_t st_to_half(float v);
 
 struct st_tensor {
     char *name;

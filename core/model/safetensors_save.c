@@ -52,7 +52,7 @@ static void write_header(struct buf *out, const struct st_write *tensors, size_t
 }
 
 /* IEEE half precision: 1 sign, 5 exponent, 10 fraction bits; round to nearest, ties to even. */
-static uint16_t half_of_float(float v) {
+uint16_t st_to_half(float v) {
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);
     uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
@@ -76,7 +76,7 @@ static uint16_t half_of_float(float v) {
 
 bool st_fits_half(const real *v, size_t n, real *first) {
     for (size_t i = 0; i < n; i++)
-        if ((half_of_float((float)v[i]) & 0x7C00) == 0x7C00) {
+        if ((st_to_half((float)v[i]) & 0x7C00) == 0x7C00) {
             *first = v[i];
             return false;
         }
@@ -90,7 +90,7 @@ static int st_add_halves(struct file_atomic *f, const struct st_write *w, struct
     int rc = 0;
     for (size_t i = 0; !rc && i < n; i += COUNT_OF(piece)) {
         size_t k = n - i < COUNT_OF(piece) ? n - i : COUNT_OF(piece);
-        for (size_t j = 0; j < k; j++) piece[j] = half_of_float((float)from[i + j]);
+        for (size_t j = 0; j < k; j++) piece[j] = st_to_half((float)from[i + j]);
         rc = file_atomic_add(f, piece, k * sizeof *piece, e);
     }
     return rc;

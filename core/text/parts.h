@@ -4,7 +4,8 @@
  * pieces (pretokenizer.c) and converted to ids (wordpiece.c, bpe.c, unigram.c); then special tokens of
  * the model are added around it (template.c).  Decoding: decoder.c.
  *
- * The files of a tokenizer are read in read_*.c; added tokens are in added.c. */
+ * The files of a tokenizer are read in read_*.c, and written as metadata of GGUF files in write_gguf.c; added
+ * tokens are in added.c. */
 #ifndef CORE_TEXT_PARTS_H
 #define CORE_TEXT_PARTS_H
 
@@ -112,6 +113,9 @@ struct reading {
  * ordinary characters.  Other added tokens are recognized.  Returns the number of unknown tokens. */
 size_t tokenizer_plain_ids(const struct tokenizer *t, const char *s, size_t n, enum text_place place,
                            struct added_off *off, struct id_list *out);
+
+/* Returns the name of the i-th kind of byte-level tokenizers in GGUF files; NULL past the last. */
+const char *tokenizer_gguf_pre(int i);
 
 /* Readers of complete tokenizers: tokenizer.json; vocab.txt; vocab.json with merges.txt. */
 int tokenizer_read_json(struct tokenizer *t, const char *path, const struct reading *r,

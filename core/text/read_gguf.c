@@ -25,6 +25,8 @@ static const struct pre_rule {
     { "llama-bpe", REGEX_LLAMA3, false, false, true, true },
 };
 
+const char *tokenizer_gguf_pre(int i) { return i < (int)COUNT_OF(pre_rules) ? pre_rules[i].name : NULL; }
+
 /* The first error stays in *e. */
 struct gguf_meta {
     const char *file;

@@ -27,6 +27,9 @@ struct tokenizer *tokenizer_make(const char *name, const json_t *root, const jso
  * object of KEY; *settings becomes that of tokenizer_config.json.  ERR_INPUT names the key: an unsupported kind of
  * tokenizer, lists of different lengths, … */
 json_t *tokenizer_from_gguf(const char *file, const json_t *meta, json_t **settings, struct err *e);
+/* Returns the opposite, the metadata of a file with this many embedding rows.  ERR_USAGE for a tokenizer that no
+ * such metadata describes. */
+json_t *tokenizer_to_gguf(const struct tokenizer *t, int rows, struct err *e);
 void tokenizer_free(struct tokenizer *t);
 /* Returns the name of the i-th file that it was read from; NULL past the last. */
 const char *tokenizer_file(const struct tokenizer *t, int i);

@@ -55,8 +55,9 @@ static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struc
 }
 
 /* What PATH is for an export, and whether it is required. */
-enum { TO_STDOUT_OR_FILE, TO_FOLDER, TO_FILE_OR_FOLDER };
-enum { TO_CSV, TO_JSON, TO_MARKDOWN, TO_HF, TO_PETRI, TO_PEFT, TO_HUB }; /* the words of --to */
+enum { TO_STDOUT_OR_FILE, TO_FOLDER, TO_FILE_OR_FOLDER, TO_FILE };
+/* The words of --to. */
+enum { TO_CSV, TO_JSON, TO_MARKDOWN, TO_HF, TO_PETRI, TO_PEFT, TO_HUB, TO_GGUF, TO_GGUF_MERGED };
 static const struct destination {
     const char *name;
     int path;
@@ -68,6 +69,8 @@ static const struct destination {
     [TO_PETRI] = { "petri", TO_FILE_OR_FOLDER },
     [TO_PEFT] = { "peft", TO_FOLDER },
     [TO_HUB] = { "hub", TO_FOLDER },
+    [TO_GGUF] = { "gguf", TO_FILE },
+    [TO_GGUF_MERGED] = { "gguf-merged", TO_FILE },
 };
 
 static bool is_folder(const struct destination *to, const char *path) {
@@ -77,7 +80,9 @@ static bool is_folder(const struct destination *to, const char *path) {
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
     if (!path && to->path != TO_STDOUT_OR_FILE)
         return err_set(e, ERR_USAGE, "--to %s: missing %s; give the path of the %s", to->name,
-                       to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors",
+                       to->path == TO_FOLDER ? "FOLDER"
+                       : to->path == TO_FILE ? "FILE.gguf"
+                                             : "FILE.safetensors",
                        to->path == TO_FOLDER ? "folder" : "file");
     if (a->overwrite && (!path || is_folder(to, path)))
         return err_set(e, ERR_USAGE, "--overwrite: requires PATH to be a file%s",
@@ -85,8 +90,40 @@ static int check_words(const struct args *a, const struct destination *to, const
     return 0;
 }
 
+/* Returns the path of the Modelfile of an adapter: FILE.Modelfile for FILE.gguf; caller frees. */
+static char *modelfile_path(const char *path) {
+    size_t n = strlen(path) - (text_ends(path, ".gguf") ? strlen(".gguf") : 0);
+    return xprintf("%.*s.Modelfile", (int)n, path);
+}
+
+/* Writes the file from which Ollama makes a model of the base and the adapter. */
+static int write_modelfile(const struct outfile_guard *g, const struct model *m, const char *path,
+                           struct err *e) {
+    char *file = modelfile_path(path), *base = realpath(m->folder, NULL), *name = file_base_name(path);
+    char *text = xprintf("FROM %s\nADAPTER ./%s\n", base ? base : m->folder, name);
+    int rc = outfile_write(g, file, text, strlen(text), e);
+    free(file);
+    free(base);
+    free(name);
+    free(text);
+    return rc;
+}
+
+/* Writes an adapter for llama.cpp with its Modelfile, or the merged model. */
+static int write_gguf(const struct args *a, const struct outfile_guard *g, struct opened *o, const char *path,
+                      struct err *e) {
+    static const enum st_type types[] = { ST_F32, ST_F16, ST_Q8_0 }; /* the words of --outtype */
+    if (a->to.to == TO_GGUF_MERGED) return export_gguf_merged(o->predictor, types[a->to.outtype], path, e);
+    char *file = modelfile_path(path);
+    int rc = outfile_check(g, file, e);
+    free(file);
+    if (!rc) rc = export_gguf(o->predictor, path, e);
+    return rc ? rc : write_modelfile(g, o->model, path, e);
+}
+
 /* Exports the parameters of one task for another program or another database. */
-static int export_values(const struct args *a, struct store *s, int64_t id, const char *path, struct err *e) {
+static int export_values(const struct args *a, const struct outfile_guard *g, struct store *s, int64_t id,
+                         const char *path, struct err *e) {
     struct opened o = { 0 };
     struct buf said = BUF_INIT;
     char *file = NULL;
@@ -94,6 +131,9 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
                         &said, e);
     if (!rc && a->to.to == TO_PETRI) {
         rc = export_petri(o.predictor, &o.config, path, &file, e);
+    } else if (!rc && a->to.to >= TO_GGUF) {
+        file = xstrdup(path);
+        rc = write_gguf(a, g, &o, path, e);
     } else if (!rc) {
         const char *base = a->to.base;
         file = xstrdup(path);
@@ -103,14 +143,20 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     opened_release(&o);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
+    char *second = a->to.to == TO_GGUF ? modelfile_path(path) : NULL;
     if (!rc && a->json) {
         struct buf b = BUF_INIT;
-        json_put(&b, "{run:%jd,file:%s}", id, file);
+        json_put(&b, "{run:%jd,file:%s", id, file);
+        if (second) json_member_string(&b, "modelfile", second);
+        buf_putc(&b, '}');
         out_line(&b);
     } else if (!rc) {
         out_text(file);
         puts(": written");
+        if (second) out_text(second);
+        if (second) puts(": written");
     }
+    free(second);
     free(file);
     return rc;
 }
@@ -143,10 +189,10 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
                     const struct destination *to, const char *path, struct err *e) {
     int rc = 0;
     if (path && is_folder(to, path)) rc = outfile_check_folder(g, path, e);
-    else if (path && to->path == TO_FILE_OR_FOLDER) rc = outfile_check(g, path, e);
+    else if (path && to->path >= TO_FILE_OR_FOLDER) rc = outfile_check(g, path, e);
     if (rc) return rc;
     if (a->to.to == TO_HF) return write_folder(a, s, id, path, e);
-    if (a->to.to > TO_HF) return export_values(a, s, id, path, e);
+    if (a->to.to > TO_HF) return export_values(a, g, s, id, path, e);
     enum store_format form = STORE_CSV;
     run_table_form(to->name, &form);
     return export_text(g, s, id, form, path, e);

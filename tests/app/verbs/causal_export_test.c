@@ -12,7 +12,7 @@
 
 /* Trains a classifier; returns the run. */
 static int classifier(const char *model, const char *method) {
-    free(stage_out(0, "train " MODEL "%s --train '%s' --no-dev --method '%s' --lr 0.05 --steps 3 --batch 4 --max-length 24 --workers 1 --db '%s'",
+    free(stage_out(0, "train " MODEL "%s --train '%s' --no-dev --method '%s' --lr 0.05 --steps 3 --batch 4 --max-length 24 --precision f32 --workers 1 --db '%s'",
                    model, stage.toy, method, stage.db));
     json_t *runs = stage_json("runs --json --limit 1 --db '%s'", stage.db);
     int id = (int)json_integer_value(json_object_get(json_array_get(runs, 0), "id"));
@@ -73,7 +73,7 @@ static char *weights_of(int run, const char *form) {
 static void language_models_are_exchanged(void **state) {
     (void)state;
     free(stage_out(0, "train " MODEL "llama --train tests/reference/language/pairs.jsonl --no-dev --method 'lora(r=2,at=all-linear)' --lr 0.05 "
-                      "--steps 2 --batch 4 --workers 1 --db '%s'", stage.db));
+                      "--steps 2 --batch 4 --precision f32 --workers 1 --db '%s'", stage.db));
     json_t *runs = stage_json("runs --json --limit 1 --db '%s'", stage.db);
     int id = (int)json_integer_value(json_object_get(json_array_get(runs, 0), "id"));
     json_decref(runs);
@@ -89,6 +89,21 @@ static void language_models_are_exchanged(void **state) {
     double apart = json_number_value(json_object_get(said, "largest_logit_difference"));
     if (!(apart < 1e-4)) fail_msg("%g", apart);
     json_decref(said);
+    said = stage_json("export %d --to gguf '%s/lm.gguf' --json --db '%s'", id, stage.folder, stage.db);
+    char *modelfile = test_text(stage.folder, "lm.Modelfile");
+    assert_non_null(strstr(json_string_value(json_object_get(said, "modelfile")), "/lm.Modelfile"));
+    assert_true(!strncmp(modelfile, "FROM /", 6) && strstr(modelfile, "/tests/reference/causal/llama\nADAPTER ./lm.gguf\n"));
+    json_decref(said);
+    free(modelfile);
+    stage_refused(2, "lm.gguf", "export %d --to gguf '%s/lm.gguf' --db '%s'", id, stage.folder, stage.db);
+    free(stage_out(0, "export %d --to gguf '%s/lm.gguf' --overwrite --db '%s'", id, stage.folder, stage.db));
+    free(stage_out(0, "export %d --to gguf-merged '%s/whole.gguf' --outtype q8_0 --db '%s'", id, stage.folder, stage.db));
+    char *ids = stage_out(0, "encode --model '%s/whole.gguf' --text 'one good'", stage.folder),
+         *same_ids = stage_out(0, "encode " MODEL "llama --text 'one good'");
+    assert_string_equal(ids, same_ids);
+    free(ids), free(same_ids);
+    stage_refused(2, "--outtype", "export %d --to gguf '%s/x.gguf' --outtype f16 --db '%s'", id, stage.folder, stage.db);
+    stage_refused(2, "missing FILE.gguf", "export %d --to gguf-merged --db '%s'", id, stage.db);
     free(a), free(b), free(folder), free(config);
 }
 
@@ -97,6 +112,7 @@ static void what_has_no_counterpart_is_refused(void **state) {
     int run = classifier("llama", "prefix(l=2)");
     stage_refused(2, "adapters of decoder-only models are not exchanged with AdapterHub", "export %d --to hub '%s/hub' --db '%s'", run,
                   stage.folder, stage.db);
+    stage_refused(2, "the run is not a language model", "export %d --to gguf '%s/no.gguf' --db '%s'", run, stage.folder, stage.db);
     stage_refused(2, "PEFT supports prefixes of decoder-only models only for language models", "export %d --to peft '%s/no' --db '%s'", run,
                   stage.folder, stage.db);
     stage_refused(5, "\"task_type\" is \"CAUSAL_LM\": the adapter is for a decoder-only model",
