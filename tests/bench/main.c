@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/files/paths.h"
+#include "tests/bench/bench_bf16.h"
 #include "tests/bench/bench_episodes.h"
 #include "tests/bench/bench_history.h"
 #include "tests/bench/bench_keys.h"
@@ -23,7 +24,7 @@
 #include "core/engine/packed.h"
 
 struct bench_options {
-    bool history, methods, keys, parts;
+    bool history, methods, keys, parts, bf16;
     const char *peer, *precision;
     int64_t seconds, runs, points, threads;
 };
@@ -36,6 +37,7 @@ static const struct option_spec OPTIONS[] = {
       GROUP_OUTPUT, OWN(methods) },
     { "keys", NULL, "measure the time from a key press to the painted screen instead, while a run trains",
       GROUP_OUTPUT, OWN(keys) },
+    { "bf16", NULL, "measure what bfloat16 gains instead, relative to what its products would gain alone", GROUP_OUTPUT, OWN(bf16) },
     { "runs", "N", "number of runs in the synthetic history", GROUP_OUTPUT, OWN(runs), FILLS_INTEGER, 1, 1000000, 10000 },
     { "points", "N", "number of points of its longest run", GROUP_OUTPUT, OWN(points), FILLS_INTEGER, 1, 100000000, 1000000 },
     { "peer-work", "NAME", "measure one workload that tests/reference/peer_bench.py runs with the reference libraries",
@@ -215,7 +217,28 @@ static int bench_the_keys(const struct args *a, struct err *e) {
     return 0;
 }
 
+/* --bf16: the speedup, and the one by Amdahl's law. */
+static int bench_a_precision(const struct args *a, struct err *e) {
+    struct bench_bf16 m;
+    int rc = bench_bf16((double)asked(a)->seconds, &m, e);
+    if (rc) return rc;
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    if (!a->json) printf("lora(r=8), BERT-base shapes, batch size 8, sequence length 128, one worker\n");
+    bench_say(a, "gflops", m.single, "GF/s", "products of a layer in float32", &b);
+    bench_say(a, "gflops_bf16", m.half, "GF/s", "in bfloat16, casts included", &b);
+    bench_say(a, "gemm_share", m.share, "", "matrix products relative to the step in float32", &b);
+    bench_say(a, "step_seconds", m.step, "s", "float32, median of alternating steps", &b);
+    bench_say(a, "step_seconds_bf16", m.half_step, "s", "bfloat16", &b);
+    bench_say(a, "speedup", m.gain, "×", "of the step by bfloat16", &b);
+    bench_say(a, "speedup_amdahl", m.possible, "×", "if all products had these rates and the rest took as long", &b);
+    bench_say(a, "of_amdahl", m.gain / m.possible, "", "the first relative to the second (goal 0.85)", &b);
+    close_object(a, &b);
+    return 0;
+}
+
 static int bench_run(const struct args *a, struct err *e) {
+    if (asked(a)->bf16) return bench_a_precision(a, e);
     if (asked(a)->keys) return bench_the_keys(a, e);
     if (asked(a)->history) return bench_a_history(a, e);
     if (asked(a)->methods) return bench_the_methods(a, e);
