@@ -81,7 +81,7 @@ int bench_config(const struct bench_work *w, struct run_config *c, struct err *e
     c->epochs = 0;
     c->lr = 1e-4;
     c->keep = 0;
-    if (arch_generates(&w->model->arch)) c->sample_every = 0;
+    if (arch_generates(&w->model->arch) || w->model->arch.causal) c->sample_every = 0;
     c->eval_every = 1000000; /* past the last step: nothing is scored */
     c->join = w->join;
     c->tasks = w->tasks.count > 1 ? w->tasks.count : 0;
@@ -92,6 +92,7 @@ int bench_config(const struct bench_work *w, struct run_config *c, struct err *e
         c->of[i].task_weight = 1;
     }
     int rc = config_set(c, "method", w->method, e);
+    if (!rc && w->model->arch.causal) rc = config_set(c, "max_len", "128", e);
     if (!rc) rc = config_set(c, "precision", w->precision ? w->precision : "f32", e);
     if (!rc && c->tasks) rc = config_set(c, "sampling", w->sampling, e);
     return rc;

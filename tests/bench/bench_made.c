@@ -177,6 +177,7 @@ void bench_task_free(struct task *t) {
     free(t->train.start);
     free(t->train.ids);
     free(t->train.types);
+    free(t->train.trained);
     free(t->train.target_start);
     free(t->train.target_ids);
 }

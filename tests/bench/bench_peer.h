@@ -8,7 +8,7 @@ struct bench_peer {
     const char *name; /* of the work */
     const char *task; /* folder of SST-2; may be NULL for synthetic data */
     const char *model;
-    const char *precision; /* of training: f32, or NULL for it, or bf16 */
+    const char *precision; /* f32, or NULL for it, or bf16 */
     int threads;
 };
 

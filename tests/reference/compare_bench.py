@@ -15,19 +15,23 @@ import statistics
 import subprocess
 
 import peer_bench
+import peer_causal
 import sst2
 
 BENCH = os.path.join(sst2.ROOT, "build", "bench")
 
 
 def model_of(work):
+    if "-smol-" in work:
+        return peer_causal.MODEL
     return os.path.join(os.path.dirname(sst2.MODEL), "flan-t5-small") if "-t5-" in work else sst2.MODEL
 
 
 def petri(work, threads, precision):
     command = [BENCH, "--peer-work", work, "--threads", str(threads), "--precision", precision, "--json"]
     if work not in peer_bench.MADE:
-        command += ["--task", sst2.DATA, "--model", model_of(work)]
+        data = peer_causal.DATA if "-smol-" in work else sst2.DATA
+        command += ["--task", data, "--model", model_of(work)]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {run.returncode}")
@@ -73,6 +77,9 @@ def main():
             continue
         if work not in peer_bench.MADE and "-t5-" in work and not os.path.isdir(model_of(work)):
             print(f"skipped: {work}: no {model_of(work)} (make t5 brings it)")
+            continue
+        if "-smol-" in work and not os.path.isdir(peer_causal.MODEL):
+            print(f"skipped: {work}: no {peer_causal.MODEL} (make smol brings it)")
             continue
         for threads in map(int, args.threads.split(",")):
             r = compare(work, threads, args.rounds, args.precision)

@@ -13,6 +13,9 @@
     lora-t5-sst2-30        the same with targets of 30 tokens
     generate-t5-1, -32     20 tokens of flan-t5-small, greedy, for 1 or 32 sources at once
     generate-t5-beam4      the same for one source with 4 beams
+    lora-smol-8x128        LoRA r 8 on q and v of SmolLM2-135M, 8 texts of 128 tokens, all of them targets
+    lora-smol-wikisql      the same on batches of 8 prompts with completions as they come, padded to the longest
+    generate-smol-1, -32   20 tokens of SmolLM2-135M after prompts of 32 tokens, greedy
     hyperformer++-t5-small, pha-t5-small, hyperdecoder-t5-small
                            32 rows of eight tasks, as long as GLUE's, T5-small's shapes with random weights:
                            forward, backward, AdamW (peer_hyper.py)
@@ -41,6 +44,10 @@ WORKS = {  # rows a step, counted steps, steps before counting
     "generate-t5-1": (1, 12, 2),
     "generate-t5-32": (32, 3, 1),
     "generate-t5-beam4": (1, 8, 2),
+    "lora-smol-8x128": (8, 5, 1),
+    "lora-smol-wikisql": (8, 16, 2),
+    "generate-smol-1": (1, 6, 1),
+    "generate-smol-32": (32, 2, 1),
     "hyperformer++-t5-small": (32, 6, 1),
     "pha-t5-small": (32, 6, 1),
     "hyperdecoder-t5-small": (32, 6, 1),
@@ -104,6 +111,7 @@ def train_classes(work, rows, steps, warm, precision):
 
 def measure(work, threads, precision):
     import torch
+    import peer_causal
     import peer_hyper
     import peer_meta
     import peer_text
@@ -112,7 +120,9 @@ def measure(work, threads, precision):
     rows, steps, warm = WORKS[work]
     if precision != "f32" and work in IN_F32:
         raise SystemExit(f"--precision: {work} is computed in f32")
-    if work.endswith("-t5-small"):
+    if "-smol-" in work:
+        seconds, sizes = peer_causal.run(work, rows, steps, warm, precision)
+    elif work.endswith("-t5-small"):
         seconds, sizes = peer_hyper.train(work, steps, warm, precision)
     elif work == "meta-adapters-minilm":
         seconds, sizes = peer_meta.train(steps, warm)
