@@ -267,9 +267,13 @@ void compose_take_preset(struct compose_view *v, const char *name) {
     if (p) compose_take_method(v, &p->method);
 }
 
+bool compose_targets(const struct compose_view *v) {
+    return v->arch && (arch_generates(v->arch) || (v->arch->causal && v->texts));
+}
+
 const char *compose_mismatch(const struct compose_view *v) {
-    if (!v->texts || !v->arch || arch_generates(v->arch)) return NULL;
-    return "this task is text-to-text: press T to choose a T5, BART or mBART model";
+    if (!v->texts || !v->arch || compose_targets(v)) return NULL;
+    return "this task is text-to-text: press T to choose a T5, BART, mBART or decoder-only model";
 }
 
 const char *compose_refusal(const struct compose_view *v) {
@@ -286,7 +290,7 @@ bool compose_lacks_memory(const struct compose_view *v) {
 void compose_config(const struct compose_view *v, struct run_config *out) {
     config_copy(out, &v->config);
     stages_take_method(out);
-    config_settle(out, v->arch && arch_generates(v->arch));
+    config_settle(out, compose_targets(v));
 }
 
 void compose_put_seeds(const struct compose_view *v, struct buf *out) {

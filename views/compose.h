@@ -176,6 +176,8 @@ void compose_difference(const struct run_config *from, const struct run_config *
 int compose_option_count(const struct compose_view *v);
 const char *compose_option_name(const struct compose_view *v, int i);
 int compose_option_find(const struct compose_view *v, const char *name);
+/* Returns whether a run on these texts is trained on target tokens, without a head. */
+bool compose_targets(const struct compose_view *v);
 /* Returns the reason in one line if model and task are incompatible, or NULL. */
 const char *compose_mismatch(const struct compose_view *v);
 /* Returns the reason if the run cannot be trained, as far as known, or NULL: it is shown as valid, and Enter

@@ -86,7 +86,7 @@ static bool is_here(const struct compose_view *v, const struct option *o) {
         "split", "split-seed", "limit", "limit-seed", "metric", "positive"
     };
     bool rows = false;
-    bool texts = v->arch && arch_generates(v->arch);
+    bool texts = compose_targets(v);
     if (o->scope == OPTION_OF_TASKS) return v->config.tasks > 0 || !strcmp(o->name, "tasks");
     if (!o->name || o->kind == OPTION_METHOD || !option_has_say(&v->config, o, texts)) return false;
     if (v->config.tasks && option_of_one_task(o)) return false;

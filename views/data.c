@@ -120,6 +120,8 @@ static int data_draw_lines(const struct data_view *v, struct canvas *c, struct r
 
 static enum ink data_report_ink(const struct data_read *k, const char *line) {
     if (!k->ok) return INK_BAD;
+    if (text_starts(line, "> ")) return INK_GOOD; /* targets of an example */
+    if (text_starts(line, "| ")) return INK_DIM;
     return strstr(line, "warning") || strstr(line, "skipped") ? INK_WARN : INK_TEXT;
 }
 

@@ -33,6 +33,7 @@ static void source_tokens(struct source_facts *s, const struct run_config *c, co
         targets += x.n;
         encoded_release(&x);
     }
+    if (s->arch.causal) tokens += targets; /* one sequence */
     if (!rows) return;
     s->tokens = (double)tokens / (double)rows;
     s->targets = (double)targets / (double)rows;

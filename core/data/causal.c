@@ -8,13 +8,16 @@
 #include "core/data/import.h"
 #include "core/data/sample.h"
 
+enum { PREVIEWS = 2 }; /* examples in the report */
+
 /* The split while it is encoded. */
 struct causal {
     struct dataset *d;
     const struct tokenizer *tokenizer;
     const struct causal_coding *how;
     struct chat_template joined; /* prompt and completion as they are */
-    size_t room, types_room, trained_room, target_room; /* capacities of the arrays of d */
+    /* capacities of the arrays of d */
+    size_t room, types_room, trained_room, target_room, start_room, target_start_room;
     size_t kept;                 /* examples so far */
 };
 
@@ -26,6 +29,8 @@ static void keep(struct causal *c, const struct chat_ids *x) {
     GROW(d->types, c->types_room, first + x->n + 1);
     GROW(d->trained, c->trained_room, first + x->n + 1);
     GROW(d->target_ids, c->target_room, targets + x->n + 1);
+    GROW(d->start, c->start_room, c->kept + 2);
+    GROW(d->target_start, c->target_start_room, c->kept + 2);
     memcpy(d->ids + first, x->ids, x->n * sizeof *x->ids);
     memset(d->types + first, 0, x->n);
     memcpy(d->trained + first, x->trained, x->n);
@@ -60,7 +65,7 @@ static int template_of(const struct causal *c, const struct example *x, const st
 static void causal_count(struct causal *c, const struct example *x, const struct chat_ids *ids) {
     struct import_report *r = &c->d->report;
     size_t targets = 0;
-    for (size_t i = 0; i < ids->n; i++) targets += ids->trained[i];
+    for (size_t i = 0; i < ids->n; i++) targets += ids->trained[i] != 0;
     r->tokens += ids->n - targets;
     r->unknown += ids->unknown;
     r->target_tokens += targets;
@@ -86,7 +91,7 @@ static int causal_turns(const struct causal *c, const struct chat_template *t, c
         turn = some;
         n = n - from + system;
     }
-    int rc = x->target_text ? chat_encode(c->tokenizer, t, turn, n, c->how->all, ids, why)
+    int rc = x->target_text ? chat_encode(c->tokenizer, t, turn, n, false, ids, why)
                             : chat_prompt(c->tokenizer, t, turn, n, ids, why);
     free(some);
     return rc;
@@ -130,6 +135,8 @@ static int causal_example(struct causal *c, size_t i, bool *fits, struct err *e)
         report_line(&r->unfit, x->line);
         return 0;
     }
+    for (size_t k = 1; k < ids.n && c->how->all; k++)
+        if (!ids.trained[k]) ids.trained[k] = TRAINED_CONTEXT;
     rc = check_ids(c, i, &ids, e);
     *fits = !rc && ids.n && ids.n <= c->how->max_len;
     if (*fits) {
@@ -142,15 +149,76 @@ static int causal_example(struct causal *c, size_t i, bool *fits, struct err *e)
     return rc;
 }
 
+/* Cuts the text of example i into windows of at most max_len tokens, of which all but the first are targets. */
+static int causal_document(struct causal *c, size_t i, struct err *e) {
+    const struct example *x = &c->d->example[i];
+    struct chat_ids all = { 0 };
+    size_t room = 0, own_room = 0;
+    int32_t *own = NULL;
+    GROW(all.ids, room, TOKENIZER_LEAD);
+    all.n = tokenizer_lead(c->tokenizer, all.ids);
+    size_t words = tokenizer_ids(c->tokenizer, x->target_text, x->target_size, &own, &own_room);
+    GROW(all.ids, room, all.n + words + 1);
+    if (words) memcpy(all.ids + all.n, own, words * sizeof *own);
+    all.n += words;
+    if (!words || own[words - 1] != c->how->end) all.ids[all.n++] = c->how->end;
+    all.trained = xmalloc(all.n);
+    memset(all.trained, 1, all.n);
+    int rc = check_ids(c, i, &all, e);
+    size_t most = c->how->max_len, windows = 0;
+    for (size_t from = 0; !rc && from < all.n; from += most) {
+        struct chat_ids one = { .ids = all.ids + from, .trained = all.trained + from,
+                                .n = all.n - from < most ? all.n - from : most };
+        if (one.n < 2) continue; /* nothing to predict */
+        one.trained[0] = 0;
+        keep(c, &one);
+        causal_count(c, x, &one);
+        windows++;
+    }
+    if (!rc && all.n > most) report_line(&c->d->report.windowed, x->line);
+    c->d->report.windows += windows;
+    chat_ids_release(&all);
+    free(own);
+    return rc;
+}
+
+/* Makes an example of each encoded one: pick[i] is the example that it comes from. */
+static void causal_take(struct causal *c, const int *pick) {
+    struct dataset *d = c->d;
+    struct dataset_memory *m = d->memory;
+    size_t all = d->examples, n = c->kept;
+    bool windows = false;
+    for (size_t i = 0; i < n; i++) windows = windows || pick[i] < (int)i;
+    if (!windows) {
+        size_t split = d->split_examples - (all - n);
+        if (n < all) dataset_keep(d, pick, (int)n);
+        d->split_examples = split;
+        return;
+    }
+    struct example *example = xmalloc(n * sizeof *example);
+    for (size_t i = 0; i < n; i++) {
+        example[i] = d->example[pick[i]];
+        example[i].id = i;
+    }
+    free(d->example);
+    free(m->exact); /* repeats were counted */
+    free(m->folded);
+    m->exact = m->folded = NULL;
+    d->example = example;
+    d->split_examples += n - all;
+    d->examples = n;
+}
+
 static int encode_all(struct causal *c, struct err *e) {
     struct dataset *d = c->d;
-    int *pick = xmalloc((d->examples + 1) * sizeof *pick), rc = 0;
-    size_t split = d->split_examples, all = d->examples;
+    size_t all = d->examples, room = 0;
+    int *pick = NULL, rc = 0;
     for (size_t i = 0; !rc && i < all; i++) {
         bool fits = false;
         size_t at = c->kept;
-        rc = causal_example(c, i, &fits, e);
-        if (fits) pick[at] = (int)i;
+        rc = d->shape == DATA_DOCUMENTS ? causal_document(c, i, e) : causal_example(c, i, &fits, e);
+        GROW(pick, room, c->kept + 1);
+        while (at < c->kept) pick[at++] = (int)i;
     }
     if (!rc && !c->kept && d->report.unfit.examples)
         rc = err_set(e, ERR_INPUT, "%s: line %zu: %s", d->path, d->report.unfit.first[0],
@@ -158,10 +226,7 @@ static int encode_all(struct causal *c, struct err *e) {
     else if (!rc && !c->kept)
         rc = err_set(e, ERR_USAGE, "%s: every example is longer than %zu tokens; use a larger --max-length",
                      d->path, c->how->max_len);
-    if (!rc && c->kept < all) {
-        dataset_keep(d, pick, (int)c->kept);
-        d->split_examples = split - (all - c->kept);
-    }
+    if (!rc) causal_take(c, pick);
     free(pick);
     return rc;
 }
@@ -173,8 +238,9 @@ int dataset_encode_causal(struct dataset *d, const struct tokenizer *t, const st
     if (!e) e = &own;
     BUG_IF(d->kind != DATA_TEXT || d->pair);
     tokens_forget(d);
-    d->start = xcalloc(d->examples + 1, sizeof *d->start);
-    d->target_start = xcalloc(d->examples + 1, sizeof *d->target_start);
+    GROW(d->start, c.start_room, 1);
+    GROW(d->target_start, c.target_start_room, 1);
+    d->start[0] = d->target_start[0] = 0;
     int rc = chat_template_by_name(&c.joined, "none", e);
     c.joined.eos = how->end;
     if (!rc) rc = encode_all(&c, e);
@@ -190,6 +256,7 @@ int dataset_encode_causal(struct dataset *d, const struct tokenizer *t, const st
         d->report.chat_template = buf_take(&b);
         d->target_end = chat_end(t, how->chat);
     }
+    for (size_t i = 0; i < d->examples && i < PREVIEWS; i++) causal_preview(d, t, i, &d->report.preview);
     d->max_len = d->report.max_len = how->max_len;
     d->max_target = d->report.max_target = how->max_target;
     return 0;

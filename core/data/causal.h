@@ -1,4 +1,5 @@
-/* Encodes the examples of causal language models: prompt and completion as one sequence. */
+/* Encodes the examples of causal language models: prompt and completion as one sequence (causal.c), and shows them as
+ * the model reads them, for reports (causal_preview.c). */
 #ifndef CORE_DATA_CAUSAL_H
 #define CORE_DATA_CAUSAL_H
 
@@ -18,9 +19,13 @@ struct causal_coding {
  * tokenizer, the messages, and the end tokens.  Without a template a source and its target are joined.  The
  * targets are marked in d->trained and copied to d->target_ids; the first token is never a target.  Chats that
  * are longer than max_len lose their oldest messages; longer examples, and those that the template cannot
- * write, are removed and reported.  ERR_USAGE or ERR_INPUT where none is left. */
+ * write, are removed and reported.  Texts without a source (DATA_DOCUMENTS) are read with control tokens and
+ * cut into windows of max_len tokens, an example each, of which all but the first are targets.  ERR_USAGE or ERR_INPUT where none is left. */
 int dataset_encode_causal(struct dataset *d, const struct tokenizer *t, const struct causal_coding *how,
                           struct err *e);
+/* Appends an example as the model reads it, special tokens included: a heading, then a line per span of tokens,
+ * which starts with "> " where they are targets and with "| " where not.  Long spans are shortened. */
+void causal_preview(const struct dataset *d, const struct tokenizer *t, size_t row, struct buf *out);
 /* Encodes every split. */
 int task_encode_causal(struct task *t, const struct tokenizer *k, const struct causal_coding *how,
                        struct err *e);

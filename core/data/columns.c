@@ -71,10 +71,20 @@ static int labeled(const struct dataset *d, struct columns *c, const struct data
     return 0;
 }
 
+/* Selects the only column of a split with texts alone. */
+static bool columns_documents(const struct dataset_options *o, struct dataset *d, struct columns *c) {
+    bool alone = d->columns == 1 && columns_have(d, "text");
+    if (!alone || (!o->guess_texts && o->shape != DATA_DOCUMENTS)) return false;
+    *c = (struct columns){ .a = "text", .target = "text", .shape = DATA_DOCUMENTS };
+    text_line(&d->report.notes, "column \"text\" is used as text to continue, without labels or targets");
+    return true;
+}
+
 int columns_choose(const struct dataset_options *o, struct dataset *d, struct columns *c,
                    struct err *e) {
     const char *const *texts;
     if ((o->shape == DATA_MESSAGES || o->shape == DATA_INSTRUCTIONS) && chats_columns(o, d, c)) return 0;
+    if (columns_documents(o, d, c)) return 0;
     if (o->target) {
         *c = (struct columns){ .a = o->text_a, .target = o->target };
         return 0;

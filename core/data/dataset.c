@@ -307,7 +307,8 @@ void tokens_forget(struct dataset *d) {
     r->target_longest = r->unwritten = 0;
     r->unwritten_signs = 0;
     r->too_long.examples = r->unfit.examples = r->spelled.examples = r->blank_start.examples = 0;
-    r->shortened.examples = 0;
+    r->shortened.examples = r->windowed.examples = r->windows = 0;
+    buf_clear(&r->preview);
     free(r->chat_template);
     r->chat_template = NULL;
     r->max_len = d->max_len = r->max_target = d->max_target = 0;

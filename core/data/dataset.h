@@ -20,6 +20,7 @@ enum {
     DATASET_CLASSES = 4096,          /* maximum classes of a task */
     DATASET_NAME = 1024,             /* longest class name, bytes */
     DATASET_LINE = 64 << 20,         /* longest record, bytes */
+    TRAINED_ANSWER = 1, TRAINED_CONTEXT = 2, /* of struct dataset.trained */
     DATASET_FIELDS = 3,              /* texts of an example */
 };
 #define DATASET_FILE ((size_t)2 << 30) /* largest file, bytes */
@@ -31,6 +32,7 @@ enum data_shape {
     DATA_MULTIRC, /* a passage with questions with answers: one example per answer */
     DATA_MESSAGES,     /* a chat: a list of messages with roles; the last answer is the target */
     DATA_INSTRUCTIONS, /* instruction, input, output, and perhaps system and history: a chat */
+    DATA_DOCUMENTS,    /* a text without a source: a causal language model continues it */
 };
 /* Whether a table's first line is a header.  AUTO: unless all requested columns are given by number, which
  * the report states. */
@@ -83,8 +85,9 @@ struct dataset {
     size_t max_target;       /* 0: no target side */
     size_t *target_start;    /* rows+1 */
     int32_t *target_ids;     /* encoded as a single text, end token included */
-    /* Of a causal language model (core/data/causal.h): for each id, 1 if it is a target, which is predicted
-     * from the ids before it; the targets are also in target_ids.  NULL: a source and a target side. */
+    /* Of a causal language model (core/data/causal.h): for each id, whether it is a target, which is predicted
+     * from the ids before it: as a part of an answer, or of its context.  The targets are also in target_ids.
+     * NULL: a source and a target side. */
     uint8_t *trained;
     int32_t target_end;      /* the id that ends an answer by the chat template; -1: the model's end token */
 

@@ -117,7 +117,7 @@ static bool texts_of(struct import *m, size_t line, const json_t *o, const struc
 
 static bool fields_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
                       struct fields *f) {
-    if (c->shape) return chats_fields(m, line, o, c, f);
+    if (c->shape && c->shape != DATA_DOCUMENTS) return chats_fields(m, line, o, c, f);
     if (c->target) return texts_of(m, line, o, c, f);
     return json_text(m, line, o, c->a, &f->a) && (!c->b || json_text(m, line, o, c->b, &f->b)) &&
            (!c->c || json_text(m, line, o, c->c, &f->c)) &&

@@ -40,6 +40,7 @@ void report_release(struct import_report *r) {
     for (int i = 0; i < r->first_count; i++) free(r->first[i].why);
     free(r->across);
     free(r->chat_template);
+    buf_release(&r->preview);
     buf_release(&r->notes);
     memset(r, 0, sizeof *r);
 }
@@ -82,7 +83,7 @@ static void lines_text(const struct import_report *r, struct buf *out) {
 /* Examples of the file in the split; the rest of the report counts these. */
 static void part_text(const struct dataset *d, struct buf *out) {
     const struct import_report *r = &d->report;
-    if (d->split_examples != r->examples)
+    if (d->split_examples < r->examples)
         buf_printf(out, "split: %zu of %zu examples\n", d->split_examples, r->examples);
     if (r->unlabeled)
         buf_printf(out, "%zu example%s without a label\n", r->unlabeled, plural(r->unlabeled));
@@ -159,6 +160,12 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
         buf_printf(out, "warning: in %zu example%s truncation removed a whole text\n", r->vanished,
                    plural(r->vanished));
     chats_text(r, out);
+    if (r->windowed.examples) {
+        buf_printf(out, "%zu text%s longer than %zu tokens: %zu windows in all", r->windowed.examples,
+                   plural(r->windowed.examples), r->max_len, r->windows);
+        report_lines_text(&r->windowed, out);
+        buf_putc(out, '\n');
+    }
     if (r->too_long.examples) {
         buf_printf(out, "warning: %zu example%s longer than %zu tokens skipped; use a larger --max-length",
                    r->too_long.examples, plural(r->too_long.examples), r->max_len);
@@ -192,4 +199,5 @@ void report_text(const struct dataset *d, struct buf *out) {
     repeats_text(r, d->target_field != NULL, out);
     tokens_text(r, d->pair, out);
     targets_text(r, d->examples, out);
+    buf_puts(out, buf_text(&r->preview));
 }

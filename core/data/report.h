@@ -69,6 +69,9 @@ struct import_report {
     struct report_lines spelled; /* examples whose texts spell control tokens, encoded as characters */
     struct report_lines blank_start; /* chats with an answer that starts with whitespace */
     struct report_lines shortened; /* chats without their oldest messages, which would be too long */
+    struct report_lines windowed; /* texts longer than max_len, cut into windows */
+    size_t windows;           /* of all texts */
+    struct buf preview;       /* the first examples as a causal model reads them */
     struct report_lines too_long; /* examples removed because they are longer than max_len */
     size_t unwritten;         /* examples whose target has unknown tokens */
     int unwritten_signs;

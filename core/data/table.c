@@ -135,7 +135,7 @@ static int table_choose(const struct import *m, const struct records *r, struct 
         if ((*to[i] = table_column(m, r, i, *want[i], e)) < 0) return ERR_USAGE;
         *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
-            if (*to[k] == *to[i])
+            if (*to[k] == *to[i] && name.shape != DATA_DOCUMENTS)
                 return err_set(e, ERR_USAGE, "%s: column \"%s\" is selected twice", d->path,
                                d->column[*to[i]]);
     }
@@ -160,7 +160,7 @@ static void take_record(struct import *m, const struct records *r, const struct 
     if (c->label >= 0) f.label = r->field[c->label];
     if (c->target >= 0) f.target = r->field[c->target];
     if (f.label.s && !f.label.n) report_skip(rep, r->first, "unlabeled");
-    else if (c->shape == DATA_FLAT ||
+    else if (c->shape == DATA_FLAT || c->shape == DATA_DOCUMENTS ||
              chats_fields(m, r->first, NULL, &(struct columns){ .shape = c->shape }, &f))
         import_example(m, r->first, &f);
 }

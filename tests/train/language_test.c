@@ -2,6 +2,7 @@
  * not. */
 #include "tests/train/language.h"
 
+#include "core/base/file.h"
 #include "core/data/causal.h"
 
 static void losses_are_those_of_the_references(void **state) {
@@ -125,12 +126,76 @@ static void a_row_is_prompt_completion_and_end(void **state) {
     ground_release(&g);
 }
 
+static void preview_is(const struct dataset *d, const char *want) {
+    const char *at = strstr(buf_text(&d->report.preview), "\n");
+    assert_non_null(at);
+    if (strncmp(at + 1, want, strlen(want))) fail_msg("not \"%s\": %s", want, buf_text(&d->report.preview));
+}
+
+/* All tokens are targets, but prompts are continued from where the answers start. */
+static void the_loss_may_be_on_all_tokens(void **state) {
+    (void)state;
+    struct ground g;
+    struct err e = ERR_INIT;
+    struct trained t;
+    struct run_config c = language_config("lora(r=2)", 4, 1e-3, 0);
+    open_pairs(&g);
+    size_t answers = g.task.train.target_start[g.task.train.examples];
+    preview_is(&g.task.train, "| 2 plus 3 is\n>  5.<|im_end|>\n");
+    c.loss_on = LOSS_ON_ALL;
+    c.steps = 1;
+    c.samples = 2;
+    test_ok(run_prepare_task(&c, g.model, &g.task, &e), &e);
+    const struct dataset *d = &g.task.train;
+    assert_true(d->target_start[d->examples] > answers);
+    assert_int_equal(d->target_start[d->examples], d->start[d->examples] - d->examples);
+    preview_is(d, "| 2\n>  plus 3 is 5.<|im_end|>\n");
+    train(&g, &c, NULL, 1, &t);
+    assert_true(t.samples == 2 && t.sample[0].count == 2);
+    trained_release(&t);
+    config_release(&c);
+    ground_release(&g);
+}
+
+/* Texts alone are cut into windows, of which the first token is not a target. */
+static void texts_are_cut_into_windows(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    char *model = test_path(LLAMA), *folder = test_folder(), *path = file_join(folder, "texts.jsonl");
+    static const char text[] = "{\"text\": \"a<|im_end|>b\"}\n{\"text\": \"x x x x x x x x x x\"}\n";
+    test_ok(file_write(path, text, sizeof text - 1, &e), &e);
+    struct ground g = { .model = model_load(model, &e), .max_len = 6 };
+    const struct task_source s = { .train = path, .dev = path };
+    struct run_config c = language_config("lora(r=2)", 2, 1e-3, 0);
+    struct trained t;
+    if (!g.model) fail_msg("%s", e.text);
+    c.max_len = g.max_len;
+    c.max_len_given = true;
+    test_ok(task_open(&g.task, &s, &e), &e);
+    test_ok(run_prepare_task(&c, g.model, &g.task, &e), &e);
+    const struct dataset *d = &g.task.train;
+    preview_is(d, "| a\n> <|im_end|>b<|im_end|>\n"); /* control tokens as they are written */
+    size_t tokens = d->start[d->examples];
+    assert_true(d->examples >= 3 && d->start[1] == 4 && d->example[2].line == 2);
+    assert_int_equal(d->target_start[d->examples], tokens - d->examples);
+    for (size_t i = 1; i + 1 < d->examples; i++) assert_int_equal(d->start[i + 1] - d->start[i], 6);
+    for (size_t i = 0; i < d->examples; i++) assert_true(d->example[i].id == i && !d->trained[d->start[i]]);
+    train(&g, &c, NULL, 2, &t);
+    assert_true(trained_state(&t) == RUN_FINISHED && t.samples == 0);
+    trained_release(&t);
+    config_release(&c);
+    ground_release(&g);
+    free(model), free(folder), free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_are_those_of_the_references),
         cmocka_unit_test(the_validation_loss_is_the_mean_over_targets),
         cmocka_unit_test(completions_are_generated),
         cmocka_unit_test(runs_have_the_same_bits),
+        cmocka_unit_test(the_loss_may_be_on_all_tokens),
+        cmocka_unit_test(texts_are_cut_into_windows),
         cmocka_unit_test(a_row_is_prompt_completion_and_end),
     };
     return cmocka_run_group_tests(tests, open_language, close_language);

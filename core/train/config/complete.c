@@ -99,17 +99,17 @@ static int find_template(const struct model *m, const struct task *t, const char
     return chats ? model_chat_template(m->folder, c, e) : 0;
 }
 
-int run_encode_language(const struct model *m, struct task *t, const char *chat, size_t max_len,
-                        size_t max_target, struct err *e) {
+int run_encode_language(const struct model *m, struct task *t, const struct language_coding *by,
+                        struct err *e) {
     struct chat_template c;
-    const struct causal_coding how = { .max_len = max_len, .max_target = max_target, .end = m->arch.eos_id,
-                                       .embedding_rows = m->arch.vocabulary, .chat = &c,
-                                       .wrap = chat != NULL };
+    const struct causal_coding how = { .max_len = by->max_len, .max_target = by->max_target, .chat = &c,
+                                       .end = m->arch.eos_id, .embedding_rows = m->arch.vocabulary,
+                                       .wrap = by->chat != NULL, .all = by->all };
     if (how.end < 0)
         return err_set(e, ERR_INPUT, "%s/config.json: \"eos_token_id\" is missing: a language model is trained "
                                      "to end its texts with this token", m->folder);
     if (model_needs_tokenizer(m, e)) return e->code;
-    int rc = find_template(m, t, chat, &c, e);
+    int rc = find_template(m, t, by->chat, &c, e);
     c.eos = m->arch.eos_id;
     if (!rc) rc = task_encode_causal(t, m->tokenizer, &how, e);
     chat_template_release(&c);
@@ -124,10 +124,17 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
     size_t max_len = (size_t)run_max_len(c, m);
     size_t max_target = form == FORM_TEXT ? (size_t)run_max_target(c, m) : 0;
     if (rc) return rc;
+    if (c->loss_on == LOSS_ON_ALL && !(form == FORM_TEXT && m->arch.causal))
+        return err_set(e, ERR_USAGE, "--loss-on all: applies only to prompts, chats and texts with a decoder-only "
+                                     "model");
+    if (t->train.shape == DATA_DOCUMENTS && !m->arch.causal)
+        return err_set(e, ERR_USAGE, "%s: texts without labels or targets need a decoder-only model: %s (%s) is not "
+                                     "one", t->name, m->name, family_name(m->arch.family));
     if (form != FORM_TEXT || !m->arch.causal)
         return task_encode(t, m->tokenizer, max_len, max_target, m->arch.vocabulary, e);
     if (!c->metric) task_take_metric(t, METRIC_LOSS);
-    return run_encode_language(m, t, c->chat_template, max_len, max_target, e);
+    const struct language_coding by = { c->chat_template, c->loss_on == LOSS_ON_ALL, max_len, max_target };
+    return run_encode_language(m, t, &by, e);
 }
 
 int run_outputs(const struct task *t) {

@@ -25,6 +25,8 @@ enum { KEEP_BEST = 1, KEEP_LAST = 2 };
 enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT, FORM_MASKED };
 /* Reduction of the losses of a step's target tokens (docs/text.md). */
 enum loss_mean { MEAN_TOKENS, MEAN_EXAMPLES, MEAN_SUM, MEAN_POSITIONS };
+/* Targets of a causal model: completions and answers, or all tokens. */
+enum loss_on { LOSS_ON_ANSWER, LOSS_ON_ALL };
 /* Multi-task runs: whether the best checkpoint is selected by the average or per task, and whether the
  * average is over each task's primary metric or over every metric. */
 enum best_of { BEST_AVERAGE, BEST_PER_TASK };
@@ -117,6 +119,7 @@ struct run_config {
     bool prefix;    /* prepend the task's name to the source texts of a labeled task */
     int max_target; /* maximum length of a target or generated text in tokens, end token included */
     enum loss_mean loss_mean;
+    enum loss_on loss_on;
     double smoothing; /* label smoothing */
     int beams;      /* of evaluations; 1: greedy */
     int samples;    /* validation examples whose generated texts are saved */

@@ -18,6 +18,7 @@ static const char *const optimizers[] = { "adamw", "sgd", NULL };
 static const char *const option_kinds[] = { "auto", "classes", "scores", NULL };
 static const char *const forms[] = { "auto", "classes", "text", "masked", NULL };
 static const char *const switches[] = { "off", "on", NULL };
+static const char *const loss_ons[] = { "answer", "all", NULL };
 static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
 static const char *const option_joins[] = { "auto", "held", "twice", NULL };
 const char *const option_averages[] = { "one", "all", NULL };
@@ -235,6 +236,9 @@ static const struct option option_options[] = {
     { WORD(loss_mean, means), .name = "loss-mean", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_TEXTS,
       HELP("tokens|rows|sum|positions", "text-to-text: reduction of the loss over target tokens") },
+    { WORD(loss_on, loss_ons), .name = "loss-on", .group = GROUP_DATA,
+      .is = OPTION_DECIDES | OPTION_READ | OPTION_LATE, .scope = OPTION_OF_TEXTS,
+      HELP("answer|all", "decoder-only models: targets are completions and answers, or all tokens") },
     { REAL(smoothing, 0, 0.999999), .name = "smoothing", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_TEXTS, HELP("0 ≤ X < 1", "label smoothing of target tokens"),
       ALIASES("label-smoothing", "label-smoothing-factor") },

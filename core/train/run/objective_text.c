@@ -71,7 +71,7 @@ static int open_splits(struct run *r, int task, struct generate_options *how, st
     const struct task *t = r->of[task].task;
     if (!t->devs) return 0;
     if (text_options(r->m, t, r->c.beams, r->c.max_target, how, e)) return e->code;
-    samples_init(r, task, how);
+    if (t->dev[0].shape != DATA_DOCUMENTS) samples_init(r, task, how);
     return 0;
 }
 

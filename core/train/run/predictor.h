@@ -21,6 +21,7 @@ struct predictor {
     bool several;          /* multi-label: a sigmoid per label */
     bool text;             /* text-to-text, without a head */
     char *chat_template;   /* as in struct run_config */
+    bool loss_on_all;
     bool prefix;           /* prepend the task's name to source texts of labeled tasks */
     int max_len, max_target, beams;
     int tasks;             /* number of tasks of the run */

@@ -27,11 +27,17 @@ double run_dropout(const struct run_config *c, double published);
  * tokenizer and name of m. */
 int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e);
 
-/* Tokenizes all splits of a task of texts for a causal language model. `chat`: a chat template by name or
- * file, also for prompts and completions; NULL: that of the model, for chats only. ERR_INPUT where the model
- * has no end token. */
-int run_encode_language(const struct model *m, struct task *t, const char *chat, size_t max_len,
-                        size_t max_target, struct err *e);
+/* How texts are encoded for a causal language model. */
+struct language_coding {
+    const char *chat; /* a chat template by name or file, also for prompts and completions; NULL: that of the
+                       * model, for chats only */
+    bool all;         /* all tokens are targets */
+    size_t max_len, max_target;
+};
+/* Tokenizes all splits of a task of texts for a causal language model. ERR_INPUT where the model has no end
+ * token. */
+int run_encode_language(const struct model *m, struct task *t, const struct language_coding *by,
+                        struct err *e);
 
 /* Returns the number of outputs of the head for a prepared task: classes, 1 for scores, 0 (no head) for
  * texts, PLAN_WORDS for masked language modeling. */

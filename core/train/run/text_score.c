@@ -50,14 +50,14 @@ static void cut_chunks(struct text_scoring *s) {
     if (rows) s->first[++s->chunks] = (uint32_t)rows;
 }
 
-/* Returns the length of the prompt of an example of a causal model: what precedes its last targets, or all of
- * an example without targets. */
+/* Returns the length of the prompt of an example of a causal model: what precedes its last answer, or all of an
+ * example without an answer. */
 static size_t prompt_length(const struct dataset *d, size_t row) {
     const uint8_t *trained = d->trained + d->start[row];
     size_t all = d->start[row + 1] - d->start[row], n = all;
-    while (n && !trained[n - 1]) n--;
+    while (n && trained[n - 1] != TRAINED_ANSWER) n--;
     if (!n) return all;
-    while (trained[n - 1]) n--; /* the first token is not a target */
+    while (trained[n - 1] == TRAINED_ANSWER) n--; /* the first token is not a target */
     return n;
 }
 

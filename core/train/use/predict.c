@@ -62,6 +62,7 @@ static int predict_narrow(struct predictor *p, int task, struct err *e) {
 static void set_description(struct predictor *p, const struct run_config *c) {
     p->text = c->form == FORM_TEXT;
     predictor_set_template(p, c->chat_template);
+    p->loss_on_all = c->loss_on == LOSS_ON_ALL;
     p->prefix = c->prefix;
     p->beams = c->beams;
     p->max_len = run_max_len(c, p->m);

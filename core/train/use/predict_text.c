@@ -27,8 +27,9 @@ int predictor_prepare_task(const struct predictor *p, struct task *t, int max_le
         return err_set(e, ERR_USAGE, "%s: the task has labels, and %s has no classification head; use a run that "
                                      "was trained on it", t->name, p->m->name);
     int rc = predictor_task_form(p, p->m, t, e);
-    if (!rc && p->text && p->m->arch.causal)
-        rc = run_encode_language(p->m, t, p->chat_template, (size_t)max_len, (size_t)p->max_target, e);
+    const struct language_coding by = { p->chat_template, p->loss_on_all, (size_t)max_len,
+                                        (size_t)p->max_target };
+    if (!rc && p->text && p->m->arch.causal) rc = run_encode_language(p->m, t, &by, e);
     else if (!rc)
         rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
                          p->m->arch.vocabulary, e);
