@@ -48,7 +48,16 @@ struct bench {
     struct worker *worker;
 };
 
+/* The objectives, in the order in which they are asked whether they fit: a new one is its file and its line. */
+#define OBJECTIVES(_)                                                                                        \
+    _(masked)                                                                                                \
+    _(language)                                                                                              \
+    _(text)                                                                                                  \
+    _(head)
+
 struct objective {
+    /* Returns whether tasks of this kind are trained so on the model. */
+    bool (*fits)(const struct arch *a, enum data_kind kind);
     const char *loss_op; /* op of the loss, for messages; NULL: by the kind of the first task */
     const char
         *other_examples; /* message suffix where NaN or infinite logits may belong to another example; or
@@ -81,7 +90,9 @@ struct objective {
     void (*metrics)(struct event *e, const struct task *t, const struct metrics *m,
                     const struct metric_value *tokens);
 };
-extern const struct objective objective_head, objective_text, objective_language, objective_masked;
+#define OBJECTIVE_ROW(name) extern const struct objective objective_##name;
+OBJECTIVES(OBJECTIVE_ROW)
+#undef OBJECTIVE_ROW
 
 /* Sets the weight of an example where the loss is the mean over examples. */
 void weigh_example(const struct run *r, const struct run_task *of, struct batch_example *x);

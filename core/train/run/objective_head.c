@@ -75,7 +75,13 @@ static void split_measure(struct run_split *s, const struct task *t, struct metr
     scoring_metrics(&s->scoring, t->positive, m);
 }
 
+static bool fits(const struct arch *a, enum data_kind kind) {
+    (void)a;
+    return kind == DATA_CLASSES || kind == DATA_REGRESSION;
+}
+
 const struct objective objective_head = {
+    .fits = fits,
     .other_examples = "",
     .weigh = weigh_example,
     .losses = losses,

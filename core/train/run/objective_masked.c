@@ -59,7 +59,13 @@ static void split_measure(struct run_split *s, const struct task *t, struct metr
     masked_scoring_metrics(&s->masked, m);
 }
 
+static bool fits(const struct arch *a, enum data_kind kind) {
+    (void)a;
+    return kind == DATA_MASKED;
+}
+
 const struct objective objective_masked = {
+    .fits = fits,
     .loss_op = "vocabulary_loss",
     .other_examples = "",
     .begin = begin,

@@ -116,7 +116,12 @@ static void add_language(struct event *e, const struct task *t, const struct met
     add_metrics(e, t, m, tokens);
 }
 
+static bool fits_language(const struct arch *a, enum data_kind kind) {
+    return kind == DATA_TEXT && a->causal;
+}
+
 const struct objective objective_language = {
+    .fits = fits_language,
     .loss_op = "vocabulary_loss",
     .other_examples = "",
     .take = take,
@@ -132,7 +137,10 @@ const struct objective objective_language = {
     .metrics = add_language,
 };
 
+static bool fits_text(const struct arch *a, enum data_kind kind) { return kind == DATA_TEXT && !a->causal; }
+
 const struct objective objective_text = {
+    .fits = fits_text,
     .loss_op = "vocabulary_loss",
     .other_examples = " or an example generated together with it",
     .take = take,

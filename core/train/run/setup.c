@@ -24,14 +24,20 @@
 
 /* ---- the tasks' examples ---- */
 
+static const struct objective *objective_of(const struct arch *a, enum data_kind kind) {
+#define OBJECTIVE_ROW(name) &objective_##name,
+    static const struct objective *const row[] = { OBJECTIVES(OBJECTIVE_ROW) };
+#undef OBJECTIVE_ROW
+    for (size_t i = 0; i < COUNT_OF(row); i++)
+        if (row[i]->fits(a, kind)) return row[i];
+    BUG("no objective for data of kind %d", (int)kind);
+}
+
 /* Sets up the tasks, the numbering and order of their examples, and the objective. */
 static int examples_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     const struct sampling how = config_sampling(&r->c);
     const enum data_kind kind = tasks->task[0]->kind;
-    const struct objective *of_texts = r->m->arch.causal ? &objective_language : &objective_text;
-    const struct objective *o = r->objective.row = kind == DATA_TEXT     ? of_texts
-                                                   : kind == DATA_MASKED ? &objective_masked
-                                                                         : &objective_head;
+    const struct objective *o = r->objective.row = objective_of(&r->m->arch, kind);
     size_t rows[RUN_TASKS];
     r->tasks = tasks->count;
     r->of = xcalloc((size_t)tasks->count, sizeof *r->of);
