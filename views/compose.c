@@ -75,7 +75,7 @@ static char *tensors_of(const struct plan *p, int module) {
 }
 
 int compose_outputs(const struct compose_view *v) {
-    if (v->arch && v->arch->decoder_layers) return 0;
+    if (compose_targets(v)) return 0;
     if (v->config.form == FORM_MASKED && !v->config.tasks) return PLAN_WORDS;
     return v->classes > 0 ? v->classes : 2;
 }
@@ -89,7 +89,7 @@ static struct plan *plan_of_config(const struct compose_view *v, const struct ru
     outputs[0] = compose_outputs(v);
     for (int i = 0; i < c->tasks; i++) {
         name[i] = c->of[i].task_name;
-        outputs[i] = v->arch->decoder_layers ? 0 : v->outputs[i] > 0 ? v->outputs[i] : 2;
+        outputs[i] = compose_targets(v) ? 0 : v->outputs[i] > 0 ? v->outputs[i] : 2;
     }
     return plan_new_tasks(&c->method, v->arch,
                           &(struct plan_tasks){ config_task_count(c), name, outputs, &meta }, e);

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/metrics.h"
+#include "core/text/chat.h"
 #include "core/train/config/complete.h"
 #include "core/train/config/option.h"
 #include "core/train/config/regime.h"
@@ -311,7 +312,7 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
     free(now);
 }
 
-/* Writes the next sampling rule, regime or metric; tasks and weights can only be typed. */
+/* Writes the next sampling rule, regime, metric or chat template; tasks and weights can only be typed. */
 static void compose_option_step_text(const struct compose_view *v, const struct option *o, bool up,
                                      char out[FIELD_ROOM]) {
     char *now = option_print(&v->config, o), text[48];
@@ -332,6 +333,13 @@ static void compose_option_step_text(const struct compose_view *v, const struct 
         at = at < 0 ? (up ? METRIC_COUNT - 1 : 0) : at + (up ? -1 : 1);
         snprintf(out, FIELD_ROOM, "%s",
                  at < 0 || at >= METRIC_COUNT ? "default" : metric_name((enum metric_id)at));
+    }
+    if (o->offset == offsetof(struct run_config, chat_template)) {
+        size_t n = 0, at = 0; /* the default comes after the last one */
+        while (chat_template_at(n)) n++;
+        while (at < n && strcmp(now, chat_template_at(at))) at++;
+        at = (at + (up ? n : 1)) % (n + 1);
+        snprintf(out, FIELD_ROOM, "%s", at < n ? chat_template_at(at) : "default");
     }
     free(now);
 }

@@ -9,6 +9,8 @@
 #include "core/text/parts.h"
 #include "core/text/unicode.h"
 
+const char *chat_template_at(size_t i) { return i < chat_forms_count ? chat_forms[i].name : NULL; }
+
 const char *chat_role_name(enum chat_role r) {
     static const char *const name[] = { "system", "user", "assistant" };
     return name[r];

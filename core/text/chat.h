@@ -36,6 +36,8 @@ struct chat_template {
 
 /* Names of the templates: "none, chatml, …". */
 extern const char chat_template_names[];
+/* Returns the i-th of them; NULL past the last. */
+const char *chat_template_at(size_t i);
 /* Selects a template by name; a name with a slash, or of a file, is a file with a Jinja text, which is
  * recognized.  ERR_USAGE, naming the templates; ERR_INPUT; ERR_NOT_FOUND.  *c is released with
  * chat_template_release, also after a failure. */

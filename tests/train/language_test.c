@@ -2,8 +2,11 @@
  * not. */
 #include "tests/train/language.h"
 
+#include <jansson.h>
+
 #include "core/base/file.h"
 #include "core/data/causal.h"
+#include "core/train/use/predict.h"
 
 static void losses_are_those_of_the_references(void **state) {
     (void)state;
@@ -188,6 +191,87 @@ static void texts_are_cut_into_windows(void **state) {
     free(model), free(folder), free(path);
 }
 
+/* Writes the first `rows` lines of a file of JSON Lines, or one text of questions and answers. */
+static char *first_rows(const char *folder, const char *from, int rows, bool text) {
+    struct err e = ERR_INIT;
+    struct buf all, out = BUF_INIT, whole = BUF_INIT;
+    char *path = file_join(folder, text ? "text.jsonl" : "rows.jsonl");
+    test_ok(file_read(from, 64 << 20, &all, &e), &e);
+    const char *s = buf_text(&all);
+    for (int i = 0; i < rows; i++) {
+        size_t n = strcspn(s, "\n");
+        json_t *row = json_loadb(s, n, 0, NULL);
+        buf_printf(&whole, "%s%s\n%s", i ? "\n\n" : "", json_string_value(json_object_get(row, "question")),
+                   json_string_value(json_object_get(row, "answer")));
+        json_decref(row);
+        if (!text) buf_add(&out, s, n + 1);
+        s += n + 1;
+    }
+    if (text) {
+        buf_puts(&whole, "\n");
+        json_t *one = json_pack("{s:s}", "text", buf_text(&whole));
+        char *line = json_dumps(one, JSON_COMPACT);
+        buf_printf(&out, "%s\n", line);
+        json_decref(one);
+        free(line);
+    }
+    test_ok(file_write(path, out.data, out.size, &e), &e);
+    buf_release(&all), buf_release(&out), buf_release(&whole);
+    return path;
+}
+
+static void evaluates_to(struct model *m, const struct task_source *s, const struct causal_coding *how,
+                         size_t targets, double loss, double accuracy) {
+    struct err e = ERR_INIT;
+    struct task t;
+    struct metrics x;
+    struct metric_value tokens;
+    struct written none;
+    struct predictor *p = predictor_of_model(m, &e);
+    struct crew *crew = crew_new(2, NULL);
+    test_ok(task_open(&t, s, &e), &e);
+    test_ok(task_encode_causal(&t, m->tokenizer, how, &e), &e);
+    t.metric = METRIC_LOSS;
+    predictor_set_precision(p, PRECISION_F32);
+    test_ok(predictor_evaluate_texts(p, &t, 0, 0, crew, &none, &x, &tokens, &e), &e);
+    const struct dataset *d = &t.dev[0];
+    if (d->target_start[d->examples] != targets || fabs(x.value[METRIC_LOSS].value - loss) > 1e-4 * loss ||
+        fabs(tokens.value - accuracy) > 1e-4)
+        fail_msg("%s: %zu targets, loss %.6f, accuracy %.5f", s->dev, d->target_start[d->examples],
+                 x.value[METRIC_LOSS].value, tokens.value);
+    metrics_release(&x);
+    task_release(&t);
+    crew_free(crew);
+    predictor_free(p);
+}
+
+/* SmolLM2-135M-Instruct in Q4_1: the losses of transformers in float32. */
+static void smollm2_has_the_losses_of_transformers(void **state) {
+    (void)state;
+    enum { DOCUMENT_END = 0, LINE_END = 198 };
+    test_needs("assets/models/smollm2");
+    if (!test_slow()) test_skip("reads 18,000 tokens with 135 million parameters; make test-slow");
+    struct err e = ERR_INIT;
+    char *folder = test_folder(), *path = test_path("assets/models/smollm2"),
+         *sql = xprintf("%s/wikisql-1000/test.jsonl", test_shared_data()),
+         *gsm = xprintf("%s/gsm8k/test.jsonl", test_shared_data()), *text = first_rows(folder, gsm, 20, true),
+         *rows = first_rows(folder, gsm, 20, false);
+    struct model *m = model_load(path, &e);
+    struct chat_template c;
+    if (!m) fail_msg("%s", e.text);
+    test_ok(chat_template_by_name(&c, "smollm2", &e), &e);
+    struct causal_coding how = { .max_len = 512, .max_target = 64, .end = DOCUMENT_END };
+    evaluates_to(m, &(struct task_source){ .dev = sql }, &how, 3109, 2.05297, 0.6584);
+    how.end = LINE_END; /* the text ends with it: nothing is appended */
+    evaluates_to(m, &(struct task_source){ .dev = text }, &how, 4213, log(6.0374), 0.5917);
+    how = (struct causal_coding){ .max_len = 1024, .max_target = 64, .end = 2, .chat = &c, .wrap = true };
+    evaluates_to(m, &(struct task_source){ .dev = rows, .source = "question", .target = "answer" }, &how, 2945,
+                 1.40986, 0.6679);
+    chat_template_release(&c);
+    model_release(m);
+    free(folder), free(path), free(sql), free(gsm), free(text), free(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_are_those_of_the_references),
@@ -196,6 +280,7 @@ int main(void) {
         cmocka_unit_test(runs_have_the_same_bits),
         cmocka_unit_test(the_loss_may_be_on_all_tokens),
         cmocka_unit_test(texts_are_cut_into_windows),
+        cmocka_unit_test(smollm2_has_the_losses_of_transformers),
         cmocka_unit_test(a_row_is_prompt_completion_and_end),
     };
     return cmocka_run_group_tests(tests, open_language, close_language);

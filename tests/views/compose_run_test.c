@@ -129,6 +129,21 @@ static void texts_need_a_decoder(void **state) {
     v->arch = &scene_arch;
     compose_changed(v);
     assert_int_equal(v->option, 0);
+    /* a decoder-only model is trained on texts without a head, and on labels with one */
+    struct arch llama = scene_arch;
+    llama.family = FAMILY_LLAMA;
+    llama.causal = true;
+    v->arch = &llama;
+    compose_changed(v);
+    assert_null(compose_mismatch(v));
+    assert_true(compose_option_find(v, "loss-on") >= 0 && !compose_outputs(v));
+    config_put(&v->config, "loss-on", "all");
+    command = compose_command(v);
+    assert_non_null(strstr(command, "--loss-on all"));
+    free(command);
+    v->texts = false;
+    compose_changed(v);
+    assert_true(compose_option_find(v, "loss-on") < 0 && compose_outputs(v) > 0);
     ui_release(&ui);
 }
 

@@ -122,21 +122,27 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
     tape_reset(tape, false, 0, 0);
     batch_pack(&b, arena, arch, s->data, s->frozen, rows, n, true);
     forward_init(&f, tape, s->model, &b, attach_begin(attach, tape, params, generated, NULL));
-    const real *v = tape_value(tape, forward_logits(&f, forward_decode(&f, forward_encode(&f))));
-    for (int i = 0; i < n; i++) {
-        double sum = 0;
-        uint32_t hits = 0;
-        for (int t = b.target_start[i]; t < b.target_start[i + 1]; t++) {
+    node decoded = forward_decode(&f, forward_encode(&f));
+    struct tape_mark mark = tape_mark(tape);
+    int most = (int)(CHUNK_LOGITS / (size_t)vocabulary), i = 0;
+    if (most < 1) most = 1;
+    for (int k = 0; k < n; k++) s->loss[rows[k]] = s->correct[rows[k]] = 0;
+    for (int from = 0; from < b.target_tokens; from += most) { /* a single text may have more targets */
+        int to = from + most < b.target_tokens ? from + most : b.target_tokens;
+        node some = to - from < b.target_tokens ? op_rows(tape, decoded, from, to) : decoded;
+        const real *v = tape_value(tape, forward_logits(&f, some));
+        for (int t = from; t < to; t++, v += vocabulary) {
             bool right;
-            sum += token_loss(v + (size_t)t * (size_t)vocabulary, vocabulary, b.target_out[t], &right);
-            hits += right;
+            while (t >= b.target_start[i + 1]) i++;
+            s->loss[rows[i]] += token_loss(v, vocabulary, b.target_out[t], &right);
+            s->correct[rows[i]] += right;
         }
-        s->loss[rows[i]] = sum;
-        s->correct[rows[i]] = hits;
-        if (finite && !isfinite(sum)) {
-            finite = false;
-            *bad = b.example_id[i];
-        }
+        tape_recycle(tape, mark, &decoded);
+    }
+    for (i = 0; i < n; i++) {
+        if (!finite || isfinite(s->loss[rows[i]])) continue;
+        finite = false;
+        *bad = b.example_id[i];
     }
     return finite;
 }
