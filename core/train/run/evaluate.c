@@ -197,10 +197,12 @@ struct mean {
     int count, undefined;
 };
 
-/* Sum of metrics from 0 to 1; an undefined one counts as 0 and is counted. */
+/* Sum of metrics from 0 to 1, greater ones being better: of a loss, its exponential e^−loss. An undefined one counts
+ * as 0 and is counted. */
 static void add_to_mean(struct mean *x, enum metric_id id, struct metric_value v) {
     double unit = id == METRIC_BLEU ? 100 : 1;
     bool defined = v.defined && isfinite(v.value);
+    if (defined && metric_direction(id) < 0) v.value = exp(-v.value);
     x->sum += defined ? v.value / unit : 0;
     x->undefined += !defined;
     x->count++;

@@ -158,6 +158,25 @@ static void chats_are_trained(void **state) {
     free(chats), free(loss), free(other), free(shown);
 }
 
+/* Of several tasks, the average rises as their losses fall. */
+static void the_best_of_several_has_the_least_losses(void **state) {
+    (void)state;
+    char *pairs = test_path("tests/reference/language/pairs.jsonl"), *list = xprintf("%s/list.json", stage.folder),
+         *text = xprintf("[{\"name\":\"a\",\"train\":\"%s\",\"dev\":\"%s\",\"source\":\"prompt\",\"target\":\"completion\"},"
+                         "{\"name\":\"b\",\"train\":\"%s\",\"dev\":\"%s\",\"source\":\"prompt\",\"target\":\"completion\"}]",
+                         pairs, pairs, pairs, pairs);
+    struct err e = ERR_INIT;
+    test_ok(file_write(list, text, strlen(text), &e), &e);
+    free(stage_out(0, "train " MODEL "llama --tasks '%s' --method full --lr 3e-3 --steps 6 --eval-steps 3 --batch 8 --samples 0 --workers 1 --db '%s'",
+                   list, stage.db));
+    json_t *runs = stage_json("runs --json --limit 1 --db '%s'", stage.db), *best = json_object_get(json_array_get(runs, 0), "best");
+    double value = json_number_value(json_object_get(best, "value"));
+    assert_int_equal(json_integer_value(json_object_get(best, "step")), 6);
+    assert_true(value > 0 && value < 1);
+    json_decref(runs);
+    free(pairs), free(list), free(text);
+}
+
 static void what_decoders_cannot_do(void **state) {
     (void)state;
     stage_refused(2, "--start: a decoder-only model has no start token", "generate " MODEL "llama --text good --start good");
@@ -219,6 +238,7 @@ int main(void) {
         cmocka_unit_test(messages_are_answered),
         cmocka_unit_test(texts_are_encoded_as_messages),
         cmocka_unit_test(chats_are_trained),
+        cmocka_unit_test(the_best_of_several_has_the_least_losses),
         cmocka_unit_test(what_decoders_cannot_do),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
