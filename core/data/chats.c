@@ -146,11 +146,12 @@ static struct field chats_source(const struct chat_reading *k, size_t n) {
     return out;
 }
 
-/* Completes the fields of an example: the last answer is its target.  User messages after it are dropped if a
- * target is required. */
+/* Completes the fields of an example: the last answer is its target, and messages after it are dropped.  A chat
+ * without an answer has no target, unless one is required. */
 static bool chats_finish(struct chat_reading *k, struct fields *f) {
     size_t n = k->n;
-    while (n && k->turn[n - 1].role != CHAT_ASSISTANT && k->m->o->need_labels) n--;
+    while (n && k->turn[n - 1].role != CHAT_ASSISTANT) n--;
+    if (!n && !k->m->o->need_labels) n = k->n;
     if (!n && k->n) return chats_skip(k, 0, "no message is of the assistant");
     if (!n) return chats_skip(k, 0, "the chat has no messages");
     if (n < k->n) report_line(&k->m->open_chats, k->line);

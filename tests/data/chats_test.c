@@ -58,15 +58,17 @@ static void messages(void **state) {
     dataset_release(&d);
 }
 
-/* Without required answers, a chat that ends with the user is a prompt. */
+/* Without required answers, a chat without an answer is a prompt. */
 static void prompts_of_chats(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ_CHATS(&d, "t.jsonl", CHAT(M("user", "\"a\"") "," M("assistant", "\"b\"") "," M("user", "\"c\""))), &e);
-    has_turns(&d, 0, "u:a|a:b|u:c");
-    has_pair(&d, 0, "user: a\nassistant: b\nuser: c", NULL);
-    lacks(&d, "dropped");
+    test_ok(READ_CHATS(&d, "t.jsonl", CHAT(M("system", "\"a\"") "," M("user", "\"b\""))
+                       CHAT(M("user", "\"a\"") "," M("assistant", "\"b\"") "," M("user", "\"c\""))), &e);
+    has_turns(&d, 0, "s:a|u:b");
+    has_pair(&d, 0, "system: a\nuser: b", NULL);
+    has_turns(&d, 1, "u:a|a:b");
+    says(&d, "dropped in 1 chat (line 2)");
     dataset_release(&d);
 }
 
