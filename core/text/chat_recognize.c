@@ -100,9 +100,12 @@ static bool default_system(const struct chat_form *f, const char *text, char **o
         if (stop) *stop = '\0';
         bool code = !n, same = *out && !strcmp(*out, literal);
         if (code) { /* then the message of the chat must follow, or the end of the tag */
-            const char *next = from + strspn(from, "\1\2");
+            const char *next = from + strspn(from, "\1");
+            if (*next == '\2') next++;
+            bool ends = !*next || *next == '\2' || text_starts(next, "-\2");
             free(literal);
-            if (*next && !text_starts(next, "+message") && !strchr("-}", *next)) return false;
+            next += strspn(next, "+-");
+            if (!ends && !text_starts(next, "message")) return false;
         } else if (stop && !*out) {
             *out = literal;
         } else {

@@ -282,8 +282,14 @@ static void jinja_texts(void **state) {
     jinja_is(CHATML("{# <think> #}", "m.content"), "chatml, recognized by its text in FILE");
     jinja_is(CHATML("{{ '<|im_start|>system\\nCount \\'all\\'.<|im_end|>\\n' }}", "m.content"),
              "chatml, recognized by its text in FILE; default system message \"Count 'all'.\"");
+    /* with a branch for tools */
+    jinja_is("{%- if tools %}\n    {{- '<|im_start|>system\\n' }}\n    {%- if messages[0].role == 'system' %}\n"
+             "        {{- messages[0].content }}\n    {%- endif %}\n    {{- '# Tools<|im_end|>\\n' }}\n{%- elif messages[0].role == 'system' %}\n"
+             "    {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}\n{%- else %}\n"
+             "    {{- '<|im_start|>system\\nYou are a helpful assistant.<|im_end|>\\n' }}\n{%- endif %}\n" CHATML("", "m.content"),
+             "qwen2, recognized by its text in FILE; default system message \"You are a helpful assistant.\"");
     /* text outside of tags */
-    jinja_is("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n",
+    jinja_is("<|im_start|>system\n{{ messages[0].content }}<|im_end|>\n{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n",
              "chatml, recognized by its text in FILE");
     /* they look like chatml, but write other texts */
     jinja_is(CHATML("", "m.content | trim"), NULL);
