@@ -10,6 +10,8 @@
 #include "core/base/mem.h"
 #include "core/method/attach.h"
 #include "core/method/classifier.h"
+#include "core/model/gguf.h"
+#include "core/model/gguf_folder.h"
 #include "core/model/safetensors.h"
 #include "core/train/run/predictor.h"
 
@@ -100,11 +102,30 @@ static void set_tie(json_t *config, const struct arch *a) {
         json_object_set_new(config, "scale_decoder_outputs", json_boolean(scaled));
 }
 
-static int write_config(const struct predictor *p, const char *folder, bool half, struct err *e) {
+/* Writes a file of JSON or, with it NULL, a text; nothing of neither. */
+static int write_made(const char *folder, const char *name, const json_t *json, const char *text,
+                      struct err *e) {
+    char *path = file_join(folder, name), *made = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    if (made) text = made;
+    int rc = text ? file_write(path, text, strlen(text), e) : 0;
+    free(made);
+    free(path);
+    return rc;
+}
+
+/* Writes the tokenizer of a GGUF file. */
+static int write_tokenizer(const struct gguf_folder *from, const char *folder, struct err *e) {
+    int rc = write_made(folder, "tokenizer.json", from->tokenizer, NULL, e);
+    if (!rc) rc = write_made(folder, "tokenizer_config.json", from->settings, NULL, e);
+    if (!rc) rc = write_made(folder, "generation_config.json", from->generation, NULL, e);
+    return rc ? rc : write_made(folder, "chat_template.jinja", NULL, from->chat, e);
+}
+
+/* config: that of the model, which is taken. */
+static int write_config(const struct predictor *p, json_t *config, const char *folder, bool half,
+                        struct err *e) {
     const char *type = half ? "float16" : "float32";
-    char *source = file_join(p->m->folder, "config.json"),
-         *target = file_join(folder, "config.json");
-    json_t *config = json_read(source, CONFIG_BYTES, e);
+    char *target = file_join(folder, "config.json");
     int rc = config ? 0 : e->code;
     if (config) {
         const char *end = p->plan->words     ? "ForMaskedLM"
@@ -127,9 +148,24 @@ static int write_config(const struct predictor *p, const char *folder, bool half
         free(text);
         json_decref(config);
     }
-    free(source);
     free(target);
     return rc;
+}
+
+/* Writes the config and the files of the tokenizer: copies, or made from a GGUF file. */
+static int write_others(const struct predictor *p, const char *folder, bool half, struct err *e) {
+    if (gguf_is_file(p->m->folder)) {
+        struct gguf_folder from;
+        int rc = gguf_folder_make(p->m, &from, e);
+        if (!rc) rc = write_config(p, json_incref(from.config), folder, half, e);
+        if (!rc) rc = write_tokenizer(&from, folder, e);
+        gguf_folder_release(&from);
+        return rc;
+    }
+    char *source = file_join(p->m->folder, "config.json");
+    int rc = write_config(p, json_read(source, CONFIG_BYTES, e), folder, half, e);
+    free(source);
+    return rc ? rc : copy_tokenizer(p->m->folder, folder, e);
 }
 
 /* ---- model.safetensors ---- */
@@ -284,8 +320,7 @@ static int fill_folder(struct predictor *p, const char *folder, bool half, const
     real **merged = xcalloc((size_t)p->m->tensors, sizeof *merged);
     int rc = attach_merge(p->plan, p->m, p->params, merged, e);
     if (!rc) rc = write_weights(p, merged, folder, half, e);
-    if (!rc) rc = write_config(p, folder, half, e);
-    if (!rc) rc = copy_tokenizer(p->m->folder, folder, e);
+    if (!rc) rc = write_others(p, folder, half, e);
     for (int i = 0; i < p->m->tensors; i++) free(merged[i]);
     free(merged);
     if (!rc && probe) rc = export_compare(p, folder, half, probe, crew, worst, e);

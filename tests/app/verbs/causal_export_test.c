@@ -107,6 +107,26 @@ static void language_models_are_exchanged(void **state) {
     free(a), free(b), free(folder), free(config);
 }
 
+/* Of a GGUF file the config and the tokenizer of the folder are made. */
+static void gguf_models_become_folders(void **state) {
+    (void)state;
+    free(stage_out(0, "train --model tests/reference/gguf/llama.gguf --train tests/reference/language/pairs.jsonl --no-dev --lr 0.05 --steps 1 "
+                      "--batch 4 --precision f32 --workers 1 --db '%s'", stage.db));
+    json_t *runs = stage_json("runs --json --limit 1 --db '%s'", stage.db);
+    int id = (int)json_integer_value(json_object_get(json_array_get(runs, 0), "id"));
+    json_decref(runs);
+    json_t *said = stage_json("export %d --to hf '%s/made' --json --db '%s'", id, stage.folder, stage.db);
+    if (!(json_number_value(json_object_get(said, "largest_logit_difference")) < 1e-4)) fail_msg("other logits");
+    json_decref(said);
+    char *folder = xprintf("%s/made", stage.folder), *template = test_text(folder, "chat_template.jinja"),
+         *config = test_text(folder, "config.json"), *generation = test_text(folder, "generation_config.json"),
+         *a = stage_out(0, "encode --model '%s' --text 'I am 12  years'", folder),
+         *b = stage_out(0, "encode --model tests/reference/gguf/llama.gguf --text 'I am 12  years'");
+    assert_string_equal(a, b);
+    assert_true(strstr(template, "<|im_start|>") && strstr(config, "LlamaForCausalLM") && strstr(generation, "eos_token_id"));
+    free(folder), free(template), free(config), free(generation), free(a), free(b);
+}
+
 static void what_has_no_counterpart_is_refused(void **state) {
     (void)state;
     int run = classifier("llama", "prefix(l=2)");
@@ -125,6 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classifiers_are_exchanged),
         cmocka_unit_test(language_models_are_exchanged),
+        cmocka_unit_test(gguf_models_become_folders),
         cmocka_unit_test(what_has_no_counterpart_is_refused),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
