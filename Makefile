@@ -299,7 +299,7 @@ MADE := man/man1/petri.1 bash-completion/completions/petri $(ZSH) fish/vendor_co
 DOCS := README.md LICENSE $(wildcard docs/*.md docs/*.json docs/pictures/*.svg)
 # Of assets: experiments, lessons, the model and tasks that are part of petri, and what fetches others.
 OWN := fetch t5 more-tasks tasks/reviews.sha256 $(patsubst assets/%,%,$(wildcard $(addprefix assets/,experiments/*.json \
-	lessons/*.lesson lessons/points/* models/petri-mini/* $(patsubst %,tasks/%/*,sections games-sound admin-net science-text))))
+	lessons/*.lesson lessons/*/* models/petri-mini/* $(patsubst %,tasks/%/*,sections games-sound admin-net science-text))))
 SHARED := $(MADE) $(DOCS:%=doc/petri/%) $(OWN:%=petri/%)
 
 install: $(OUT)/petri ## install petri, its man page, completions and documentation (PREFIX=/usr/local DESTDIR=)

@@ -13,7 +13,8 @@ struct learn_row {
     const char *needs; /* model and task, "" for the defaults */
     const char *done;  /* "done", "started", "" */
     int minutes;
-    double seconds; /* with petri-mini on one core of 100 GF/s */
+    double seconds; /* on one core with 100 GFLOP/s, with petri-mini, or with its own model */
+    bool own_model;
 };
 
 struct learn_view {

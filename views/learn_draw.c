@@ -243,8 +243,10 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;
         canvas_printf(c, x - 23, y, INK_DIM, "%2d min", row->minutes);
-        double seconds = estimate_scaled(row->seconds, ui->compose.arch, ui->compose.workers,
-                                         ui->compose.speed.gflops);
+        int workers = ui->compose.workers;
+        double gflops = ui->compose.speed.gflops,
+               seconds = row->own_model ? estimate_here(row->seconds, workers, gflops)
+                                        : estimate_scaled(row->seconds, ui->compose.arch, workers, gflops);
         if (seconds > 0) canvas_printf(c, x - 16, y, INK_DIM, "%4.0f s", ceil(seconds));
         canvas_fit(c, x - 9, y, 7, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
         canvas_fit(c, x - 1, y, needs, INK_DIM, row->needs);

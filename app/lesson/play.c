@@ -18,7 +18,7 @@ enum { OPTIONS = 64 };
 
 /* ---- the config of a run ---- */
 
-/* The words of a run's options; names of runs in braces become their ids. */
+/* The words of a run's options. */
 struct lesson_words {
     int count;
     char *word[2 * OPTIONS];
@@ -114,26 +114,6 @@ void lesson_play_on(const struct lesson *l, struct lesson_progress *p, const cha
 
 /* ---- runs ---- */
 
-/* Replaces {NAME} in a run's options by the id of that run. */
-static char *with_runs(const struct lesson_play *p, int step, const char *text) {
-    struct buf b = BUF_INIT;
-    while (*text) {
-        char name[LESSON_NAME];
-        bool percent;
-        size_t n = lesson_placeholder(text, name, &percent);
-        int run = n ? lesson_find(p->lesson, step, LESSON_RUN, name) : -1;
-        if (run >= 0 && p->progress->of[run].runs) {
-            buf_printf(&b, "%lld", (long long)p->progress->of[run].run[0]);
-            text += n;
-        } else {
-            buf_putc(&b, *text++);
-        }
-    }
-    char *out = xstrdup(buf_text(&b));
-    buf_release(&b);
-    return out;
-}
-
 static int begin_seeds(struct lesson_play *p, int step, struct run_config *c, const char *seeds,
                        struct err *e) {
     struct lesson_result *r = &p->progress->of[step];
@@ -160,7 +140,7 @@ int lesson_begin(struct lesson_play *p, int step, struct err *e) {
     const char *seeds = NULL;
     int n = 0;
     BUG_IF(s->kind != LESSON_RUN);
-    char *line = with_runs(p, step, s->head);
+    char *line = lesson_fill(p->lesson, p->progress, step, s->head, true);
     int rc = take_words(&words, line, e);
     if (!rc) rc = typed_of(&words, o, &n, &seeds, e);
     int64_t like = s->of >= 0 && p->progress->of[s->of].runs ? p->progress->of[s->of].run[0] : 0;

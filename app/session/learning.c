@@ -68,7 +68,8 @@ int learning_list(struct learning *l, struct learn_shelf **out, struct err *e) {
                                         .needs = s->needs[i],
                                         .done = how_far(l, x),
                                         .minutes = x->minutes,
-                                        .seconds = x->seconds };
+                                        .seconds = x->seconds,
+                                        .own_model = x->model != NULL };
     }
     *out = s;
     return e->code; /* an invalid lesson; the others are listed */

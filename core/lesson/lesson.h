@@ -75,7 +75,7 @@ struct lesson {
     char *title, *about;
     char *model, *task; /* NULL: the defaults */
     int minutes;   /* reading time */
-    double seconds; /* computing time with petri-mini on one core of 100 GF/s; 0: unknown */
+    double seconds; /* computing time with petri-mini (with `model`: that one) on one core of 100 GFLOP/s; 0: unknown */
     int order;     /* position in the list */
     char sha256[65]; /* of the file */
     int steps, room;

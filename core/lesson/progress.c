@@ -224,7 +224,8 @@ static void add_command_option(struct buf *b, const char *option, const char *va
 
 char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step) {
     const struct lesson_step *s = &l->step[step];
-    const char *at = s->head;
+    char *head = lesson_fill(l, p, step, s->head, true);
+    const char *at = head;
     struct buf b = BUF_INIT;
     buf_puts(&b, "petri train");
     if (s->of >= 0 && p->of[s->of].runs) buf_printf(&b, " --like %lld", (long long)p->of[s->of].run[0]);
@@ -237,6 +238,7 @@ char *lesson_command(const struct lesson *l, const struct lesson_progress *p, in
         text_shell_word(&b, word);
     }
     if (s->of < 0 && !strstr(s->head, "--precision")) add_command_option(&b, "--precision", LESSON_PRECISION);
+    free(head);
     return buf_take(&b);
 }
 

@@ -217,6 +217,16 @@ static int check_config(const char *folder, struct err *e) {
     return rc;
 }
 
+/* Returns the argument of petri fetch that downloads a model; NULL for none. */
+static const char *fetched_by(const char *name) {
+    static const struct {
+        const char *name, *by;
+    } known[] = { { "all-MiniLM-L6-v2", "model" }, { "flan-t5-small", "t5" }, { "smollm2", "smollm2" } };
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (!strcmp(name, known[i].name)) return known[i].by;
+    return NULL;
+}
+
 char *model_find(const char *where, struct err *e) {
     if (!*where) {
         err_set(e, ERR_USAGE, "the model name is empty");
@@ -237,9 +247,12 @@ char *model_find(const char *where, struct err *e) {
     struct buf looked = BUF_INIT;
     char *found = in_cache(where, &looked);
     if (!found && file_name_is_safe(where)) found = in_assets(where, &looked);
+    const char *fetched = found ? NULL : fetched_by(where);
     if (!found)
-        err_set(e, ERR_NOT_FOUND, "%s: model folder not found%s%s; list models with `petri models`", where,
-                looked.size ? "; searched " : "", looked.size ? buf_text(&looked) + 2 : "");
+        err_set(e, ERR_NOT_FOUND, "%s: model folder not found%s%s; %s `petri %s%s`", where,
+                looked.size ? "; searched " : "", looked.size ? buf_text(&looked) + 2 : "",
+                fetched ? "fetch it with" : "list models with", fetched ? "fetch " : "models",
+                fetched ? fetched : "");
     buf_release(&looked);
     return folder_or_gguf(found);
 }

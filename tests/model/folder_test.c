@@ -244,7 +244,10 @@ static void test_not_there(void **state) {
     load_refused("", ERR_USAGE, "empty");
     load_refused("/nonexistent/model", ERR_NOT_FOUND,
                  "/nonexistent/model: model folder not found; list models with `petri models`");
-    char *folder = test_folder();
+    struct err e = ERR_INIT;
+    char *fetched = model_find("smollm2", &e), *folder = test_folder();
+    if (!fetched) load_refused("smollm2", ERR_NOT_FOUND, "; fetch it with `petri fetch smollm2`");
+    free(fetched);
     load_refused(folder, ERR_NOT_FOUND, "config.json: cannot be opened");
     char *file = test_file(folder, "model.safetensors", "x", 1);
     load_refused(file, ERR_INPUT, "is a file, but a model is a folder");

@@ -22,10 +22,10 @@ static const char lesson_text[] =
 
 static const struct learn_row rows[] = {
     { "rate", "What a rate is", "A sentence about it, long enough that it has to be broken where the line ends in the list of lessons.",
-      "", "done", 3, 20 },
+      "", "done", 3, 20, false },
     { "own", "A teacher's own, \x1b[2J with a title that is a good deal longer than the room there is for it on the screen", "Short.",
-      "tiny, toys", "started", 12, 5 },
-    { "third", "Third", NULL, "", "", 4, 60 },
+      "tiny, toys", "started", 12, 5, false },
+    { "third", "Third", NULL, "", "", 4, 60, false },
 };
 
 struct scene_lesson {

@@ -26,9 +26,9 @@ static void print_a_page(struct ui *ui) {
     ui->page = (struct page_view){.command = "petri runs", .line = line, .lines = COUNT_OF(line)};
 }
 static void list_lessons(struct ui *ui) {
-    static const struct learn_row row[] = {{"rate", "What a rate is", "A sentence about it.", "", "done", 3, 20},
-                                           {"own", "Own \x1b[2J", "Short.", "tiny, toys", "started", 12, 5},
-                                           {"third", "Third", NULL, "", "", 4, 60}};
+    static const struct learn_row row[] = {{"rate", "What a rate is", "A sentence about it.", "", "done", 3, 20, false},
+                                           {"own", "Own \x1b[2J", "Short.", "tiny, toys", "started", 12, 5, false},
+                                           {"third", "Third", NULL, "", "", 4, 60, false}};
     ui->learn.row = row;
     ui->learn.rows = COUNT_OF(row);
     ui->learn.listed = true;

@@ -96,8 +96,11 @@ static int list_lessons(const struct args *a, struct err *e) {
                                       .done = lesson_done(l, database),
                                       .file = l->path,
                                       .minutes = l->minutes,
-                                      .seconds = estimate_scaled(l->seconds, here.known ? &here.arch : NULL,
-                                                                 here.workers, here.gflops) };
+                                      .seconds =
+                                          l->model ? estimate_here(l->seconds, here.workers, here.gflops)
+                                                   : estimate_scaled(l->seconds,
+                                                                     here.known ? &here.arch : NULL,
+                                                                     here.workers, here.gflops) };
         row[i].computing = xprintf("%.0f s", ceil(row[i].seconds));
         row[i].needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "",
                                l->task ? l->task : "");
@@ -132,9 +135,10 @@ static int replay_run(struct lesson_play *p, int step, bool json, struct err *e)
     const struct lesson_result *r = &p->progress->of[step];
     int rc = lesson_begin(p, step, e);
     bool stopping = false;
+    char *options = lesson_fill(p->lesson, p->progress, step, p->lesson->step[step].head, true);
     if (!rc && !json)
-        fprintf(stderr, "run %lld: %s %s\n", (long long)r->run[0], p->lesson->step[step].name,
-                p->lesson->step[step].head);
+        fprintf(stderr, "run %lld: %s %s\n", (long long)r->run[0], p->lesson->step[step].name, options);
+    free(options);
     while (!rc && !lesson_over(p, step, 0.1)) {
         if (!verb_interrupted() || stopping) continue;
         stopping = true;

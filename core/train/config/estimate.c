@@ -42,14 +42,19 @@ struct estimate_speed estimate_speed(struct crew *c, double seconds) {
     return (struct estimate_speed){ sum / n, bf16_speed(seconds / 4) };
 }
 
+double estimate_here(double seconds, int workers, double gflops) {
+    static const double rate = 100;
+    double together = 1 + 0.7 * (fmin(fmax(workers, 1), 4) - 1);
+    return gflops > 0 ? seconds * rate / (gflops * together) : 0;
+}
+
 double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops) {
-    static const double own_layers = 3, own_width = 128, own_inner = 512, rate = 100;
-    if (!a || !(gflops > 0)) return 0;
+    static const double own_layers = 3, own_width = 128, own_inner = 512;
+    if (!a) return 0;
     double d = a->width, own = own_layers * (8 * own_width * own_width + 4 * own_width * own_inner);
     double layer = 8 * d * a->heads * a->head_width + (a->gated ? 6 : 4) * d * a->inner;
-    double work = (a->encoder_layers + 1.5 * a->decoder_layers) * layer / own,
-           together = 1 + 0.7 * (fmin(fmax(workers, 1), 4) - 1);
-    return seconds * (outside_share + (1 - outside_share) * work) * rate / (gflops * together);
+    double work = (a->encoder_layers + 1.5 * a->decoder_layers) * layer / own;
+    return estimate_here(seconds * (outside_share + (1 - outside_share) * work), workers, gflops);
 }
 
 /* Floating-point operations of the forward pass of one example, by stack. */

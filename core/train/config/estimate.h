@@ -31,6 +31,9 @@ struct estimate_of {
  * if the machine has bfloat16 products. */
 struct estimate_speed estimate_speed(struct crew *c, double seconds);
 
+/* Scales seconds on one core with 100 GFLOP/s to `workers` workers with `gflops` each; returns 0 where gflops
+ * is 0 (not measured). */
+double estimate_here(double seconds, int workers, double gflops);
 /* Scales the seconds of a task from petri's built-in model on one core with 100 GFLOP/s to model `a` and
  * `workers` workers with `gflops` each; returns 0 where gflops is 0 (not measured) or a is NULL. */
 double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops);
