@@ -51,8 +51,8 @@
 #define HEAD_OR_MOVED                                                                                        \
     {                                                                                                        \
         "model", "DIR|NAME",                                                                                 \
-            .help = "model folder with its own classification head, instead of RUN; with RUN: path of its "  \
-                    "model if it was moved"                                                                  \
+            .help = "model, instead of RUN: decoder-only, or with its own classification head; with RUN: "   \
+                    "path of its model if it was moved"                                                      \
     }
 /* Examples of tasks. */
 #define TASK_ROWS                                                                                            \

@@ -57,7 +57,7 @@ static void task_files_add_dev(struct task_files *p, const char *folder, const c
 }
 
 static void add_devs(struct task_files *p, const char *folder) {
-    static const char *const usual[] = { "dev", "val", "validation" };
+    static const char *const usual[] = { "dev", "val", "valid", "validation" };
     task_files_add_dev(p, folder, "dev_matched");
     task_files_add_dev(p, folder, "dev_mismatched");
     for (size_t i = 0; i < COUNT_OF(usual) && !p->devs; i++) task_files_add_dev(p, folder, usual[i]);

@@ -221,6 +221,13 @@ static void numbered(void **state) {
     assert_false(t.dev[0].example[0].labeled);
     says(&t, "used as the class indices of CB");
     task_release(&t);
+    open_folder(&t, "CB",
+                (const char *const[]){
+                    "train.jsonl", "{\"premise\":\"p\",\"hypothesis\":\"h\",\"label\":1}\n",
+                    "valid.jsonl", "{\"premise\":\"p\",\"hypothesis\":\"h\",\"label\":0}\n",
+                    NULL});
+    assert_string_equal(t.dev_name[0], "valid");
+    task_release(&t);
 }
 
 static void scitail(void **state) {
