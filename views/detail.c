@@ -45,20 +45,25 @@ static void warnings(struct sheet *p, const struct detail_view *v) {
     }
 }
 
+/* Draws the loss of each evaluation, and the primary metric if that is another one. */
 static void evaluations(struct sheet *p, const struct detail_view *v) {
+    const char *metric = v->run.metric ? v->run.metric : "dev";
+    bool both = strcmp(metric, "loss") != 0;
     sheet_rule(p, "evaluations", v->series.eval_rows);
     if (p->c) {
         canvas_text(p->c, p->r.x + PANE_EDGE, sheet_y(p), INK_DIM, "    step      loss");
-        canvas_right(p->c, p->r.x + PANE_EDGE + 19, sheet_y(p), 12, INK_DIM,
-                     v->run.metric ? v->run.metric : "dev");
+        if (both) canvas_right(p->c, p->r.x + PANE_EDGE + 19, sheet_y(p), 12, INK_DIM, metric);
     }
     p->rows++;
     for (int i = 0; i < v->evals; i++, p->rows++) {
         const struct detail_eval *e = &v->eval[i];
         if (!p->c) continue;
-        int used = canvas_printf(p->c, p->r.x + PANE_EDGE, sheet_y(p), e->best ? INK_TITLE : INK_TEXT,
-                                 "%8lld  %8s  %12s", (long long)e->step, show_value(e->loss).text,
-                                 show_value(e->value).text);
+        enum ink ink = e->best ? INK_TITLE : INK_TEXT;
+        int used = canvas_printf(p->c, p->r.x + PANE_EDGE, sheet_y(p), ink, "%8lld  %8s", (long long)e->step,
+                                 show_value(e->loss).text);
+        if (both)
+            used += canvas_printf(p->c, p->r.x + PANE_EDGE + used, sheet_y(p), ink, "  %12s",
+                                  show_value(e->value).text);
         if (e->best) canvas_text(p->c, p->r.x + PANE_EDGE + 2 + used, sheet_y(p), INK_METRIC, "best");
     }
 }

@@ -172,7 +172,7 @@ static bool text_request(struct ui *ui, enum request r) {
         v->texts = !v->texts;
         if (v->texts && last < 0)
             ui_say(ui, SAY_INFO,
-                   "no texts: only runs of encoder\u2013decoder models generate them");
+                   "no texts: only runs that generate texts have them");
         return true;
     case REQ_NEXT:
         if (v->text_top < last) v->text_top++;

@@ -54,6 +54,21 @@ static void settings_of_a_run_are_shown(void **state) {
     ui_release(&ui);
 }
 
+/* The evaluations of a run whose primary metric is the loss have one column. */
+static void a_loss_is_shown_once(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_runs(&ui);
+    ui_resize(&ui, 200, 60);
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(scene_shows(&ui, "step      loss     accuracy"));
+    ui.detail.run.metric = "loss";
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "step      loss"));
+    assert_false(scene_shows(&ui, "step      loss         loss"));
+    ui_release(&ui);
+}
+
 /* D evaluates; the answer is shown at once: next to the matrix, or above it, or with the most frequent confusions. */
 static void a_run_is_evaluated(void **state) {
     (void)state;
@@ -98,6 +113,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(detail_opens_and_goes_back),
         cmocka_unit_test(settings_of_a_run_are_shown),
+        cmocka_unit_test(a_loss_is_shown_once),
         cmocka_unit_test(a_run_is_evaluated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
