@@ -107,7 +107,7 @@ static int write_rows(const struct opened *o, const struct args *a, struct datas
     int rc = verb_max_len(o, a, &max_len, e);
     if (!rc && predictor_label_kind(o->predictor) != DATA_TEXT)
         rc = predictor_as_text(o->predictor, o->config.task, column, d, e);
-    if (!rc) rc = dataset_encode(d, o->model->tokenizer, (size_t)max_len, 0, o->model->arch.vocabulary, e);
+    if (!rc) rc = predictor_encode_sources(o->predictor, d, (size_t)max_len, e);
     if (!rc) input_tell_cut(d);
     if (!rc) rc = predictor_answer(o->predictor, d, crew, &texts, e);
     for (size_t i = 0; !rc && i < d->examples; i++)

@@ -123,6 +123,9 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
  * dataset_encode. `field`: names of the two text columns of that task, or NULL. */
 int predictor_as_text(const struct predictor *p, const char *task, const char *const field[2],
                       struct dataset *d, struct err *e);
+/* Tokenizes unlabeled examples for predictor_answer: those of a decoder-only model as in its training, with the
+ * chat template of the run.  ERR_INPUT names the line of one that is too long. */
+int predictor_encode_sources(const struct predictor *p, struct dataset *d, size_t max_len, struct err *e);
 /* Parses a generated text as a class or score of the run. */
 struct parsed predictor_parse(const struct predictor *p, const char *text, size_t n);
 /* Generates texts for tokenized examples, as in the evaluations of the run. */

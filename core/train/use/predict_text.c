@@ -64,6 +64,28 @@ int predictor_as_text(const struct predictor *p, const char *task, const char *c
     return rc;
 }
 
+int predictor_encode_sources(const struct predictor *p, struct dataset *d, size_t max_len, struct err *e) {
+    const struct model *m = p->m;
+    if (!m->arch.causal) return dataset_encode(d, m->tokenizer, max_len, 0, m->arch.vocabulary, e);
+    if (d->pair) return err_set(e, ERR_USAGE, "%s: a language model reads one text, not a pair", d->path);
+    struct task t = bare_task(p);
+    size_t examples = d->examples;
+    t.devs = 1;
+    t.dev[0] = *d;
+    t.dev[0].kind = DATA_TEXT;
+    const struct language_coding by = { p->chat_template, false, max_len, (size_t)p->max_target };
+    int rc = run_encode_language(m, &t, &by, e);
+    *d = t.dev[0];
+    buf_release(&t.report);
+    if (!rc && d->examples < examples && d->report.too_long.examples)
+        return err_set(e, ERR_INPUT, "%s: line %zu is longer than %zu tokens; use a larger --max-length", d->path,
+                       d->report.too_long.first[0], max_len);
+    if (!rc && d->examples < examples)
+        return err_set(e, ERR_INPUT, "%s: line %zu: %s", d->path, d->report.unfit.first[0],
+                       d->report.unfit_why);
+    return rc;
+}
+
 struct parsed predictor_parse(const struct predictor *p, const char *text, size_t n) {
     const struct task t = bare_task(p);
     return text_parse(&t, text, n);

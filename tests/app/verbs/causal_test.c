@@ -117,6 +117,25 @@ static void messages_are_answered(void **state) {
     free(plain), free(chat), free(system), free(lines), free(two), free(run);
 }
 
+/* A run that was trained with a template predicts with it. */
+static void a_run_predicts_with_its_template(void **state) {
+    (void)state;
+    char *pairs = test_path("tests/reference/language/pairs.jsonl");
+    free(stage_out(0, "train " MODEL "llama --train '%s' --no-dev --template chatml --method 'lora(r=2)' --steps 2 --batch 2 --workers 1 "
+                      "--max-target 4 --db '%s'", pairs, stage.db));
+    json_t *own = stage_json("predict last --text 'a good film' --json --db '%s'", stage.db),
+           *chat = stage_json("generate last --chat --text 'a good film' --max-new 4 --json --db '%s'", stage.db),
+           *plain = stage_json("generate last --text 'a good film' --max-new 4 --json --db '%s'", stage.db);
+    const char *said = json_string_value(json_object_get(own, "given"));
+    assert_string_equal(said, json_string_value(json_object_get(chat, "text")));
+    assert_string_not_equal(said, json_string_value(json_object_get(plain, "text")));
+    json_decref(own), json_decref(chat), json_decref(plain);
+    char *lines = test_file(stage.folder, "longer.txt", "good\n123456789012345678901234567890123456789012345678901234567890\n", 66);
+    stage_refused(5, "line 2 is longer than 64 tokens", "predict last --file '%s' --db '%s'", lines, stage.db);
+    free(lines);
+    free(pairs);
+}
+
 /* A text as a message, whose control tokens are the template's only. */
 static void texts_are_encoded_as_messages(void **state) {
     (void)state;
@@ -236,6 +255,7 @@ int main(void) {
         cmocka_unit_test(prompts_are_continued),
         cmocka_unit_test(prompts_and_completions_are_trained),
         cmocka_unit_test(messages_are_answered),
+        cmocka_unit_test(a_run_predicts_with_its_template),
         cmocka_unit_test(texts_are_encoded_as_messages),
         cmocka_unit_test(chats_are_trained),
         cmocka_unit_test(the_best_of_several_has_the_least_losses),
