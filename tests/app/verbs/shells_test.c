@@ -92,7 +92,7 @@ static void every_value_is_known_or_free(void **state) {
         { "explain", "beside", VALUE_METHOD | VALUE_FREE, false, "" }, { "adapt", "tune", 0, true, "row generator shared head" },
         { "sweep", "budget", 0, true, "runs= steps= tokens= trained= minutes=" },
         { "replicate", "from", VALUE_FILE, false, "" },               { "plot", "size", VALUE_FREE, false, "80x24 120x40 200x60" },
-        { "", "theme", 0, false, "safe dark light mono" },            { "fetch", NULL, 0, false, "model tasks t5" },
+        { "", "theme", 0, false, "safe dark light mono" },            { "fetch", NULL, 0, false, "model tasks t5 smollm2" },
         { "export", NULL, VALUE_RUN | VALUE_FILE, false, "" },        { "learn", NULL, VALUE_LESSON | VALUE_FILE, false, "" },
         { "sweep", NULL, VALUE_FILE | VALUE_SWEEP, false, "resume stop extend task status" },
         { "plot", NULL, VALUE_RUN | VALUE_FILTER, false, "" },        { "purge", NULL, VALUE_RUN, false, "" },
