@@ -185,10 +185,11 @@ int facts_check(const struct model *m, const char *was, const char *since, struc
                               : "changed",
                        since);
     char *before = xstrndup(then, strcspn(then, " ")), *after = xstrndup(now, strcspn(now, " "));
-    char *shown = text_visible(before, strlen(before));
+    char *shown = text_visible(before, strlen(before)), *place = model_config_file(m);
     err_set(e, ERR_INPUT,
-            "%s%s: \"%.*s\" changed since %s: from %.80s to %s; restore the original model", m->folder,
-            file_is_folder(m->folder) ? "/config.json" : "", (int)n, name, since, shown, after);
+            "%s: \"%.*s\" changed since %s: from %.80s to %s; restore the original model", place, (int)n, name,
+            since, shown, after);
+    free(place);
     free(shown);
     free(before);
     free(after);

@@ -36,6 +36,10 @@ static void free_model(struct model *m) {
     free(m);
 }
 
+char *model_config_file(const struct model *m) {
+    return file_is_folder(m->folder) ? file_join(m->folder, "config.json") : xstrdup(m->folder);
+}
+
 char *model_name(const char *where, const char *folder) {
     char *name = file_base_name(where);
     if (strcmp(name, ".") && strcmp(name, "..")) return name;

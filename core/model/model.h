@@ -88,6 +88,8 @@ void model_free_packings(struct model *m);
 /* Returns the folder, or the GGUF file, of `where`; caller frees; NULL with *e if not found. */
 char *model_find(const char *where, struct err *e);
 
+/* Returns the file with the config: config.json of the folder, or the GGUF file.  Caller frees. */
+char *model_config_file(const struct model *m);
 /* Returns the name of a model that was given as `where` and found at `folder`: the last part of the path as given, of
  * the real path for "." and the like.  Caller frees. */
 char *model_name(const char *where, const char *folder);

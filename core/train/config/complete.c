@@ -105,9 +105,13 @@ int run_encode_language(const struct model *m, struct task *t, const struct lang
     const struct causal_coding how = { .max_len = by->max_len, .max_target = by->max_target, .chat = &c,
                                        .end = m->arch.eos_id, .embedding_rows = m->arch.vocabulary,
                                        .wrap = by->chat != NULL, .all = by->all };
-    if (how.end < 0)
-        return err_set(e, ERR_INPUT, "%s/config.json: \"eos_token_id\" is missing: a language model is trained "
-                                     "to end its texts with this token", m->folder);
+    if (how.end < 0) {
+        char *place = model_config_file(m);
+        err_set(e, ERR_INPUT, "%s: \"eos_token_id\" is missing: a language model is trained to end its texts with "
+                              "this token", place);
+        free(place);
+        return e->code;
+    }
     if (model_needs_tokenizer(m, e)) return e->code;
     int rc = find_template(m, t, by->chat, &c, e);
     c.eos = m->arch.eos_id;
