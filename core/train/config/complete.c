@@ -620,8 +620,8 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
 int config_check_plan(const struct plan *p, struct err *e) {
     if (p->trained) return 0;
     return err_set(e, ERR_USAGE,
-                   "V41: no trainable parameters: an encoder\u2013decoder model has no classification head; "
-                   "add a module, for example lora");
+                   "V41: no trainable parameters: a model that generates text has no classification head; add a "
+                   "module, for example lora");
 }
 
 void config_settle(struct run_config *c, bool texts) {

@@ -132,6 +132,8 @@ static void what_has_no_counterpart_is_refused(void **state) {
     int run = classifier("llama", "prefix(l=2)");
     stage_refused(2, "adapters of decoder-only models are not exchanged with AdapterHub", "export %d --to hub '%s/hub' --db '%s'", run,
                   stage.folder, stage.db);
+    stage_refused(2, "a model that generates text has no classification head",
+                  "train " MODEL "llama --train tests/reference/language/pairs.jsonl --no-dev --method head --steps 1 --db '%s'", stage.db);
     stage_refused(2, "the run is not a language model", "export %d --to gguf '%s/no.gguf' --db '%s'", run, stage.folder, stage.db);
     stage_refused(2, "PEFT supports prefixes of decoder-only models only for language models", "export %d --to peft '%s/no' --db '%s'", run,
                   stage.folder, stage.db);
