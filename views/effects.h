@@ -92,6 +92,12 @@ enum effect_kind {
     EFFECT_LESSON_CLOSE, /* save the position and show the list */
     EFFECT_LESSON_STEP, /* prepare the open lesson up to step `by`; `keep`: start its run; `by` < 0: restart
                            it */
+    EFFECT_TALK, /* open run[0…] (none: the model of Compose) on Talk; `keep`: its base model too */
+    EFFECT_TALK_SAY, /* answer the message in text; `keep`: it replaces the last one */
+    EFFECT_TALK_AGAIN, /* answer the last message again */
+    EFFECT_TALK_STOP, /* stop the answer */
+    EFFECT_TALK_NEW, /* forget the messages */
+    EFFECT_TALK_WRITE, /* write the chat to a file */
     EFFECT_SET, /* set a setting; text: name and value, "theme light" */
     EFFECT_SAVE_SETTINGS, /* write all settings to the file */
     EFFECT_MOUSE, /* ui->mouse has changed */

@@ -42,6 +42,7 @@ struct mouse {
     _(HEATMAP, heatmap)                                                                                      \
     _(MAP, map)                                                                                              \
     _(LEARN, learn)                                                                                          \
+    _(TALK, talk)                                                                                            \
     _(DETAIL, detail)                                                                                        \
     _(EXPLAIN, explain)                                                                                      \
     _(DATA, data)                                                                                            \
@@ -63,6 +64,7 @@ enum request {
     REQ_TO_HEATMAP,
     REQ_TO_MAP,
     REQ_TO_LEARN,
+    REQ_TO_TALK,
     REQ_NEXT_PART,
     REQ_PREV_PART,
     REQ_LEFT,

@@ -417,6 +417,8 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
         runs_keep_typed(ui, ui->prompt.text, out);
     } else if (ui->use == USE_COLUMNS) {
         runs_columns_typed(ui, ui->prompt.text, out);
+    } else if (ui->use == USE_TALK || ui->use == USE_TALK_EDIT) {
+        talk_typed(ui, ui->prompt.text, ui->use == USE_TALK_EDIT, out);
     } else if (ui->use == USE_PURGE) {
         runs_purge_typed(ui, ui->prompt.text);
     } else if (ui->use == USE_NUMBER) {
@@ -471,7 +473,10 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
         ui_say(ui, SAY_INFO, ui->mouse ? "mouse on: petri uses it; & turns it off"
                                        : "mouse off: the terminal selects text; & turns it on");
         return true;
-    case REQ_EXPORT: write_open(ui); return true;
+    case REQ_EXPORT:
+        if (keys_handles(ui->screen, r)) return false;
+        write_open(ui);
+        return true;
     case REQ_COPY:
         if (keys_handles(ui->screen, r)) return false; /* with one text, copied at once */
         copy_open(ui);

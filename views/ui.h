@@ -40,7 +40,9 @@ enum prompt_use {
     USE_RUN_NAME,
     USE_NEXT_NAME,
     USE_PURGE,
-    USE_COLUMNS
+    USE_COLUMNS,
+    USE_TALK,
+    USE_TALK_EDIT
 };
 
 struct ui;

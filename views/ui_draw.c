@@ -95,31 +95,51 @@ static uint32_t key_to(enum request r) {
     return 0;
 }
 
-/* Draws the jobs and the database at the right end of line 1, in the longest form that fits. */
-static void draw_status(const struct ui *ui, struct canvas *c, struct rect r) {
+/* Jobs and database in words, from the longest form to the shortest, which has the jobs alone. */
+enum { STATUS_FORMS = 4 };
+static struct phrase ui_status(const struct ui *ui, int form) {
     static const char apart[] = "   ";
-    for (int form = 0; form < 4; form++) {
-        struct phrase t = { "" };
-        if (ui->running) phrase_add(&t, form ? "\u25B6 %d" : "\u25B6 %d running", ui->running);
-        if (ui->queued && *t.text) phrase_add(&t, "%s", apart + (form > 0));
-        if (ui->queued) phrase_add(&t, form ? "\u2026 %d" : "\u2026 %d queued", ui->queued);
-        if (ui->database && form < 3)
-            phrase_add(&t, form < 2 ? "%s%.60s \u00B7 %d" : "%s%.60s", *t.text ? apart + (form > 0) : "",
-                       ui->database, ui->total_runs);
+    struct phrase t = { "" };
+    if (ui->running) phrase_add(&t, form ? "\u25B6 %d" : "\u25B6 %d running", ui->running);
+    if (ui->queued && *t.text) phrase_add(&t, "%s", apart + (form > 0));
+    if (ui->queued) phrase_add(&t, form ? "\u2026 %d" : "\u2026 %d queued", ui->queued);
+    if (ui->database && form < STATUS_FORMS - 1)
+        phrase_add(&t, form < 2 ? "%s%.60s \u00B7 %d" : "%s%.60s", *t.text ? apart + (form > 0) : "",
+                   ui->database, ui->total_runs);
+    return t;
+}
+
+/* Draws the status at the right end of line 1, in the longest form that fits. */
+static void draw_status(const struct ui *ui, struct canvas *c, struct rect r) {
+    for (int form = 0; form < STATUS_FORMS; form++) {
+        struct phrase t = ui_status(ui, form);
         if (canvas_width(c, t.text) > r.w) continue;
         canvas_right(c, r.x, r.y, r.w, ui->running ? INK_TEXT : INK_DIM, t.text);
         return;
     }
 }
 
+/* Where tabs and status do not fit, tabs from the last one on are drawn without their names. */
 static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
-    int x = r.x + 1, gap = r.w >= 100 ? 2 : 1;
+    int x = r.x + 1, gap = r.w >= 100 ? 2 : 1, named = SCREEN_COUNT;
     const struct screen *here = screen_at(ui->screen);
+    struct phrase least = ui_status(ui, STATUS_FORMS - 1);
+    int over = 2 + canvas_width(c, least.text) - r.w;
     if (here->under) here = here->under;
     for (int i = 0; i < SCREEN_COUNT; i++) {
         const struct screen *s = screen_at((enum screen_id)i);
+        if (s->tab) over += canvas_width(c, s->tab) + gap;
+    }
+    while (over > 0 && named > 0) {
+        const struct screen *s = screen_at((enum screen_id)--named);
+        if (s->tab && s != here) over -= canvas_width(c, s->tab) - 1;
+    }
+    for (int i = 0; i < SCREEN_COUNT; i++) {
+        const struct screen *s = screen_at((enum screen_id)i);
         if (!s->tab) continue;
-        int w = canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, s->tab);
+        char number[2] = { s->tab[0], 0 };
+        bool whole = i < named || s == here;
+        int w = canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, whole ? s->tab : number);
         zone_add(c, (struct zone){ .at = { x, r.y, w, 1 }, .key = key_to(s->to) });
         x += w + gap;
     }

@@ -267,6 +267,8 @@ const char *runs_again_hint(const struct ui *ui, const struct run_row *row, cons
 /* The description of a method, for Help. */
 extern const char method_about[];
 
+/* Sends a typed message of Talk; `again`: instead of the last one. */
+void talk_typed(struct ui *ui, const char *text, bool again, struct effect *out);
 /* Opens the command prompt with a command and its words for editing. */
 void ui_command_open(struct ui *ui, const char *command, const char *words);
 /* Executes a line of the command prompt. */

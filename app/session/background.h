@@ -1,6 +1,6 @@
 /* Background work: threads for work that takes longer than a frame (run lists, run pages, reading a model's
  * shape, writing files), so that no key ever waits: one for lessons, one for models and files, one for the
- * database, each in order of request.  Computation is left to the jobs' crew.
+ * database, one for Talk, each in order of request.  Computation is left to the jobs' crew.
  *
  * A piece of work is two functions and a context passed to both: the first runs on a background thread, the
  * second then on the screen's thread.  The background owns the context while it waits and works, then the
@@ -33,9 +33,9 @@ struct workroom {
 };
 void workroom_release(struct workroom *room);
 
-/* Lanes, each processing one piece of work at a time.  The steps of lessons, and reading models and writing
- * files, may take seconds, so they have threads of their own and do not delay lists and pages. */
-enum work_lane { LANE_SCREENS, LANE_FILES, LANE_LESSONS, LANES };
+/* Lanes, each processing one piece of work at a time.  The steps of lessons, reading models and writing files, and
+ * waiting for answers may take seconds, so they have threads of their own and do not delay lists and pages. */
+enum work_lane { LANE_SCREENS, LANE_FILES, LANE_LESSONS, LANE_TALK, LANES };
 
 struct background_work;
 struct work_kind {

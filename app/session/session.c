@@ -25,7 +25,7 @@ enum { FRAME_MS = 100, STEP_MS = 300 };
 static volatile sig_atomic_t session_hung_up, told_to_end;
 static int wake_fd = -1;
 
-static void wake_now(void) {
+void session__wake(void) {
     uint64_t one = 1;
     ssize_t ignored = write(wake_fd, &one, sizeof one);
     (void)ignored;
@@ -35,13 +35,13 @@ static void session_on_signal(int n) {
     int saved = errno;
     if (n == SIGHUP) session_hung_up = 1;
     else if (n != SIGWINCH) told_to_end = n;
-    wake_now();
+    session__wake();
     errno = saved;
 }
 
 static void notify(void *self) {
     (void)self;
-    wake_now();
+    session__wake();
 }
 
 /* Called by the thread that waits while another program locks the database; shown on the status line. */
@@ -53,7 +53,7 @@ static void on_wait(void *self, const char *text) {
     pthread_mutex_lock(&waits_lock);
     snprintf(waits, sizeof waits, "%s", text);
     pthread_mutex_unlock(&waits_lock);
-    wake_now();
+    session__wake();
 }
 
 static void say_waits(struct session *s) {
@@ -121,6 +121,7 @@ static void loop(struct session *s) {
             ssize_t ignored = read(s->wake, &count, sizeof count);
             (void)ignored;
             session__answers(s);
+            session__fill_talk(s);
             dirty = true;
         }
         bool keys = n < 0 || fd[0].revents;
@@ -263,6 +264,7 @@ static void session_release(struct session *s) {
     session__compose_release(s);
     session__data_release(s);
     session__inside_release(s);
+    session__talk_release(s);
     session__train_release(s);
     session__moves_release(s);
     workroom_release(&s->room);

@@ -2,7 +2,7 @@
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 
-static const struct action *const groups[] = { session_actions, compose_actions, data_actions,
+static const struct action *const groups[] = { session_actions, compose_actions, data_actions, talk_actions,
                                                train_actions,   inside_actions,  lesson_actions,
                                                move_actions,    runs_actions,    settings_actions,
                                                sweep_actions,   verb_actions,    written_actions };

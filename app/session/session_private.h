@@ -1,6 +1,6 @@
 /* What the session's files share: session.c, session_actions.c, session_compose.c, session_data.c,
  * session_fill.c, session_inside.c, session_learn.c, session_line.c, session_moves.c, session_runs.c,
- * session_settings.c, session_sweep.c, session_verbs.c and written.c. */
+ * session_settings.c, session_sweep.c, session_talk.c, session_verbs.c and written.c. */
 #ifndef APP_SESSION_SESSION_PRIVATE_H
 #define APP_SESSION_SESSION_PRIVATE_H
 
@@ -132,6 +132,11 @@ struct session_settings {
     bool set[SETTING_COUNT]; /* changed by :set */
 };
 
+/* session_talk.c */
+struct session_talk {
+    struct talking *now; /* NULL: Talk was not opened */
+};
+
 struct session {
     struct ui ui;
     struct ui_words words;
@@ -156,6 +161,7 @@ struct session {
     struct session_compose compose;
     struct session_data data;
     struct session_inside inside;
+    struct session_talk talk;
     struct session_command command;
     struct session_settings settings;
 };
@@ -179,7 +185,7 @@ struct action {
 /* Each list ends with EFFECT_NONE. */
 extern const struct action session_actions[], compose_actions[], data_actions[], train_actions[],
     inside_actions[], lesson_actions[], move_actions[], runs_actions[], settings_actions[], sweep_actions[],
-    verb_actions[], written_actions[];
+    talk_actions[], verb_actions[], written_actions[];
 /* Returns the row of an effect; NULL: it has none. */
 const struct action *action_of(enum effect_kind kind);
 void session__effect(struct session *s, const struct effect *x);
@@ -252,6 +258,13 @@ void session__data_release(struct session *s);
 /* session_inside.c: replaces the pictures of Map and Heatmap by new ones. */
 void session__take_pictures(struct session *s);
 void session__inside_release(struct session *s);
+/* session_talk.c: release Talk after the background; show the answers so far. */
+void session__talk_release(struct session *s);
+void session__fill_talk(struct session *s);
+/* Wakes the event loop, from any thread. */
+void session__wake(void);
+/* written.c: writes a new file named after the screen, and reports it. */
+void session__put(struct session *s, const char *end, const struct buf *bytes);
 /* session_learn.c: makes Learn show the notes of the lesson that another process leads; polls the running
  * lesson; *wait: lowered to the milliseconds until the next poll. */
 void session__follow_lesson(struct session *s);

@@ -51,7 +51,7 @@ static char *write_new(struct store *s, const char *stem, const char *end, const
     return NULL;
 }
 
-static void put(struct session *s, const char *end, const struct buf *bytes) {
+void session__put(struct session *s, const char *end, const struct buf *bytes) {
     struct err e = ERR_INIT;
     char *stem = written_stem(s), *path = write_new(s->store, stem, end, bytes, &e);
     session__say_error(s, e.code, &e);
@@ -98,7 +98,7 @@ static int write_png(struct background_work *w) {
 /* Copies the text, or writes it to a new file. */
 static void copy_or_put(struct session *s, bool copy, const char *end, const struct buf *text) {
     if (copy) session__copy(s, NULL, buf_text(text));
-    else put(s, end, text);
+    else session__put(s, end, text);
 }
 
 static void do_picture(struct session *s, const struct effect *x) {

@@ -428,7 +428,10 @@ static void tabs_are_clicked_where_they_are(void **state) {
             const struct screen *s = screen_at((enum screen_id)(i / 2));
             if (!s->tab) continue;
             ui_show(&ui, s == &screen_runs ? SCREEN_COMPOSE : SCREEN_RUNS);
-            point(&ui, MOUSE_CLICK, column_of(&ui, 0, s->tab) + (i % 2 ? text_width(s->tab) - 1 : 0), 0);
+            char number[3] = {' ', s->tab[0], 0}; /* of a tab without a name */
+            int at = line_has(&ui, 0, s->tab) ? column_of(&ui, 0, s->tab) + (i % 2 ? text_width(s->tab) - 1 : 0)
+                                              : column_of(&ui, 0, number) + 1;
+            point(&ui, MOUSE_CLICK, at, 0);
             if (ui.screen != (enum screen_id)(i / 2)) fail_msg("%d columns: %s leads to %s", width[w], s->tab, screen_at(ui.screen)->name);
         }
         ui_release(&ui);

@@ -12,7 +12,8 @@
     _(SAVED) _(SAVE) _(PIN) _(TAGS) _(NOTE) _(NAME) _(PURGE_COUNT) _(PURGE) _(UNDO) _(REDO) _(WATCH) _(FOCUS) \
     _(BESIDE) _(OPEN_RUN) _(SCORES) _(CLONE) _(TRASH_VIEW) _(FILTER) _(BY_TASK) _(ROWS) _(FOLDER) _(LOOK) _(IMPORT) _(OWN_ROWS) \
     _(LIST_MODELS) _(LIST_TASKS) _(MODEL) _(TASK) _(METHOD_TEXT) _(START) _(METHOD_KEEP) _(METHODS_OUT) _(METHODS_IN) _(EXPORT) \
-    _(COPY) _(COPY_RUN) _(SHELL)                                                                             \
+    _(COPY) _(COPY_RUN) _(SHELL) _(TALK) _(TALK_SAY) _(TALK_AGAIN) _(TALK_STOP) _(TALK_NEW)   \
+    _(TALK_WRITE)                                                                             \
     _(INSPECT) _(SETS) _(HEATMAP) _(ATTENTION_ROW) _(ATTENTION_LAYER) _(ATTENTION_HEAD) _(MAP_TRAINING) _(MAP_MOMENT) \
     _(MAP_PLAY) _(MAP_STEP) _(MAP_REWIND) _(MAP_PERPLEXITY) _(MAP_BESIDE) _(MAP_SMALL) _(MAP_LAYER) _(COMPARE) _(SWEEPS) _(SWEEP_NEW) \
     _(SWEEP_GO) _(SWEEP_STOP) _(SWEEP_EXTEND) _(PICTURE) _(TABLE) _(VERB) _(VERB_STOP) _(LESSONS) _(LESSON) _(LESSON_CLOSE) \

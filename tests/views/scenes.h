@@ -34,6 +34,26 @@ static void list_lessons(struct ui *ui) {
     ui->learn.listed = true;
 }
 
+/* A run next to its base model, with the cursor on a token. */
+static void talk_to_it(struct ui *ui) {
+    static struct talk_token token[2][3] = { { { .end = 4 }, { .end = 11 }, { .end = 18 } }, { { .end = 4 } } };
+    static char long_text[] =
+        "An answer with several words, of which some are in the next row of its half.\n\nAnd \x1b[2J";
+    static struct talk_round round[] = {
+        { "Hello", { { .text = { (char *)"Hi there, friend.", 17 }, .tokens = 3, .token = token[0], .ended = true },
+                     { .text = { long_text, sizeof long_text - 1 }, .tokens = 1, .token = token[1], .ended = true,
+                       .end = GENERATED_FULL } },
+          { NULL, NULL } },
+        { "And now?", { { .text = { (char *)"The second word", 15 }, .tokens = 3, .token = token[0] }, { .tokens = 0 } },
+          { NULL, (char *)"the chat has 71 tokens, more than the context of llama (64): start a new chat" } },
+    };
+    static const struct talk_page page = { .sides = 2, .name = { "#3 lora", "SmolLM2, without the run" },
+                                           .round = round, .rounds = COUNT_OF(round) };
+    ui->talk.page = &page;
+    ui->talk.run[0] = 3;
+    ui->talk.runs = 1;
+}
+
 static void evaluate_it(struct ui *ui) {
     scene_scores(ui, 8);
     detail_scored(ui);
@@ -63,6 +83,7 @@ static const struct scene scenes[] = {
     {"heatmap", SCREEN_HEATMAP, NULL, NULL, false},
     {"map", SCREEN_MAP, NULL, NULL, false},
     {"learn", SCREEN_LEARN, NULL, list_lessons, false},
+    {"talk", SCREEN_TALK, NULL, talk_to_it, false},
     {"detail", SCREEN_DETAIL, NULL, NULL, false},
     {"detail-scores", SCREEN_DETAIL, NULL, evaluate_it, false},
     {"explain", SCREEN_COMPOSE, "lora", explain_it, false},

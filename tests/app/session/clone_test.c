@@ -370,6 +370,7 @@ static void actions_have_their_lines(void **state) {
         { EFFECT_METHOD_KEEP, 0, -1, false, SCREEN_COMPOSE, "mine", "methods --forget mine" },
         { EFFECT_METHODS_IN, 0, 0, false, SCREEN_COMPOSE, "a file", "methods --import 'a file'" },
         { EFFECT_LESSON, 0, 0, false, SCREEN_LEARN, "lora", "learn lora" },
+        { EFFECT_TALK, 1, 0, false, SCREEN_TALK, "", "chat 3" },
         { EFFECT_SAVE_SETTINGS, 0, 0, false, SCREEN_RUNS, "", "settings theme=light --write" },
     };
     struct session s = { .named = xstrdup("/a b.db") };

@@ -28,7 +28,7 @@ static struct ui *begin(void) {
     ui->train.job = job;
     ui->train.jobs = 2;
     ui_changed(ui);
-    press(ui, '9');
+    press(ui, 'Q');
     assert_int_equal(ui->screen, SCREEN_QUEUE);
     return ui;
 }
@@ -41,7 +41,7 @@ static void end(struct ui *ui) {
 static void it_is_drawn_with_its_tab_and_state(void **state) {
     (void)state;
     struct ui *ui = begin();
-    expect(ui, "9 Queue");
+    expect(ui, "Q Queue");
     expect(ui, "\u25B8 3 waits");
     press(ui, 'j');
     assert_int_equal(ui->queue.cursor, 1);
@@ -54,7 +54,7 @@ static void help_has_its_text_and_its_key(void **state) {
     struct ui *ui = begin();
     press(ui, '?');
     expect(ui, "Queue lists the runs that wait.");
-    expect(ui, "9          Queue: the runs that wait");
+    expect(ui, "Q          Queue: the runs that wait");
     press(ui, PRESS_ESC);
     assert_int_equal(ui->screen, SCREEN_QUEUE);
     end(ui);
