@@ -102,6 +102,7 @@ $(OUT)/%.a:
 	@rm -f $@
 	$(Q)ar rcsDT $@ $^
 
+$(OUT)/f/core/model/gguf_blocks.o $(OUT)/d/core/model/gguf_blocks.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/f/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/d/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/f/core/analysis/pairs%.o: EXTRA = $(KERNEL_FLAGS)

@@ -22,11 +22,16 @@ static void unpack_nibbles(const unsigned char *p, bool five, int offset, float 
         memcpy(&high, p, sizeof high);
         p += sizeof high;
     }
-    for (int i = 0; i < 32; i++) {
-        int n = i < 16 ? p[i] & 15 : p[i - 16] >> 4;
-        n |= (int)(high >> i & 1) << 4;
-        to[i] = offset ? d * (float)(n - offset) : d * (float)n + m;
+    int n[32];
+    for (int i = 0; i < 16; i++) {
+        n[i] = p[i] & 15;
+        n[i + 16] = p[i] >> 4;
     }
+    for (int i = 0; five && i < 32; i++) n[i] |= (int)(high >> i & 1) << 4;
+    if (offset)
+        for (int i = 0; i < 32; i++) to[i] = d * (float)(n[i] - offset);
+    else
+        for (int i = 0; i < 32; i++) to[i] = d * (float)n[i] + m;
 }
 
 static void unpack_bytes(const unsigned char *p, float *to) {
@@ -65,10 +70,14 @@ static void unpack_six(const unsigned char *p, float *to) {
     const unsigned char *low = p, *high = p + 128, *end = p + 208;
     const signed char *scale = (const signed char *)p + 192;
     float d = next_half(&end);
-    for (int e = 0; e < 256; e++) {
-        int a = e / 128, k = e / 32 % 4, i = e % 32, byte = low[64 * a + 32 * (k % 2) + i];
-        int n = (k < 2 ? byte & 15 : byte >> 4) | (high[32 * a + i] >> 2 * k & 3) << 4;
-        to[e] = d * (float)scale[e / 16] * (float)(n - 32);
+    for (int group = 0; group < 8; group++) { /* of 32 values, with two scales */
+        int half = group / 4, k = group % 4, n[32];
+        const unsigned char *four = low + 64 * half + 32 * (k % 2), *two = high + 32 * half;
+        for (int i = 0; i < 32; i++) n[i] = (four[i] >> (k < 2 ? 0 : 4) & 15) | (two[i] >> 2 * k & 3) << 4;
+        for (int j = 0; j < 2; j++) {
+            float by = d * (float)scale[2 * group + j];
+            for (int i = 0; i < 16; i++) to[32 * group + 16 * j + i] = by * (float)(n[16 * j + i] - 32);
+        }
     }
 }
 
@@ -76,9 +85,10 @@ bool gguf_is_block(enum st_type type) { return st_block_values(type) > 1; }
 
 void gguf_unpack(enum st_type type, const unsigned char *from, size_t n, real *to) {
     size_t values = st_block_values(type), bytes = st_block_bytes(type);
-    float block[256];
-    BUG_IF(n % values || values > COUNT_OF(block));
+    float room[256];
+    BUG_IF(n % values || values > COUNT_OF(room));
     for (size_t i = 0; i < n; i += values, from += bytes) {
+        float *block = REAL_IS_DOUBLE ? room : (float *)(void *)(to + i);
         switch (type) {
         case ST_Q4_0: unpack_nibbles(from, false, 8, block); break;
         case ST_Q4_1: unpack_nibbles(from, false, 0, block); break;
@@ -90,6 +100,6 @@ void gguf_unpack(enum st_type type, const unsigned char *from, size_t n, real *t
         case ST_Q6_K: unpack_six(from, block); break;
         default: BUG("type %d has no blocks", (int)type);
         }
-        for (size_t k = 0; k < values; k++) to[i + k] = block[k];
+        for (size_t k = 0; REAL_IS_DOUBLE && k < values; k++) to[i + k] = (real)block[k];
     }
 }
