@@ -11,8 +11,9 @@ static bool is_runs(const struct run_config *c, const struct model *m) {
     return c->model_sha256 && !strcmp(c->model_sha256, m->sha256);
 }
 
-static struct model *given(const struct run_config *c, const char *where, struct buf *notes, struct err *e) {
-    struct model *m = model_share(where, e);
+static struct model *given(const struct run_config *c, const char *where, enum weights_in in,
+                           struct buf *notes, struct err *e) {
+    struct model *m = model_share_as(where, in, e);
     if (!m) return NULL;
     if (is_runs(c, m)) {
         if (strcmp(m->folder, c->model_folder))
@@ -27,10 +28,11 @@ static struct model *given(const struct run_config *c, const char *where, struct
 }
 
 /* Returns the model at `name` if its weights are those of the run; else appends the reason to `looked`. */
-static struct model *backbone_by_name(const struct run_config *c, const char *name, struct buf *looked) {
+static struct model *backbone_by_name(const struct run_config *c, const char *name, enum weights_in in,
+                                      struct buf *looked) {
     struct err why = ERR_INIT;
     if (!name || !*name) return NULL;
-    struct model *m = model_share(name, &why);
+    struct model *m = model_share_as(name, in, &why);
     if (m && is_runs(c, m)) return m;
     if (m) buf_printf(looked, "; %s has different weights", m->folder);
     else if (why.code != ERR_NOT_FOUND) buf_printf(looked, "; %s", why.text);
@@ -44,15 +46,16 @@ struct model *backbone_open(const struct run_config *c, const struct backbone_hi
                             struct err *e) {
     static const struct backbone_hint none;
     if (!hint) hint = &none;
-    if (hint->given) return given(c, hint->given, notes, e);
-    if (file_exists(c->model_folder)) return model_share(c->model_folder, e);
+    enum weights_in in = hint->weights_in ? hint->weights_in : c->weights_in;
+    if (hint->given) return given(c, hint->given, in, notes, e);
+    if (file_exists(c->model_folder)) return model_share_as(c->model_folder, in, e);
     char *last = file_base_name(c->model_folder);
     const char *const name[] = { c->model, last, hint->spare };
     struct buf looked = BUF_INIT;
     struct model *m = NULL;
     for (size_t i = 0; !m && i < COUNT_OF(name); i++)
         if (!i || !name[i] || !c->model || strcmp(name[i], c->model))
-            m = backbone_by_name(c, name[i], &looked);
+            m = backbone_by_name(c, name[i], in, &looked);
     if (m)
         text_line(notes, "model: %s does not exist; using %s, which has the weights of the run",
                   c->model_folder, m->folder);

@@ -8,6 +8,7 @@
 /* Further places where the model of a run may be. */
 struct backbone_hint {
     const char *given; /* path given by the user; its weights must be the run's; NULL: none */
+    enum weights_in weights_in; /* AUTO: as in the run */
     const char *spare; /* tried when neither the folder nor its name leads to the model; NULL: none */
 };
 /* Opens the model that a run was trained on: the given path, else the folder used in training, else what

@@ -106,7 +106,7 @@ static struct run *job_build_make_run(struct job_record *job, struct err *e) {
 
 static struct run *build_asked(struct job_record *job, struct err *e) {
     const struct run_config *c = &job->request->config;
-    job->model = model_share(c->model_folder ? c->model_folder : c->model, e);
+    job->model = model_share_as(c->model_folder ? c->model_folder : c->model, c->weights_in, e);
     if (!job->model || job_tasks_take(job->jobs, job->model, c, &job->tasks, e)) return NULL;
     return job_build_make_run(job, e);
 }

@@ -35,7 +35,7 @@ static bool job_room_examples(const struct run_tasks *t, struct estimate_of *x) 
 
 static struct estimate_of job_room_of(struct jobs *j, const struct run_config *c, int workers,
                                       const struct model *m) {
-    return (struct estimate_of){ .c = c, .a = &m->arch,
+    return (struct estimate_of){ .c = c, .a = &m->arch, .weights_in = m->weights_in,
                                  .workers = workers > 0 ? workers : crew_width(jobs_crew(j)) };
 }
 

@@ -173,7 +173,7 @@ static struct plan *job_start_settle(struct run_config *c, const struct model *m
 }
 
 int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct err *e) {
-    struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
+    struct model *m = model_share_as(c->model_folder ? c->model_folder : c->model, c->weights_in, e);
     if (!m) return e->code;
     struct job_tasks t;
     int rc = job_tasks_take(j, m, c, &t, e);
@@ -314,8 +314,8 @@ static struct model *find_model(struct job_record *job, struct err *e) {
 static int job_start_prepare(struct job_record *job, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
-    struct model *m = job->resumed ? find_model(job, e)
-                                   : model_share(c->model_folder ? c->model_folder : c->model, e);
+    const char *where = c->model_folder ? c->model_folder : c->model;
+    struct model *m = job->resumed ? find_model(job, e) : model_share_as(where, c->weights_in, e);
     if (!m) return e->code;
     struct job_tasks tasks;
     int rc = job_tasks_take(j, m, c, &tasks, e);

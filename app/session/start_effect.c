@@ -71,7 +71,7 @@ int start_effect(const struct run_config *c, struct crew *crew, struct start_eff
     if (c->method.fusion.on || method_runs(&c->method, run))
         return err_set(e, ERR_USAGE,
                        "not available for a method that is initialized from other runs; see their scores");
-    struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
+    struct model *m = model_share_as(c->model_folder ? c->model_folder : c->model, c->weights_in, e);
     if (!m) return e->code;
     config_of_task(c, 0, &one);
     int rc = model_needs_tokenizer(m, e);

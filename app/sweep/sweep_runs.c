@@ -52,7 +52,7 @@ static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struc
     struct method like;
     if (!p->spec.size_of || method_parse(p->spec.size_of, &like, e)) return e->code;
     int tasks = config_task_count(c);
-    struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
+    struct model *m = model_share_as(c->model_folder ? c->model_folder : c->model, c->weights_in, e);
     int rc = m ? method_match_size(&c->method, &like, &m->arch, tasks > 1 ? tasks : 1, &fit, e) : e->code;
     model_release(m);
     if (rc) return err_prefix(e, "--size-of %s", p->spec.size_of);

@@ -101,7 +101,7 @@ struct args {
     const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter,
         *chat_template, *no_gold;
     const char *split, *unseen, *by;
-    int kind, pool, cost, final, half, precision;
+    int kind, pool, cost, final, half, precision, weights_in;
     int64_t workers, rows, layer, seed, max_len, tasks;
     double margin;
     union { /* options of one verb */

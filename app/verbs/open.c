@@ -14,7 +14,7 @@ int verb_open_typed(struct opened *o, const struct args *a, const char *typed, s
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = store_find(s, typed, &id, e);
-    const struct backbone_hint hint = { .given = a->model };
+    const struct backbone_hint hint = { .given = a->model, .weights_in = (enum weights_in)a->weights_in };
     if (!rc) rc = opened_run(o, s, id, a->task, &hint, &said, e);
     store_close(s, &ignored);
     if (!rc) out_report(buf_text(&said));
@@ -28,7 +28,7 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
     if (a->count) {
         rc = verb_open_typed(o, a, a->positional[0], e);
     } else if (a->model) {
-        o->model = model_share(a->model, e);
+        o->model = model_share_as(a->model, (enum weights_in)a->weights_in, e);
         o->predictor = o->model ? predictor_of_model(o->model, e) : NULL;
         rc = o->predictor ? 0 : e->code;
         if (!rc) out_report(buf_text(&o->model->caution));

@@ -246,7 +246,7 @@ static const struct option_spec EVAL[] = {
     { "wrong", "FILE", "write misclassified examples with their probabilities as TSV (-: standard output)",
       GROUP_OUTPUT, AT(eval.wrong) },
     { "overwrite", .help = "allow --wrong to overwrite an existing file", .needs = "wrong" },
-    { .name = "precision workers" },
+    { .name = "precision weights-in workers" },
     { "beams", "N", "text-to-text: number of beams (default: the run's)",
       GROUP_GENERATION, AT(eval.beams), FILLS_INTEGER, 1, BEAMS_MOST,
       ALIASES_OF_RUN },
@@ -322,7 +322,7 @@ static const struct option_spec GENERATE[] = {
     { "first", "TOKEN", "token that is forced as the first one generated",
       GROUP_GENERATION, AT(generate.first) },
     { "max-length", "N", .help = "maximum length of the input text in tokens" },
-    { .name = "precision workers" },
+    { .name = "precision weights-in workers" },
     END,
 };
 static const struct option_spec CHAT[] = {
@@ -335,7 +335,7 @@ static const struct option_spec CHAT[] = {
       GROUP_GENERATION, AT(generate.max_new), FILLS_INTEGER, 1, GENERATE_MOST,
       ALIASES("max-new-tokens", "max-tokens") },
     SAMPLING,
-    { .name = "task precision workers" },
+    { .name = "task precision weights-in workers" },
     END,
 };
 static const struct option_spec ENCODE[] = {
@@ -542,7 +542,7 @@ static const struct option_spec SIMILARITY[] = {
     { "list", .help = "list saved matrices (of RUN) instead of comparing" },
     { "matrix", "N", "print a saved matrix", GROUP_DATA, AT(similarity.matrix), FILLS_INTEGER, 1, OPTION_MOST,
       .reads = true },
-    { .name = "precision workers" },
+    { .name = "precision weights-in workers" },
     { .name = "markdown", .needs = "list" },
     END,
 };
@@ -575,7 +575,7 @@ static const struct option_spec MAP[] = {
     { "seed", "N", .help = "seed of the sampling and of t-SNE" },
     { "pca", NULL, "project to two principal components instead of t-SNE", GROUP_METHOD, AT(map.pca) },
     { "csv", .help = "print CSV, one line per point" },
-    { .name = "precision workers" },
+    { .name = "precision weights-in workers" },
     END,
 };
 static const struct option_spec EXPORT[] = {

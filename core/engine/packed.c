@@ -66,7 +66,11 @@ struct packed *packed_trained_new(int rows, int cols, size_t *failed) {
 
 void packed_fill(struct packed *p, const real *w) {
     BUG_IF(p->forward && dnnl_product_pack(p->forward, w, true));
-    BUG_IF(p->back && (!p->back->native || dnnl_product_pack(p->back->native, w, false)));
+    if (p->back && !p->sum) {
+        dnnl_product_free(p->back->native); /* packed on first use */
+        p->back->native = NULL;
+    }
+    BUG_IF(p->back && p->sum && (!p->back->native || dnnl_product_pack(p->back->native, w, false)));
     if (p->rounded) kernel_round_bf16((size_t)p->rows * (size_t)p->cols, 1, w, p->rounded);
 }
 

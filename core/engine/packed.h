@@ -27,7 +27,7 @@ struct packed;
 struct packed *packed_new(int rows, int cols, const real *w, size_t *failed);
 /* Likewise for a trained weight of this shape, which packed_fill packs for all products. */
 struct packed *packed_trained_new(int rows, int cols, size_t *failed);
-/* Packs other values of W, in the same memory. */
+/* Packs other values of W, in the same memory; no other thread uses p. */
 void packed_fill(struct packed *p, const real *w);
 void packed_free(struct packed *p);
 /* Returns the bytes of what is packed. */

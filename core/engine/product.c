@@ -1,5 +1,6 @@
 #include "core/engine/product.h"
 
+#include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/engine/kernel.h"
 #include "core/engine/packed.h"
@@ -8,14 +9,19 @@
 
 enum { FEW = 48 }; /* with more rows, packing a weight is worthwhile */
 
-static const real *weight_rows(const struct tape *t, struct product_weight w) {
-    return tape_value(t, w.w) + (size_t)w.first * (size_t)tape_cols_of(t, w.w);
+/* Returns whether the packed form of W can be used: W is whole, and its results have no gaps. */
+static bool is_whole(const struct tape *t, struct product_weight w, int ld, int cols) {
+    return w.first == 0 && w.rows == tape_rows_of(t, w.w) && ld == cols;
 }
 
-/* The packed form of W, which is whole and whose results have no gaps; or NULL. */
-static const struct packed *packed_of(const struct tape *t, struct product_weight w, int ld, int cols) {
-    bool whole = w.first == 0 && w.rows == tape_rows_of(t, w.w) && ld == cols;
-    return whole ? tape_packed(t, w.w) : NULL;
+/* Returns the rows of W, or its packed form. */
+static struct lent take_weight(const struct tape *t, struct product_weight w, int ld, int cols) {
+    struct lent l = record_take(t, w.w);
+    if (!is_whole(t, w, ld, cols)) l.packed = NULL;
+    if (l.packed) return l;
+    if (!l.value) BUG("the values of weight %d were recycled", (int)w.w);
+    l.value += (size_t)w.first * (size_t)tape_cols_of(t, w.w);
+    return l;
 }
 
 /* Writes the rows that a product is added to. */
@@ -28,9 +34,8 @@ static void start_rows(int n, int cols, const real *plus, int ldp, real *y, int 
 /* ---- weights with a short side ---- */
 
 /* The transpose of a weight, in scratch memory. */
-static real *thin_transposed(struct tape *t, struct product_weight w) {
+static real *thin_transposed(struct tape *t, struct product_weight w, const real *from) {
     int in = tape_cols_of(t, w.w);
-    const real *from = weight_rows(t, w);
     real *to = arena_scratch(record_arena(t), (size_t)w.rows * (size_t)in * sizeof *to);
     for (int i = 0; i < w.rows; i++)
         for (int j = 0; j < in; j++) to[(size_t)j * (size_t)w.rows + (size_t)i] = *from++;
@@ -51,22 +56,22 @@ static bool is_thin(const struct tape *t, struct product_weight w) {
     return tape_has_thin(t) && (w.rows <= THIN || tape_cols_of(t, w.w) <= THIN);
 }
 
-static void thin_forward(struct tape *t, struct product_weight w, int n, real s, const real *x, int ldx,
-                         const real *plus, int ldp, real *y, int ldy) {
+static void thin_forward(struct tape *t, struct product_weight w, const real *weight, int n, real s,
+                         const real *x, int ldx, const real *plus, int ldp, real *y, int ldy) {
     int in = tape_cols_of(t, w.w);
     double begin = profile_begin();
-    if (w.rows <= THIN) thin_dots(n, w.rows, in, s, x, ldx, weight_rows(t, w), plus, ldp, y, ldy);
-    else kernel_thin_add(n, in, w.rows, s, x, ldx, thin_transposed(t, w), plus, ldp, y, ldy);
+    if (w.rows <= THIN) thin_dots(n, w.rows, in, s, x, ldx, weight, plus, ldp, y, ldy);
+    else kernel_thin_add(n, in, w.rows, s, x, ldx, thin_transposed(t, w, weight), plus, ldp, y, ldy);
     profile_part(PROFILE_PRODUCTS, begin);
 }
 
-static void thin_to_input(struct tape *t, struct product_weight w, int n, real s, const real *dy, int lddy,
-                          bool add, real *dx, int lddx) {
+static void thin_to_input(struct tape *t, struct product_weight w, const real *weight, int n, real s,
+                          const real *dy, int lddy, bool add, real *dx, int lddx) {
     int in = tape_cols_of(t, w.w);
     const real *plus = add ? dx : NULL;
     double begin = profile_begin();
-    if (w.rows <= THIN) kernel_thin_add(n, w.rows, in, s, dy, lddy, weight_rows(t, w), plus, lddx, dx, lddx);
-    else thin_dots(n, in, w.rows, s, dy, lddy, thin_transposed(t, w), plus, lddx, dx, lddx);
+    if (w.rows <= THIN) kernel_thin_add(n, w.rows, in, s, dy, lddy, weight, plus, lddx, dx, lddx);
+    else thin_dots(n, in, w.rows, s, dy, lddy, thin_transposed(t, w, weight), plus, lddx, dx, lddx);
     profile_part(PROFILE_PRODUCTS, begin);
 }
 
@@ -92,41 +97,42 @@ static void thin_to_weight(struct tape *t, struct product_weight w, int n, real 
 void product_forward(struct tape *t, struct product_weight w, int n, real s, const real *x, int ldx,
                      const real *plus, int ldp, real *y, int ldy) {
     int in = tape_cols_of(t, w.w);
-    const struct packed *packed = packed_of(t, w, ldy, w.rows);
+    const struct lent l = take_weight(t, w, ldy, w.rows);
     struct arena *a = record_arena(t);
     struct arena_mark m = arena_mark(a);
-    if (packed) {
+    if (l.packed) {
         bool bias = plus && plus != y && ldp == 0;
         if (!bias) start_rows(n, w.rows, plus, ldp, y, ldy);
-        packed_forward(packed, a, n, s, x, ldx, bias ? plus : NULL, plus && !bias, y);
+        packed_forward(l.packed, a, n, s, x, ldx, bias ? plus : NULL, plus && !bias, y);
     } else if (is_thin(t, w)) {
-        thin_forward(t, w, n, s, x, ldx, plus, ldp, y, ldy);
+        thin_forward(t, w, l.value, n, s, x, ldx, plus, ldp, y, ldy);
     } else {
-        const real *weight = weight_rows(t, w);
         start_rows(n, w.rows, plus, ldp, y, ldy);
         if (n <= FEW && tape_has_few_rows(t))
-            kernel_few_rows(n, w.rows, in, s, x, ldx, weight, in, plus != NULL, y, ldy);
-        else blas_gemm(false, true, n, w.rows, in, s, x, ldx, weight, in, plus != NULL, y, ldy);
+            kernel_few_rows(n, w.rows, in, s, x, ldx, l.value, in, plus != NULL, y, ldy);
+        else blas_gemm(false, true, n, w.rows, in, s, x, ldx, l.value, in, plus != NULL, y, ldy);
     }
     arena_scratch_release(a, m);
+    record_give(t, w.w);
 }
 
 void product_to_input(struct tape *t, struct product_weight w, int n, real s, const real *dy, int lddy,
                       bool add, real *dx, int lddx) {
     int in = tape_cols_of(t, w.w);
-    const struct packed *packed = packed_of(t, w, lddx, in);
+    const struct lent l = take_weight(t, w, lddx, in);
     struct arena *a = record_arena(t);
     struct arena_mark m = arena_mark(a);
-    if (packed) packed_to_input(packed, a, n, s, dy, lddy, add, dx);
-    else if (is_thin(t, w)) thin_to_input(t, w, n, s, dy, lddy, add, dx, lddx);
-    else blas_gemm(false, false, n, in, w.rows, s, dy, lddy, weight_rows(t, w), in, add, dx, lddx);
+    if (l.packed) packed_to_input(l.packed, a, n, s, dy, lddy, add, dx);
+    else if (is_thin(t, w)) thin_to_input(t, w, l.value, n, s, dy, lddy, add, dx, lddx);
+    else blas_gemm(false, false, n, in, w.rows, s, dy, lddy, l.value, in, add, dx, lddx);
     arena_scratch_release(a, m);
+    record_give(t, w.w);
 }
 
 void product_to_weight(struct tape *t, struct product_weight w, int n, real s, const real *dy, int lddy,
                        const real *x, int ldx, bool add, real *dw) {
     int in = tape_cols_of(t, w.w);
-    const struct packed *packed = packed_of(t, w, in, in);
+    const struct packed *packed = is_whole(t, w, in, in) ? tape_packed(t, w.w) : NULL;
     struct arena *a = record_arena(t);
     struct arena_mark m = arena_mark(a);
     if (packed) packed_to_weight(packed, a, n, s, dy, lddy, x, ldx, add, dw);

@@ -38,6 +38,9 @@ bool record_needs(const struct tape *t, const struct record *r);
 /* Called in forward for each operand whose value backward reads, if `when` holds.  The memory of other values
  * may be reused before backward.  (Shapes are always available.) */
 void record_reads(struct tape *t, const struct record *r, node n, bool when);
+/* Return the values of an operand of a product, or its packed form, and end the use of it. */
+struct lent record_take(const struct tape *t, node n);
+void record_give(const struct tape *t, node n);
 /* Returns the memory of the result, in forward. */
 real *record_result(struct tape *t, const struct record *r);
 

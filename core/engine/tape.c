@@ -43,6 +43,7 @@ struct value {
     int site;
     const real *data;
     const struct packed *packed; /* of a leaf, or NULL */
+    const struct lender *lender; /* of a leaf that is not in memory, or NULL */
     bool needs, watched;
     bool read_back; /* a backward reads the value, or an op that runs again */
     bool inner;     /* computed within a segment, whose end releases the memory (data NULL) */
@@ -206,6 +207,22 @@ node tape_frozen_packed(struct tape *t, int rows, int cols, const real *value, c
 void tape_pack(struct tape *t, node leaf, const struct packed *packed) {
     BUG_IF(tape_value_of(t, leaf)->op >= 0);
     t->value[leaf].packed = packed;
+}
+
+node tape_lent(struct tape *t, int rows, int cols, const struct lender *lender) {
+    node n = tape_frozen(t, rows, cols, NULL);
+    t->value[n].lender = lender;
+    return n;
+}
+
+struct lent record_take(const struct tape *t, node n) {
+    const struct value *v = tape_value_of(t, n);
+    return v->lender ? v->lender->take(v->lender) : (struct lent){ v->data, v->packed };
+}
+
+void record_give(const struct tape *t, node n) {
+    const struct value *v = tape_value_of(t, n);
+    if (v->lender) v->lender->give(v->lender);
 }
 
 const struct packed *tape_packed(const struct tape *t, node n) { return tape_value_of(t, n)->packed; }

@@ -73,6 +73,21 @@ node tape_frozen_packed(struct tape *t, int rows, int cols, const real *value, c
 void tape_pack(struct tape *t, node leaf, const struct packed *packed);
 /* Returns it; NULL for any other value. */
 const struct packed *tape_packed(const struct tape *t, node n);
+/* A frozen matrix whose values are in memory while a product uses them. */
+struct lent {
+    const real *value;           /* NULL where they are packed */
+    const struct packed *packed; /* NULL: products in float32 */
+};
+struct lender {
+    const void *self;
+    int index;
+    bool packs; /* lends the packed form */
+    /* Returns the matrix, which stays in memory until it is given back; thread-safe. */
+    struct lent (*take)(const struct lender *l);
+    void (*give)(const struct lender *l);
+};
+/* Adds a frozen leaf of such a matrix, which only products read; `lender` is alive for the step. */
+node tape_lent(struct tape *t, int rows, int cols, const struct lender *lender);
 /* Adds a trained leaf.  `grad` (rows*cols) is written by the first contribution and cleared by
  * tape_backward() if there is none: after backward it contains the whole gradient of this tape, zeros
  * included.  Another call with the same memory and shape returns the same leaf, so that a weight shared by

@@ -136,7 +136,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         const struct plan_tensor *t = &p->tensor[i];
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
         real *out = params + t->offset;
-        if (t->kind == PLAN_MODEL) memcpy(out, model_weight(m, t->tensor), t->count * sizeof *out);
+        if (t->kind == PLAN_MODEL) model_read_weight(m, t->tensor, out);
         else if (masked_is_own(t)) masked_init(p, t, out);
         else if (attempt_is_own(t)) attempt_init(t, key, out);
         else if (t->kind == PLAN_NETWORK && t->fixed) projection_start(p, t, out);

@@ -43,9 +43,7 @@ real *merge_copy(struct merge *x, int tensor, struct err *e) {
     const struct tensor_info *t = &x->m->tensor[tensor];
     if (!x->out[tensor]) {
         x->out[tensor] = mem_try((size_t)t->rows * (size_t)t->cols, sizeof(real));
-        if (x->out[tensor])
-            memcpy(x->out[tensor], model_weight(x->m, tensor),
-                   (size_t)t->rows * (size_t)t->cols * sizeof(real));
+        if (x->out[tensor]) model_read_weight(x->m, tensor, x->out[tensor]);
         else err_set(e, ERR_SYSTEM, "%s: out of memory for a merged copy", t->name);
     }
     return x->out[tensor];

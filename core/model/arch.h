@@ -41,6 +41,10 @@ struct rope {
 
 enum { END_TOKENS = 8 }; /* most end tokens of a model */
 
+/* Where the weights of a decoder-only model are: in memory (float32, or packed for bfloat16), or in its file, from
+ * which products read them (packings.h); WEIGHTS_AUTO: in the file if they do not fit into memory. */
+enum weights_in { WEIGHTS_AUTO, WEIGHTS_PACKED, WEIGHTS_FILE };
+
 /* Optional parts of a family's transformer. */
 struct arch {
     enum family family;

@@ -275,17 +275,33 @@ void model_fill_buckets(struct model *m) {
 
 /* ---- values ---- */
 
+/* Returns the bytes that a model in its file needs: its embeddings, and matrices that are lent. */
+static double bytes_in_file(const struct model *m, size_t values) {
+    return sizeof(real) * (double)m->arch.vocabulary * m->arch.width + model_lent_bytes((double)values);
+}
+
 static int load_read_values(struct loading *l, size_t values) {
     struct model *m = l->m;
     /* Each tensor begins at a multiple of 64 bytes. */
     size_t room = values + (size_t)m->tensors * (64 / sizeof(real));
     const struct room left = room_left("", true);
-    if ((double)(room * sizeof(real)) > left.bytes)
+    double bytes = (double)(room * sizeof(real));
+    if (m->weights_in == WEIGHTS_FILE && !m->arch.causal)
+        return err_set(l->e, ERR_USAGE, "--weights file: %s is not a decoder-only model; use --weights packed",
+                       m->folder);
+    if (m->weights_in == WEIGHTS_AUTO)
+        m->weights_in = m->arch.causal && bytes > left.bytes ? WEIGHTS_FILE : WEIGHTS_PACKED;
+    if (m->weights_in == WEIGHTS_FILE) bytes = bytes_in_file(m, values);
+    if (bytes > left.bytes)
         return err_set(
             l->e, ERR_USAGE,
             "%s: not enough memory for its %zu parameters: %.0f MB needed, %.0f MB available (%s); "
-            "use a smaller model",
-            m->folder, values, (double)(room * sizeof(real)) / 1e6, left.bytes / 1e6, left.limit);
+            "use %sa smaller model",
+            m->folder, values, bytes / 1e6, left.bytes / 1e6, left.limit,
+            m->arch.causal && m->weights_in == WEIGHTS_PACKED ? "--weights file or " : "");
+    for (int i = 0; m->weights_in == WEIGHTS_FILE && i < m->tensors; i++)
+        if (find_entry(l, m->tensor[i].name)) m->weight[i] = packings_elsewhere();
+    if (m->weights_in == WEIGHTS_FILE) return 0;
     m->values = mem_try(room, sizeof(real));
     if (!m->values)
         return err_set(l->e, ERR_SYSTEM, "%s: out of memory for its %zu parameters", m->folder, values);
@@ -304,33 +320,54 @@ static int load_read_values(struct loading *l, size_t values) {
     return 0;
 }
 
-/* Values that cannot be read again give another hash. */
-static void hash_values(struct sha256 *h, const struct model *m, int i) {
-    enum { PIECE = 4096 };
+enum { PIECE = 4096 };
+
+/* Values that cannot be read again give another hash.  `read`: the values of a tensor in the file, or NULL. */
+static void hash_values(struct sha256 *h, const struct model *m, int i, const real *read) {
     real room[PIECE];
     float single[PIECE];
     size_t all = (size_t)m->tensor[i].rows * (size_t)m->tensor[i].cols;
     for (size_t at = 0, n; at < all; at += n) {
         n = all - at < PIECE ? all - at : PIECE;
-        const real *v = packings_look(m, i, at, n, room);
+        const real *v = read ? read + at : packings_look(m, i, at, n, room);
         if (!v) return;
         for (size_t j = 0; REAL_IS_DOUBLE && j < n; j++) single[j] = (float)v[j];
         sha256_add(h, REAL_IS_DOUBLE ? (const void *)single : v, n * sizeof *single);
     }
 }
 
+/* Hashes a tensor in the file, whose values are checked as they are when they are read into memory. */
+static int hash_in_file(struct sha256 *h, const struct model *m, int i, struct err *e) {
+    const struct tensor_info *t = &m->tensor[i];
+    size_t n = (size_t)t->rows * (size_t)t->cols;
+    real *room = mem_try(n, sizeof *room);
+    if (!room) return err_set(e, ERR_SYSTEM, "%s: out of memory for \"%s\"", m->folder, t->name);
+    int rc = packings_read(m, i, room, e);
+    if (!rc) hash_values(h, m, i, room);
+    free(room);
+    return rc;
+}
+
 /* Hashes name, shape and 32-bit values of each tensor in the order of the list. */
-void model_hash(const struct model *m, char out[65]) {
+static int hash_tensors(const struct model *m, char out[65], struct err *e) {
     struct sha256 *h = sha256_start();
-    for (int i = 0; i < m->tensors; i++) {
+    int rc = 0;
+    for (int i = 0; !rc && i < m->tensors; i++) {
         const struct tensor_info *t = &m->tensor[i];
         if (!m->weight[i]) continue;
         char *line = xprintf("%s %d %d\n", t->name, t->rows, t->cols);
         sha256_add(h, line, strlen(line));
         free(line);
-        hash_values(h, m, i);
+        if (m->weights_in == WEIGHTS_FILE) rc = hash_in_file(h, m, i, e);
+        else hash_values(h, m, i, NULL);
     }
     sha256_finish(h, out);
+    return rc;
+}
+
+void model_hash(const struct model *m, char out[65]) {
+    struct err ignored = ERR_INIT;
+    hash_tensors(m, out, &ignored);
 }
 
 /* ---- the report ---- */
@@ -494,15 +531,16 @@ static int load(struct loading *l) {
     if (rc) return rc;
     model_fill_buckets(m);
     report_tensors(l, values);
-    model_hash(m, m->sha256);
-    rc = read_tokenizer(l);
+    if (m->weights_in == WEIGHTS_FILE) packings_read_from(m, &l->weights, &l->found);
+    rc = hash_tensors(m, m->sha256, l->e);
+    if (!rc) rc = read_tokenizer(l);
     return rc ? rc : facts_fill(m, l->e);
 }
 
 int model_fill(struct model *m, struct err *e) {
     struct loading l = { .m = m, .e = e };
     int rc = load(&l);
-    if (!rc) packings_read_from(m, &l.weights, &l.found);
+    if (!rc && m->weights_in == WEIGHTS_PACKED) packings_read_from(m, &l.weights, &l.found);
     load_close(&l);
     return rc;
 }

@@ -53,20 +53,23 @@ char *model_name(const char *where, const char *folder) {
 }
 
 /* Takes ownership of `folder`. */
-static struct model *load_folder(const char *where, char *folder, struct err *e) {
+static struct model *load_folder(const char *where, char *folder, enum weights_in in, struct err *e) {
     struct err own = ERR_INIT;
     struct model *m = xcalloc(1, sizeof *m);
     m->folder = folder;
+    m->weights_in = in;
     m->name = model_name(where, folder);
     if (!model_fill(m, e ? e : &own)) return m;
     free_model(m);
     return NULL;
 }
 
-struct model *model_load(const char *where, struct err *e) {
+struct model *model_load_as(const char *where, enum weights_in in, struct err *e) {
     char *folder = model_find(where, e);
-    return folder ? load_folder(where, folder, e) : NULL;
+    return folder ? load_folder(where, folder, in, e) : NULL;
 }
+
+struct model *model_load(const char *where, struct err *e) { return model_load_as(where, WEIGHTS_AUTO, e); }
 
 int model_needs_tokenizer(const struct model *m, struct err *e) {
     if (m->tokenizer) return 0;
@@ -120,24 +123,26 @@ static char *model_key_of(const char *folder) {
     return buf_take(&key);
 }
 
-static struct shared *find_shared(const char *key) {
+static struct shared *find_shared(const char *key, enum weights_in in) {
     for (struct shared *s = model_list; s; s = s->next)
-        if (!strcmp(s->key, key)) return s;
+        if (!strcmp(s->key, key) && (in == WEIGHTS_AUTO || in == s->model->weights_in)) return s;
     return NULL;
 }
 
-struct model *model_share(const char *where, struct err *e) {
+struct model *model_share(const char *where, struct err *e) { return model_share_as(where, WEIGHTS_AUTO, e); }
+
+struct model *model_share_as(const char *where, enum weights_in in, struct err *e) {
     char *folder = model_find(where, e);
     if (!folder) return NULL;
     char *key = model_key_of(folder);
     struct model *m = NULL;
     pthread_mutex_lock(&lock);
-    struct shared *s = find_shared(key);
+    struct shared *s = find_shared(key, in);
     if (s) {
         s->users++;
         m = s->model;
         free(folder);
-    } else if ((m = load_folder(where, folder, e))) {
+    } else if ((m = load_folder(where, folder, in, e))) {
         s = xmalloc(sizeof *s);
         *s = (struct shared){ key, m, 1, model_list };
         model_list = s;

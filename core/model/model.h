@@ -17,9 +17,10 @@ struct model {
     struct tokenizer *tokenizer; /* NULL when the folder has none (reported) */
     int tensors;
     struct tensor_info *tensor;  /* arch_tensors() */
+    enum weights_in weights_in;  /* before loading as requested, then WEIGHTS_PACKED or WEIGHTS_FILE */
     real **weight;               /* weight[i]: values of tensor[i], to be read with model_weight; NULL for an
                                     absent pooler */
-    real *values;                /* the block that contains them */
+    real *values;                /* the block that contains them; NULL: they are in the file */
     /* The classification head of the checkpoint, if any (classifier.weight labels×d, bias 1×labels). */
     real *head_w, *head_b; /* head_b NULL: without a bias, as of causal models */
     int head_rows;
@@ -46,11 +47,13 @@ struct model {
     struct buf report;           /* lines: used, unused and why, initialized, defaults */
 };
 
-/* Loads a model.  `where`: a folder (without config.json: its only GGUF file), a GGUF file, or a
- * hub name ("org/name") in the local Hugging Face cache
+/* Loads a model with WEIGHTS_AUTO.  `where`: a folder (without config.json: its only GGUF file), a GGUF
+ * file, or a hub name ("org/name") in the local Hugging Face cache
  * (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), or the name of a folder in assets/models.  On
  * failure nothing stays loaded; *e names file and tensor. */
 struct model *model_load(const char *where, struct err *e);
+/* Likewise; ERR_USAGE where weights of this model cannot be in its file. */
+struct model *model_load_as(const char *where, enum weights_in in, struct err *e);
 /* Reads the shape of the model in a folder or GGUF file without its weights: config.json and, if the weights
  * can be opened, what follows from their names: whether the output map is tied and whether BERT's pooler is
  * absent. Released with arch_release. */
@@ -58,6 +61,8 @@ int model_shape(const char *folder, struct arch *out, struct err *e);
 /* Like model_load, but with one copy per process: another call for the same files returns the same model.
  * Each call is matched by model_release.  Thread-safe. */
 struct model *model_share(const char *where, struct err *e);
+/* Likewise; WEIGHTS_AUTO returns the model however it was loaded. */
+struct model *model_share_as(const char *where, enum weights_in in, struct err *e);
 void model_release(struct model *m);
 /* Reads the tokenizer in a model's folder or GGUF file, like tokenizer_read; ERR_NOT_FOUND when there is none. */
 struct tokenizer *model_tokenizer(const char *folder, struct buf *report, struct err *e);
@@ -78,6 +83,13 @@ const real *model_weight(const struct model *m, int i);
  * model created without model_load or model_make_packings.  Calls mem_lack when out of memory.
  * Thread-safe. */
 const struct packed *model_packed(const struct model *m, int i);
+/* Returns what lends tensor i to products, unpacked from the file or packed for bfloat16; NULL if it is in memory.
+ * The memory of matrices that are not in use is reused for others. */
+const struct lender *model_lender(const struct model *m, int i, enum precision p);
+/* Returns the bytes of memory for lent matrices of a model with this many parameters in its maps. */
+double model_lent_bytes(double parameters);
+/* Copies the values of tensor i, which need not remain in memory.  Thread-safe. */
+void model_read_weight(const struct model *m, int i, real *out);
 /* Returns the bytes of the weights and of those packed so far. */
 size_t model_bytes(const struct model *m);
 /* T5: computes the buckets of near distances, used in every step; for a model created without model_load. */

@@ -16,6 +16,8 @@ static node weight_of(const struct forward *f, int tensor, bool map) {
         if (own != NODE_NONE) return own;
     }
     if (!m->weight[tensor]) return NODE_NONE;
+    const struct lender *lender = map ? model_lender(m, tensor, f->precision) : NULL;
+    if (lender) return tape_lent(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols, lender);
     const struct packed *packed = map && f->precision == PRECISION_BF16 ? model_packed(m, tensor) : NULL;
     return tape_frozen_packed(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols,
                               packed ? NULL : model_weight(m, tensor), packed);

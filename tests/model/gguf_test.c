@@ -479,6 +479,46 @@ static void hash_after_packing(const char *path) {
     model_release(m);
 }
 
+/* Without its weights in memory, a model computes the same; what is read in float32 stays. */
+static void weights_in_the_file(void **state) {
+    (void)state;
+    static const char *const models[] = { "tests/reference/gguf/llama.gguf", "tests/reference/causal/qwen3" };
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        struct err e = ERR_INIT;
+        char *path = test_path(models[i]), hash[65];
+        struct model *a = model_load_as(path, WEIGHTS_PACKED, &e), *b = model_load_as(path, WEIGHTS_FILE, &e);
+        if (!a || !b) fail_msg("%s", e.text);
+        assert_true(a->weights_in == WEIGHTS_PACKED && b->weights_in == WEIGHTS_FILE && !b->values);
+        assert_int_equal(model_bytes(b), 0);
+        same_model(a, b, 0);
+        assert_true(model_bytes(b) < 0.75 * (double)model_bytes(a));
+        for (int k = 0; k < a->tensors; k++) {
+            size_t n = (size_t)a->tensor[k].rows * (size_t)a->tensor[k].cols;
+            real *own = xcalloc(n, sizeof *own);
+            model_read_weight(b, k, own);
+            assert_memory_equal(own, model_weight(a, k), n * sizeof *own);
+            assert_memory_equal(own, model_weight(b, k), n * sizeof *own);
+            free(own);
+        }
+        assert_true(model_bytes(b) >= model_bytes(a));
+        same_model(b, a, 0);
+        model_hash(b, hash);
+        assert_string_equal(hash, a->sha256);
+        model_release(a);
+        model_release(b);
+        free(path);
+    }
+}
+
+static void only_of_decoders(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    char *path = test_path("assets/models/petri-mini");
+    assert_null(model_load_as(path, WEIGHTS_FILE, &e));
+    test_refused(e.code, ERR_USAGE, &e, "is not a decoder-only model; use --weights packed");
+    free(path);
+}
+
 static void model_of_another_writer(void **state) {
     (void)state;
     char *path = test_path("tests/reference/gguf/llama.gguf"), *folder = test_path("tests/reference/causal/llama");
@@ -782,6 +822,7 @@ int main(void) {
         cmocka_unit_test(blocks_by_definition),  cmocka_unit_test(blocks_of_another_writer),
         cmocka_unit_test(hostile_headers),       cmocka_unit_test(hostile_metadata),
         cmocka_unit_test(hostile_tensors),       cmocka_unit_test(damage_is_refused),
+        cmocka_unit_test(weights_in_the_file), cmocka_unit_test(only_of_decoders),
         cmocka_unit_test(model_of_another_writer), cmocka_unit_test(models_equal_folders),
         cmocka_unit_test(models_that_are_refused), cmocka_unit_test(arrays_are_read),
         cmocka_unit_test(arrays_that_are_refused), cmocka_unit_test(smollm2_ids),

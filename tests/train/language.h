@@ -32,12 +32,12 @@ static int close_language(void **state) {
 }
 
 /* The pairs as training and validation set. */
-static void open_pairs(struct ground *g) {
-    char *model = test_path(LLAMA), *pairs = test_path(PAIRS);
+static void open_pairs_on(struct ground *g, const char *of, enum weights_in in) {
+    char *model = test_path(of), *pairs = test_path(PAIRS);
     struct err e = ERR_INIT;
     struct run_config c;
     const struct task_source s = { .train = pairs, .dev = pairs, .source = "prompt", .target = "completion" };
-    *g = (struct ground){ .model = model_load(model, &e), .max_len = 64 };
+    *g = (struct ground){ .model = model_load_as(model, in, &e), .max_len = 64 };
     if (!g->model) fail_msg("%s", e.text);
     config_init(&c);
     c.max_len = g->max_len;
@@ -47,6 +47,8 @@ static void open_pairs(struct ground *g) {
     free(model);
     free(pairs);
 }
+
+static void open_pairs(struct ground *g) { open_pairs_on(g, LLAMA, WEIGHTS_AUTO); }
 
 static struct run_config language_config(const char *method, int batch, double lr, double decay) {
     struct ground any = { .max_len = 64 };

@@ -95,6 +95,34 @@ static void runs_have_the_same_bits(void **state) {
     free(folder);
 }
 
+/* Weights that are read from the file when they are used, by several workers, also a second time in the backward
+ * pass. */
+static void weights_in_the_file_have_the_same_bits(void **state) {
+    (void)state;
+    static const char file[] = "tests/reference/gguf/llama.gguf";
+    static const char *const methods[] = { "lora(r=2)", "dora(r=2)", "full" };
+    struct ground memory, in_file;
+    open_pairs_on(&memory, file, WEIGHTS_PACKED);
+    for (size_t i = 0; i < 2 * COUNT_OF(methods); i++) {
+        struct run_config c = language_config(methods[i / 2], 5, 1e-2, 0);
+        struct trained one, other;
+        c.precision = i % 2 ? PRECISION_BF16 : PRECISION_F32;
+        train(&memory, &c, NULL, 1, &one);
+        for (int workers = 1; workers <= 3; workers += 2) {
+            open_pairs_on(&in_file, file, WEIGHTS_FILE);
+            c.recompute = workers == 3;
+            train(&in_file, &c, NULL, workers, &other);
+            same_run(&one, &other);
+            assert_true(trained_metric(&one, "loss") == trained_metric(&other, "loss"));
+            trained_release(&other);
+            ground_release(&in_file);
+        }
+        trained_release(&one);
+        config_release(&c);
+    }
+    ground_release(&memory);
+}
+
 /* Prompt and completion are one sequence, of which the completion and the end token are targets. */
 static void a_row_is_prompt_completion_and_end(void **state) {
     (void)state;
@@ -281,6 +309,7 @@ int main(void) {
         cmocka_unit_test(the_loss_may_be_on_all_tokens),
         cmocka_unit_test(texts_are_cut_into_windows),
         cmocka_unit_test(smollm2_has_the_losses_of_transformers),
+        cmocka_unit_test(weights_in_the_file_have_the_same_bits),
         cmocka_unit_test(a_row_is_prompt_completion_and_end),
     };
     return cmocka_run_group_tests(tests, open_language, close_language);

@@ -183,6 +183,10 @@ static void tasks_survive_the_command_line_and_a_clone(void **state) {
     config_init(&c);
     set(&c, "model", "m");
     set(&c, "limit", "50%");
+    set(&c, "weights", "file"); /* short for weights-in */
+    assert_true(c.weights_in == WEIGHTS_FILE && !c.weights);
+    set(&c, "weights", "auto");
+    assert_true(c.weights_in == WEIGHTS_AUTO);
     set(&c, "weights", "b=2");
     set(&c, "best", "per-task");
     c.split_seed = 3;

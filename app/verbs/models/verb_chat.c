@@ -31,7 +31,7 @@ static int open_speaker(struct opened *o, const struct args *a, struct err *e) {
             return rc;
         }
     }
-    o->model = model_share(model ? model : DEFAULT_CHAT_MODEL, &as_model);
+    o->model = model_share_as(model ? model : DEFAULT_CHAT_MODEL, (enum weights_in)a->weights_in, &as_model);
     if (o->model) return 0;
     if (!model && as_model.code == ERR_NOT_FOUND)
         return err_set(e, ERR_USAGE,

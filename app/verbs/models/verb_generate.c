@@ -25,7 +25,7 @@ static int verb_generate_open_writer(struct opened *from, const struct args *a, 
     if (!run && !where)
         return err_set(e, ERR_USAGE, "petri generate: requires RUN or --model");
     if (run) return verb_open_typed(from, a, run, e);
-    from->model = model_share(where, e);
+    from->model = model_share_as(where, (enum weights_in)a->weights_in, e);
     return from->model ? 0 : e->code;
 }
 

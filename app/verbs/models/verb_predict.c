@@ -176,7 +176,7 @@ static int predict_fill(const struct args *a, const char *text, struct err *e) {
     if (a->count) {
         rc = verb_open_typed(&o, a, a->positional[0], e);
     } else {
-        o.model = model_share(verb_model(a), e);
+        o.model = model_share_as(verb_model(a), (enum weights_in)a->weights_in, e);
         o.predictor = o.model ? predictor_of_words(o.model, e) : NULL;
         rc = o.predictor ? 0 : e->code;
     }

@@ -133,8 +133,10 @@ static int config_refused(const struct option *o, const char *name, const char *
 int config_set(struct run_config *c, const char *name, const char *value, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
-    const struct option *o = option_find(name);
+    const struct option *o = option_find(name), *in = option_find("weights-in");
     if (!o) return config_unknown_option(name, e);
+    /* --weights file is --weights-in file; other values are weights of tasks */
+    if (o->offset == offsetof(struct run_config, weights) && option_take_value(c, in, value)) return 0;
     bool regime = o->offset == offsetof(struct run_config, regime);
     bool own_error = o->parser || o->kind == OPTION_METHOD;
     if (regime && !strcmp(value, "default")) option_reset(c, o);

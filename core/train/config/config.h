@@ -15,6 +15,7 @@
 
 #include "core/base/err.h"
 #include "core/engine/packed.h"
+#include "core/model/arch.h"
 #include "core/method/space.h"
 
 enum schedule { SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_CONSTANT };
@@ -131,6 +132,7 @@ struct run_config {
     int keep;       /* KEEP_ bits */
     int embed_every; /* steps between sets of embeddings, from step 0 to the last step; 0: none */
     int embed_rows; /* validation examples in a set, sampled once, stratified by class */
+    enum weights_in weights_in; /* where the weights of a decoder-only model are */
     bool recompute; /* compute the activations of each layer again in the backward pass */
     enum join_way join;
     int join_memory; /* MB for stored activations */

@@ -24,6 +24,7 @@ struct estimate_of {
     int workers;
     struct estimate_speed speed;
     double squares, longest;    /* mean square and maximum of the lengths of sources; 0: all have the mean */
+    enum weights_in weights_in; /* of the loaded model; AUTO: as in the config */
     double data;                /* bytes of the examples (task_bytes); 0: estimated */
 };
 

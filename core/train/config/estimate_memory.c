@@ -230,7 +230,10 @@ void estimate_memory(const struct estimate_of *x, struct estimate *out) {
            prologue = p->generated ? 4 * (double)p->generated_size : 0,
            data = x->data > 0 ? x->data : guessed_data(x);
     const struct packed_maps maps = packed_maps_of(x);
-    out->shared = sizeof(real) * (double)p->model + 4 * maps.extra;
+    bool in_file = x->a->causal && (x->weights_in ? x->weights_in : c->weights_in) == WEIGHTS_FILE;
+    double embedding = (double)x->a->vocabulary * x->a->width; /* the only matrix that remains in memory */
+    out->shared = 4 * maps.extra + (in_file ? sizeof(real) * embedding + model_lent_bytes((double)p->model)
+                                            : sizeof(real) * (double)p->model);
     out->bytes = out->shared + 4 * maps.own + data + sizeof(real) * state_reals(x) +
                  fmax(4 * maps.start, sizeof(real) * (prologue + joined_reals(c, parts, step) +
                                                       workers * (gradients + activations)));

@@ -24,6 +24,7 @@ static const char *const option_joins[] = { "auto", "held", "twice", NULL };
 const char *const option_averages[] = { "one", "all", NULL };
 const char *const option_bests[] = { "average", "per-task", NULL };
 static const char *const precisions[] = { "f32", "bf16", "auto", NULL };
+static const char *const weights_ins[] = { "auto", "packed", "file", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
 
 const char *optimizer_name(enum optimizer o) { return optimizers[o]; }
@@ -266,6 +267,9 @@ static const struct option option_options[] = {
       .is = OPTION_DECIDES | OPTION_LATE,
       HELP("f32|bf16|auto", "precision of products with the model's weights; auto (default): bf16 "
                             "where the processor supports it") },
+    { WORD(weights_in, weights_ins), .name = "weights-in", .group = GROUP_PERFORMANCE, .is = OPTION_LATE,
+      HELP("auto|packed|file", "weights of a decoder-only model: in memory, or read from its file when they are "
+                               "used; auto: from the file if they do not fit into memory") },
     { INTEGER(cache_limit, 0, 1 << 30), .name = "cache-limit", .group = GROUP_PERFORMANCE,
       .scope = OPTION_OF_SHARED,
       HELP("N ≥ 0", "disk limit in MB for --share-frozen, over all runs; 0 disables the cache") },
