@@ -130,19 +130,6 @@ static void find_beside(struct own_look *k) {
     free(folder);
 }
 
-static bool has_dev(const char *folder) {
-    static const char *const stem[] = { "dev", "val", "validation", "dev_matched" }, *const ending[] = {
-        "tsv", "csv", "jsonl"
-    };
-    bool found = false;
-    for (size_t i = 0; i < COUNT_OF(stem) * COUNT_OF(ending) && !found; i++) {
-        char *path = xprintf("%s/%s.%s", folder, stem[i / COUNT_OF(ending)], ending[i % COUNT_OF(ending)]);
-        found = file_exists(path);
-        free(path);
-    }
-    return found;
-}
-
 /* A task list is a single JSON array; no data file is. */
 static bool is_list(const char *path) {
     struct buf start = BUF_INIT;
@@ -163,7 +150,7 @@ struct own_look *own_look_at(const char *path, const struct run_config *how) {
     k->view.list = !k->view.folder && is_list(full);
     if (k->view.folder) {
         file = peek_train_file(full, &k->view.known);
-        k->view.own_dev = has_dev(full);
+        k->view.own_dev = task_folder_has_dev(full);
         if (!file)
             err_set(&e, ERR_NOT_FOUND, "%s: not a task folder: it has no train.tsv, train.csv or train.jsonl",
                     full);

@@ -85,6 +85,8 @@ void task_take_metric(struct task *t, enum metric_id metric);
 /* Opens a task.  On failure *t is empty and *e names file, line and reason. */
 int task_open(struct task *t, const struct task_source *s, struct err *e);
 void task_release(struct task *t);
+/* Returns whether a folder has a validation set that task_open uses. */
+bool task_folder_has_dev(const char *folder);
 /* Encodes every split (dataset_encode). */
 int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_t max_target,
                 int embedding_rows, struct err *e);

@@ -63,6 +63,14 @@ static void add_devs(struct task_files *p, const char *folder) {
     for (size_t i = 0; i < COUNT_OF(usual) && !p->devs; i++) task_files_add_dev(p, folder, usual[i]);
 }
 
+bool task_folder_has_dev(const char *folder) {
+    struct task_files p = { 0 };
+    add_devs(&p, folder);
+    bool any = p.devs > 0;
+    task_files_release(&p);
+    return any;
+}
+
 /* Returns the folder of `where`; caller frees; NULL with *e. */
 static char *find_folder(const struct task_source *s, struct err *e) {
     if (file_is_folder(s->where)) return xstrdup(s->where);

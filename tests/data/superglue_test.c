@@ -228,6 +228,10 @@ static void numbered(void **state) {
                     NULL});
     assert_string_equal(t.dev_name[0], "valid");
     task_release(&t);
+    char *with = make_folder("own", (const char *const[]){ "train.jsonl", "", "valid.jsonl", "", NULL }),
+         *without = make_folder("own", (const char *const[]){ "train.jsonl", "", "invalid.jsonl", "", NULL });
+    assert_true(task_folder_has_dev(with) && !task_folder_has_dev(without));
+    free(with), free(without);
 }
 
 static void scitail(void **state) {
