@@ -10,7 +10,6 @@
 #include "core/base/mem.h"
 #include "core/data/text_form.h"
 #include "core/model/generate.h"
-#include "core/train/config/complete.h"
 
 enum what { MADE_BERT, MADE_ROBERTA, MADE_TASKS, MADE_WEIGHTS, MADE_EPISODES, CLASSES, TEXT, LANGUAGE, GENERATE };
 
@@ -129,7 +128,8 @@ static int open_texts(struct task *t, const struct bench_peer *p, const struct p
     if (rc) return rc;
     size_t most = (size_t)w->rows * (size_t)(w->steps + w->warm);
     if (t->train.examples > most) t->train.examples = most;
-    rc = run_encode_language(m, t, NULL, BENCH_LONGEST, BENCH_LONGEST, e);
+    const struct language_coding by = { .max_len = BENCH_LONGEST, .max_target = BENCH_LONGEST };
+    rc = run_encode_language(m, t, &by, e);
     if (rc) task_release(t);
     return rc;
 }
