@@ -159,7 +159,7 @@ static void test_config(void **state) {
         {"_embeddings\":16", "_embeddings\":17",
          "\"embeddings.position_embeddings.weight\" is 16×8"},
         {"\"bert\"", "\"t5\"", "\"d_model\" is missing"},
-        {"\"bert\"", "\"gpt2\"", "\"gpt2\""},
+        {"\"bert\"", "\"gpt_neox\"", "\"gpt_neox\""},
         {"_heads\":2", "_heads\":3", "\"num_attention_heads\""},
         {"\"gelu\"", "\"swishish\"", "\"hidden_act\""},
         {"_id\":0", "_id\":0,", "line 1"},

@@ -149,7 +149,8 @@ int config_set(struct run_config *c, const char *name, const char *value, struct
 }
 
 void config_take_length(struct run_config *c, const struct arch *a) {
-    if (!c->max_len_given) c->max_len = a->causal ? USUAL_CAUSAL_LENGTH : USUAL_LENGTH;
+    if (!c->max_len_given && (c->max_len == USUAL_LENGTH || c->max_len == USUAL_CAUSAL_LENGTH))
+        c->max_len = a->causal ? USUAL_CAUSAL_LENGTH : USUAL_LENGTH;
 }
 
 void config_put(struct run_config *c, const char *name, const char *value) {

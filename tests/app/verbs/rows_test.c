@@ -186,7 +186,7 @@ static void each_option_has_a_group_and_a_help(void **state) {
 /* "Train a method on a task": begins with one of these verbs, on one line, without a full stop. */
 static void each_verb_has_an_imperative_line(void **state) {
     (void)state;
-    static const char verbs[] = " Adapt Add Check Compare Compute Count Delete Embed Encode Evaluate Explain Export Fetch Generate "
+    static const char verbs[] = " Adapt Add Chat Check Compare Compute Count Delete Embed Encode Evaluate Explain Export Fetch Generate "
                                 "Import Learn List Map Merge Move Name Open Plot Predict Pretrain Query Render Replicate Restore "
                                 "Resume Set Show Stop Sweep Train Watch ";
     const struct verb *v;
@@ -268,7 +268,8 @@ static void aliases_fill_the_same(void **state) {
             for (int k = 0; o->aliases && o->aliases[k]; k++) {
                 static struct args a[2];
                 struct err e = ERR_INIT;
-                char *room[2], *value = xprintf("%g", o->low > 1 ? o->low : 1);
+                char *room[2], *value = o->fills == FILLS_WORD ? xprintf("%.*s", (int)strcspn(o->value, "|"), o->value)
+                                                                  : xprintf("%g", o->low > 1 ? o->low : 1);
                 for (int at = 0; at < 2; at++) {
                     char *option = xprintf("--%s", at ? o->aliases[k] : o->name);
                     char *argv[] = { option, value, "x", "x" };
