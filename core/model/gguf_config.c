@@ -165,7 +165,7 @@ static void refuse_unknown_keys(struct gguf_reading *r) {
             known |= config_name(r, k) && !strcmp(rest, config_keys[k].key);
         for (size_t k = 0; k < COUNT_OF(other_keys); k++) known |= !strcmp(rest, other_keys[k]);
         if (!known || (window && strcmp(r->architecture, "llama")))
-            return gguf_refuse(r, key, "unknown key", "models with this property are not supported");
+            return gguf_refuse(r, key, "unknown key", "models with this setting are not supported");
     }
 }
 
@@ -312,6 +312,8 @@ json_t *gguf_config(const char *path, struct err *e) {
             gguf_read_heads(&r);
             gguf_read_rope(&r);
         }
+        json_object_set_new(r.config, r.gpt2 ? "activation_function" : "hidden_act",
+                            json_string(r.gpt2 ? "gelu_new" : "silu"));
         read_tensors(&r);
         if (!e->code) check_vocabulary(&r);
     }
