@@ -22,22 +22,24 @@ static void dev_at(const struct data_view *v, int i, const char **file, const ch
     else if (i < v->look.besides + splits) *file = v->look.beside[i - splits];
 }
 
-static void data_dev_words(const struct data_view *v, char out[160]) {
-    const char *file, *split;
-    dev_at(v, v->dev, &file, &split);
-    if (v->look.own_dev) snprintf(out, 160, "from the folder");
-    else if (split) snprintf(out, 160, "%s of the training set, stratified by class", split);
-    else if (file) {
-        char *name = file_base_name(file);
-        snprintf(out, 160, "%.150s", name);
-        free(name);
-    } else snprintf(out, 160, "none: the run will not be evaluated");
-}
-
 static const char *column_with(const struct data_view *v, enum peek_role role) {
     for (int i = 0; i < data_columns(v); i++)
         if (v->role[i] == role) return v->look.peek->column[i].name;
     return NULL;
+}
+
+static void data_dev_words(const struct data_view *v, char out[160]) {
+    const char *file, *split;
+    dev_at(v, v->dev, &file, &split);
+    if (v->look.own_dev) snprintf(out, 160, "from the folder");
+    else if (split) {
+        bool classes = column_with(v, PEEK_LABEL) && v->config.regression <= 0;
+        snprintf(out, 160, "%s of the training set%s", split, classes ? ", stratified by class" : "");
+    } else if (file) {
+        char *name = file_base_name(file);
+        snprintf(out, 160, "%.150s", name);
+        free(name);
+    } else snprintf(out, 160, "none: the run will not be evaluated");
 }
 
 /* The config with these rows alone; what was set of header, delimiter and kind stays. */

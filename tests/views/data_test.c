@@ -120,6 +120,8 @@ static void columns_are_given_their_meaning(void **state) {
     scene_press(&ui, 'l');
     assert_null(v->config.dev_file);
     assert_true(v->config.split == 0.1);
+    assert_true(scene_shows(&ui, "10% of the training set"));
+    assert_false(scene_shows(&ui, "stratified")); /* no classes */
     scene_press(&ui, 'G'); /* what stands between columns: looked at anew */
     x = scene_press(&ui, 'l');
     assert_int_equal(x.kind, EFFECT_LOOK);

@@ -66,7 +66,7 @@ static const struct option option_options[] = {
     { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true,
       .unset_word = "none",
-      HELP("P%|none", "hold out this share of the training set for validation, stratified by class") },
+      HELP("P%|none", "hold out this share of the training set for validation (class labels: stratified)") },
     { MEMBER(split_validation), .name = "split-validation", .group = GROUP_DATA, .kind = OPTION_FLAG,
       .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .word = switches,
       .help = "also hold out a test set: half of the validation set, or all of it for large tasks "
