@@ -75,8 +75,8 @@ static void put_text(struct talk_rows *x, enum ink ink, const char *lead, const 
 static const char *end_note(const struct talk_answer *a, bool busy) {
     if (busy || !a->tokens) return NULL;
     if (!a->ended) return "(stopped)";
-    return a->end == GENERATED_FULL      ? "(the context of the model is full: z starts a new chat)"
-           : a->end == GENERATED_LONGEST ? "(maximum length)"
+    return a->end == GENERATED_FULL      ? "(context full: z starts a new chat)"
+           : a->end == GENERATED_LONGEST ? "(stopped at the maximum length)"
                                          : NULL;
 }
 
@@ -118,7 +118,7 @@ static void talk_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     if (!p || !p->sides) {
         canvas_title(c, body, "talk", NULL);
         ui_none(c, rect_down(body, 1), p ? p->failed : NULL,
-                p && p->opening ? "reading the model\u2026" : "no model is open");
+                p && p->opening ? "Loading the model\u2026" : "no model is open");
         return;
     }
     for (int side = 0; side < p->sides; side++) {
@@ -212,7 +212,7 @@ static void talk_init(struct ui *ui) { ui->talk.token = -1; }
 static bool can_say(struct ui *ui) {
     const struct talk_page *p = ui->talk.page;
     if (!p || !p->sides)
-        ui_say(ui, SAY_INFO, "%s", p && p->opening ? "the model is being read" : "no model is open");
+        ui_say(ui, SAY_INFO, "%s", p && p->opening ? "the model is still loading" : "no model is open");
     else if (p->busy) ui_say(ui, SAY_INFO, "an answer is being generated: K stops it");
     return p && p->sides && !p->busy;
 }
@@ -249,7 +249,7 @@ static bool talk_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_NOTE:
         if (!can_say(ui)) return true;
         if (r == REQ_NOTE && !last) {
-            ui_say(ui, SAY_INFO, "nothing to edit yet");
+            ui_say(ui, SAY_INFO, "no message to edit yet");
             return true;
         }
         prompt_open(&ui->prompt, r == REQ_OPEN ? "message" : "edit", r == REQ_OPEN ? "" : last->said, false);
@@ -258,7 +258,7 @@ static bool talk_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_RUN:
         if (!can_say(ui)) return true;
         if (last) out->kind = EFFECT_TALK_AGAIN;
-        else ui_say(ui, SAY_INFO, "nothing to answer again yet");
+        else ui_say(ui, SAY_INFO, "no message to answer again yet");
         v->token = -1;
         return true;
     case REQ_STOP:
@@ -278,7 +278,7 @@ static bool talk_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     case REQ_EXPORT:
         if (last) out->kind = EFFECT_TALK_WRITE;
-        else ui_say(ui, SAY_INFO, "nothing to write yet");
+        else ui_say(ui, SAY_INFO, "the chat is empty: nothing to export");
         return true;
     case REQ_NEXT_PART:
         if (p && p->sides) v->side = (side_of(v) + 1) % p->sides;
@@ -325,7 +325,7 @@ static const enum request talk_keys[] = {
 
 const struct screen screen_talk = {
     .name = "talk",
-    .about = "Talk writes messages to a decoder-only model or a run and shows the answers word by word, those of a "
+    .about = "Talk chats with a decoder-only model or a run and shows the answers word by word, those of a "
              "run next to those of its base model. Open it on a run, on two marked runs, or on the model of "
              "Compose.",
     .keys = talk_keys,

@@ -283,7 +283,7 @@ static const struct option_spec PREDICT[] = {
       GROUP_GENERATION, AT(generate.repetition), FILLS_NUMBER, SAMPLE_LEAST, SAMPLE_MOST, NAN },             \
     { "seed", "N", "random seed of sampling (default 1)", GROUP_GENERATION, AT(seed), FILLS_INTEGER, 0,      \
       OPTION_MOST, -1 },                                                                                     \
-    { "stop", "TEXT" ARGS_AGAIN, "end a generated text before this one",                                     \
+    { "stop", "TEXT" ARGS_AGAIN, "stop text: generation ends before it",                                     \
       GROUP_GENERATION, AT(generate.stop), FILLS_TEXTS }
 static const struct option_spec GENERATE[] = {
     { .name = "task" },
@@ -299,11 +299,11 @@ static const struct option_spec GENERATE[] = {
       .required = 1 },
     { "column", "NAME", .help = "column of the input text in --file", .needs = "file" },
     { .name = "header no-header delimiter", .needs = "file" },
-    { "chat", NULL, "the input is a message to a chat model: write it with the chat template",
+    { "chat", NULL, "format the input as a user message with the chat template",
       GROUP_GENERATION, AT(generate.chat), FILLS_FLAG, .excludes = "max-length" },
-    { "system", "TEXT", "system message of the chat (default: that of the template)", GROUP_GENERATION,
+    { "system", "TEXT", "system prompt of the chat (default: that of the template)", GROUP_GENERATION,
       AT(generate.system), .needs = "chat" },
-    { "template", "NAME|FILE", .help = "chat template of --chat (default: that of the run, or of the model)",
+    { "template", "NAME|FILE", .help = "chat template of --chat (default: that of the run or model)",
       .needs = "chat" },
     { "beams", "N", "number of beams; 1: greedy decoding (default: as in the model's config)",
       GROUP_GENERATION, AT(generate.beams), FILLS_INTEGER, 1, BEAMS_MOST,
@@ -328,7 +328,7 @@ static const struct option_spec GENERATE[] = {
 static const struct option_spec CHAT[] = {
     { "model", "DIR|NAME", .help = "decoder-only model; with a run: path of its model if it was moved" },
     { "file", "FILE", .help = "file with one message per line (default: standard input)" },
-    { "system", "TEXT", "system message (default: that of the template)", GROUP_GENERATION,
+    { "system", "TEXT", "system prompt (default: that of the template)", GROUP_GENERATION,
       AT(generate.system) },
     { .name = "template" },
     { "max-new", "N", "maximum number of tokens of an answer (default: as in the model's config, or 256)",
@@ -345,11 +345,11 @@ static const struct option_spec ENCODE[] = {
     { "max-length", "N", .help = "maximum sequence length in tokens (default: the model's)" },
     { "tokens", NULL, "with --json: omit the vectors",
       GROUP_OUTPUT, AT(encode.tokens) },
-    { "chat", NULL, "encode the text as a message of the user, with the start of an answer, by the chat template",
+    { "chat", NULL, "encode the text as a user message with the chat template, followed by the start of an answer",
       GROUP_DATA, AT(encode.chat), .excludes = "text-b" },
-    { "system", "TEXT", "system message of --chat (default: the template's)",
+    { "system", "TEXT", "system prompt of --chat (default: that of the template)",
       GROUP_DATA, AT(encode.system), .needs = "chat" },
-    { "template", "NAME|FILE", .help = "chat template of --chat (default: that of the run, or of the model)",
+    { "template", "NAME|FILE", .help = "chat template of --chat (default: that of the run or model)",
       .needs = "chat" },
     END,
 };
@@ -732,7 +732,7 @@ static const struct verb VERBS[] = {
       "List known tasks, or show how a multi-task batch is composed",
       TASKS, 0, 1, .run = verb_tasks, LINE_READS },
     { "fetch", "[model|tasks|t5|smollm2]",
-      "Fetch the default model and task, more tasks, flan-t5-small, or SmolLM2-135M-Instruct", NULL, 0, 1, .run = verb_fetch },
+      "Fetch the default model and task, more tasks, flan-t5-small or SmolLM2-135M-Instruct", NULL, 0, 1, .run = verb_fetch },
     { "models", "", "List available models", MODELS, 0, 0, .run = verb_models, LINE_READS },
     { "embed", "--task T[,T…] [--model DIR | --run RUN] | --list",
       "Embed the examples of tasks and save the vectors", EMBED, 0, 0, .run = verb_embed },

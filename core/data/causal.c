@@ -56,7 +56,7 @@ static int template_of(const struct causal *c, const struct example *x, const st
     *out = chat || c->how->wrap ? c->how->chat : &c->joined;
     if (*out && (*out)->form) return 0;
     return err_set(e, ERR_USAGE,
-                   "%s: line %zu: chats need a chat template, and the model has none; select one with "
+                   "%s: line %zu: chats need a chat template, but the model has none; select one with "
                    "--template: %s",
                    c->d->path, x->line, chat_template_names);
 }
@@ -97,7 +97,7 @@ static int causal_turns(const struct causal *c, const struct chat_template *t, c
     return rc;
 }
 
-/* Removes as few of the oldest messages as necessary, up to a message of the user, so that the chat fits. */
+/* Removes as few of the oldest messages as necessary, up to a user message, so that the chat fits. */
 static int causal_shorten(struct causal *c, const struct chat_template *t, const struct example *x,
                           struct chat_ids *ids, struct err *why) {
     size_t *start = xmalloc((x->turns + 1) * sizeof *start), n = 0, low = 0;
@@ -120,7 +120,7 @@ static int causal_shorten(struct causal *c, const struct chat_template *t, const
     return rc;
 }
 
-/* Encodes example i; *fits tells whether it was kept. */
+/* Encodes example i; *fits becomes whether it is part of the split. */
 static int causal_example(struct causal *c, size_t i, bool *fits, struct err *e) {
     const struct example *x = &c->d->example[i];
     struct import_report *r = &c->d->report;

@@ -15,8 +15,8 @@ struct causal_coding {
     bool all;           /* all tokens are targets, not only answers */
 };
 
-/* Encodes every example of a split (DATA_TEXT), written by its chat template: what precedes a text by the
- * tokenizer, the messages, and the end tokens.  Without a template a source and its target are joined.  The
+/* Encodes every example of a split (DATA_TEXT) with its chat template: the special tokens before a text, the
+ * messages, and the end tokens.  Without a template a source and its target are concatenated.  The
  * targets are marked in d->trained and copied to d->target_ids; the first token is never a target.  Chats that
  * are longer than max_len lose their oldest messages; longer examples, and those that the template cannot
  * write, are removed and reported.  Texts without a source (DATA_DOCUMENTS) are read with control tokens and

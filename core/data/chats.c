@@ -23,8 +23,8 @@ bool chats_columns(const struct dataset_options *o, struct dataset *d, struct co
     c->b = columns_have(d, "input") ? "input" : NULL;
     c->c = columns_have(d, "system") ? "system" : NULL;
     text_line(&d->report.notes,
-              "read as chats: \"instruction\"%s is the message of the user%s, \"output\" the answer",
-              c->b ? ", with \"input\" on a new line," : "", c->c ? ", \"system\" that of the system" : "");
+              "read as chats: \"instruction\"%s is the user message%s, \"output\" the answer",
+              c->b ? ", with \"input\" on a new line," : "", c->c ? ", \"system\" the system message" : "");
     return true;
 }
 
@@ -152,7 +152,7 @@ static bool chats_finish(struct chat_reading *k, struct fields *f) {
     size_t n = k->n;
     while (n && k->turn[n - 1].role != CHAT_ASSISTANT) n--;
     if (!n && !k->m->o->need_labels) n = k->n;
-    if (!n && k->n) return chats_skip(k, 0, "no message is of the assistant");
+    if (!n && k->n) return chats_skip(k, 0, "the chat has no assistant message");
     if (!n) return chats_skip(k, 0, "the chat has no messages");
     if (n < k->n) report_line(&k->m->open_chats, k->line);
     bool answered = k->turn[n - 1].role == CHAT_ASSISTANT;

@@ -31,7 +31,7 @@ enum data_shape {
     DATA_WSC,     /* a text with two spans, which are marked: * the first *, # the other # */
     DATA_MULTIRC, /* a passage with questions with answers: one example per answer */
     DATA_MESSAGES,     /* a chat: a list of messages with roles; the last answer is the target */
-    DATA_INSTRUCTIONS, /* instruction, input, output, and perhaps system and history: a chat */
+    DATA_INSTRUCTIONS, /* instruction, input, output; optionally system and history: a chat */
     DATA_DOCUMENTS,    /* a text without a source: a causal language model continues it */
 };
 /* Whether a table's first line is a header.  AUTO: unless all requested columns are given by number, which

@@ -24,16 +24,16 @@ void report_skip(struct import_report *r, size_t line, const char *format, ...) 
 }
 
 void report_line(struct report_lines *l, size_t line) {
-    if (l->examples < REPORT_FIRST) l->first[l->examples] = line;
+    if (l->examples < REPORT_LINES) l->first[l->examples] = line;
     l->examples++;
 }
 
 void report_lines_text(const struct report_lines *l, struct buf *out) {
     if (!l->examples) return;
     buf_printf(out, " (line%s", plural(l->examples));
-    for (size_t i = 0; i < l->examples && i < REPORT_FIRST; i++)
+    for (size_t i = 0; i < l->examples && i < REPORT_LINES; i++)
         buf_printf(out, "%s %zu", i ? "," : "", l->first[i]);
-    buf_puts(out, l->examples > REPORT_FIRST ? ", …)" : ")");
+    buf_puts(out, l->examples > REPORT_LINES ? ", …)" : ")");
 }
 
 void report_release(struct import_report *r) {
@@ -135,12 +135,12 @@ static void chats_text(const struct import_report *r, struct buf *out) {
     if (r->chat_template) buf_printf(out, "chat template: %s\n", r->chat_template);
     if (r->unfit.examples) buf_printf(out, "warning: %s:\n  ", r->unfit_why);
     report_count(&r->unfit, "example skipped", "examples skipped", out);
-    report_count(&r->shortened, "chat without its oldest messages, to fit into the maximum length",
-                 "chats without their oldest messages, to fit into the maximum length", out);
-    report_count(&r->spelled, "example spells a control token, which is encoded as characters",
-                 "examples spell control tokens, which are encoded as characters", out);
-    report_count(&r->blank_start, "answer starts with whitespace, encoded apart from the prompt as in generation",
-                 "answers start with whitespace, encoded apart from the prompt as in generation", out);
+    report_count(&r->shortened, "chat lost its oldest messages to fit into the maximum length",
+                 "chats lost their oldest messages to fit into the maximum length", out);
+    report_count(&r->spelled, "example contains the text of a control token, which is tokenized as ordinary text",
+                 "examples contain the text of a control token, which is tokenized as ordinary text", out);
+    report_count(&r->blank_start, "answer starts with whitespace: it is tokenized separately from the prompt, as in generation",
+                 "answers start with whitespace: they are tokenized separately from the prompt, as in generation", out);
 }
 
 static void tokens_text(const struct import_report *r, bool pair, struct buf *out) {

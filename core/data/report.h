@@ -11,7 +11,10 @@
 
 #include "core/base/buf.h"
 
-enum { REPORT_FIRST = 20 }; /* listed examples of each kind */
+enum {
+    REPORT_FIRST = 20, /* skipped lines that are listed with the reason, and listed characters */
+    REPORT_LINES = 5,  /* listed line numbers of examples of a kind */
+};
 
 struct report_skip {
     size_t line; /* physical line, from 1 */
@@ -21,7 +24,7 @@ struct report_skip {
 /* Examples of a kind, and the first lines. */
 struct report_lines {
     size_t examples;
-    size_t first[REPORT_FIRST];
+    size_t first[REPORT_LINES];
 };
 
 struct import_report {
@@ -66,7 +69,7 @@ struct import_report {
     char *chat_template;      /* of chats, described; owned; NULL: none */
     struct report_lines unfit; /* chats removed because the template cannot write them */
     char unfit_why[160];      /* the reason of the first */
-    struct report_lines spelled; /* examples whose texts spell control tokens, encoded as characters */
+    struct report_lines spelled; /* examples with the text of a control token, encoded as ordinary text */
     struct report_lines blank_start; /* chats with an answer that starts with whitespace */
     struct report_lines shortened; /* chats without their oldest messages, which would be too long */
     struct report_lines windowed; /* texts longer than max_len, cut into windows */

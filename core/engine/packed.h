@@ -30,7 +30,7 @@ struct packed *packed_trained_new(int rows, int cols, size_t *failed);
 /* Packs other values of W, in the same memory; no other thread uses p. */
 void packed_fill(struct packed *p, const real *w);
 void packed_free(struct packed *p);
-/* Returns the bytes of what is packed. */
+/* Returns the size of the packed weights in bytes. */
 size_t packed_bytes(const struct packed *p);
 
 /* Computes y = s·x Wᵀ, or adds it to y, or to `bias` on each row if it is given: x is n × cols with rows ldx

@@ -30,7 +30,7 @@ int gguf_takes(const struct predictor *p, struct err *e) {
         return err_set(e, ERR_USAGE, "GGUF files are written only for Llama, Mistral and Qwen models, and this "
                                      "model is a %s", family_name(a->family));
     if (!predictor_writes(p))
-        return err_set(e, ERR_USAGE, "the run is not a language model: a GGUF file has no place for a "
+        return err_set(e, ERR_USAGE, "the run is not a language model: a GGUF file cannot contain a "
                                      "classification head; use --to hf or --to peft");
     return 0;
 }
@@ -39,7 +39,7 @@ int gguf_takes(const struct predictor *p, struct err *e) {
 
 static const char *lora_trouble(const struct module *m) {
     bool low = m->fn == FN_LINEAR || m->fn == FN_SVD;
-    if (!low) return "a GGUF adapter contains only low-rank changes";
+    if (!low) return "a GGUF adapter contains only low-rank updates (LoRA)";
     if (!module_is_map(m)) return "it spans more than one linear layer, and LoRA adapts exactly one";
     return m->comp == COMP_GATE ? "its gate depends on the example" : NULL;
 }

@@ -45,7 +45,8 @@ static int add_rope(struct gguf_writing *w, const struct arch *a, struct err *e)
     double scale = 0.1 * log(r->factor) + 1;
     bool usual = r->beta_fast == 32 && r->beta_slow == 1 && fabs(r->scale - scale) < 1e-6;
     if (yarn && !usual)
-        return err_set(e, ERR_USAGE, "yarn with other than the usual parameters has no equivalent in GGUF files");
+        return err_set(e, ERR_USAGE, "GGUF files cannot contain these yarn settings (beta_fast, beta_slow or "
+                                     "attention_factor); use --to hf");
     char *type = xprintf("%s.rope.scaling.type", gguf_architecture(a));
     gguf_add_text(w, type, yarn ? "yarn" : "linear");
     free(type);

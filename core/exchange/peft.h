@@ -63,7 +63,7 @@ const struct peft_key *peft_keys(void); /* ends with a NULL name */
 int peft_check_keys(const struct peft *p, struct err *e);
 /* Fills p->values from the config. */
 int peft_read_values(struct peft *p, struct err *e);
-/* ERR_USAGE for a model whose adapters are not exchanged. */
+/* Returns ERR_USAGE for a model whose PEFT adapters are not supported, otherwise 0. */
 int peft_takes(const struct model *m, struct err *e);
 /* Returns what the table writes of a type; the caller owns it. */
 json_t *peft_write_values(enum peft_type type, const struct peft_values *values);

@@ -273,5 +273,5 @@ int peft_compare(const struct peft *p, const char *const *module, const int *ran
 int peft_takes(const struct model *m, struct err *e) {
     if (m->arch.family != FAMILY_GPT2) return 0;
     return err_set(e, ERR_USAGE,
-                   "adapters of GPT-2 are not exchanged with PEFT, which adapts queries, keys and values as one map");
+                   "PEFT adapters of GPT-2 are not supported: PEFT adapts queries, keys and values as one linear layer (c_attn)");
 }

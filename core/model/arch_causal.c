@@ -49,8 +49,8 @@ static void read_rope_object(struct arch_reading *r, struct rope *rope, int posi
     if (rope->kind == ROPE_YARN) read_yarn(r, rope);
     if (rope->kind == ROPE_DYNAMIC && r->report)
         buf_printf(r->report,
-                   "%s: \"rope_type\": dynamic: texts of more than %d tokens, whose length would change the rotation "
-                   "of all keys, are not supported\n",
+                   "%s: \"rope_type\": dynamic: texts of more than %d tokens are not supported, because their length "
+                   "would change the rotation of all keys\n",
                    r->file, positions);
 }
 
@@ -79,8 +79,8 @@ static void read_window(struct arch_reading *r, struct arch *a) {
     }
     if (a->family == FAMILY_LLAMA) {
         if (json_is_integer(window) && r->report)
-            buf_printf(r->report, "%s: \"sliding_window\" is ignored, as in other programs: each token attends to all "
-                                  "before it\n", r->file);
+            buf_printf(r->report, "%s: \"sliding_window\" is ignored, as in transformers and llama.cpp: each "
+                                  "token attends to all previous tokens\n", r->file);
         return;
     }
     if (arch_get_bool(r, "use_sliding_window", false))
@@ -162,7 +162,7 @@ void arch_read_gpt2(struct arch_reading *r, struct arch *a) {
     a->dropout = arch_get_rate(r, "resid_pdrop", 0.1, true);
     a->attention_dropout = arch_get_rate(r, "attn_pdrop", 0.1, true);
     if (arch_get_rate(r, "embd_pdrop", a->dropout, false) != a->dropout)
-        arch_refuse(r, "embd_pdrop", "another rate than resid_pdrop", "must be equal");
+        arch_refuse(r, "embd_pdrop", "differs from resid_pdrop", "both must be equal");
     a->tied = arch_get_bool(r, "tie_word_embeddings", true);
     a->causal = a->pre_norm = a->biases = true;
     a->qkv_biases = a->o_bias = a->ffn_biases = true;
@@ -172,7 +172,7 @@ void arch_read_gpt2(struct arch_reading *r, struct arch *a) {
     if (arch_get_bool(r, "scale_attn_by_inverse_layer_idx", false))
         arch_refuse(r, "scale_attn_by_inverse_layer_idx", "true", "this variant of attention is not supported");
     if (arch_get_bool(r, "add_cross_attention", false))
-        arch_refuse(r, "add_cross_attention", "true", "this family is supported without an encoder only");
+        arch_refuse(r, "add_cross_attention", "true", "cross-attention to an encoder is not supported in this family");
     refuse_foreign(r);
 }
 

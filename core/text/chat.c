@@ -170,19 +170,19 @@ static int chat_check(const struct tokenizer *t, const struct chat_template *c, 
             continue;
         }
         if (f->where == CHAT_SYSTEM_NONE)
-            return refuse_order(c, "does not support system messages; choose another one with --template", e);
+            return refuse_order(c, "does not support system messages; select another template with --template", e);
         if (i && f->where != CHAT_SYSTEM_TURN)
             return refuse_order(c, "supports a system message only before all other messages", e);
     }
     if (strstr(f->foot[CHAT_ASSISTANT], "{eos}") && chat_eos(t, c) < 0)
-        return refuse_order(c, "writes the end token, but the model names none; add \"eos_token\" to "
+        return refuse_order(c, "uses the end-of-sequence token, but the tokenizer has none; add \"eos_token\" to "
                                "tokenizer_config.json", e);
     if (f->single && n > 2)
         return refuse_order(
-            c, "joins one prompt and one completion; for chats choose another one with --template", e);
+            c, "joins one prompt and one completion; for chats, select another template with --template", e);
     if (!n || (turn[n - 1].role == CHAT_ASSISTANT) != answers)
-        return err_set(e, ERR_INPUT, answers ? "the last message must be of the assistant"
-                                             : "the last message must be of the user");
+        return err_set(e, ERR_INPUT, answers ? "the last message must be from the assistant"
+                                             : "the last message must be from the user");
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Chat templates: how the messages of a chat become the ids that a causal language model was tuned on.
+/* Chat templates: how the messages of a chat become the ids that a causal language model was trained on.
  *
  * Templates are rows of a table (chat_forms.c).  A model's Jinja template is not executed but recognized
  * (chat_recognize.c).  Control tokens come from templates only: text that spells one is encoded as ordinary
@@ -43,7 +43,7 @@ const char *chat_template_at(size_t i);
  * chat_template_release, also after a failure. */
 int chat_template_by_name(struct chat_template *c, const char *name, struct err *e);
 /* Recognizes a Jinja text: all text that the template would write must occur in it.  `place` names its file
- * in messages.  ERR_INPUT for an unknown one, with what to do. */
+ * in messages.  ERR_INPUT for an unknown one; the message names the option to use. */
 int chat_template_recognize(struct chat_template *c, const char *place, const char *text, size_t n,
                             struct err *e);
 /* Recognizes the template of a model folder: chat_template.jinja, or "chat_template" of

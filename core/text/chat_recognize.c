@@ -150,7 +150,7 @@ int chat_template_recognize(struct chat_template *c, const char *place, const ch
     c->place = xcopy(place);
     if (c->form) return 0;
     return err_set(e, ERR_INPUT,
-                   "%s: unknown chat template (SHA-256 %.12s…); select the one that the model was tuned on with "
+                   "%s: unknown chat template (SHA-256 %.12s…); select the template of the model with "
                    "--template: %s",
                    place, sha, chat_template_names);
 }
@@ -219,6 +219,6 @@ const char *chat_template_name(const struct chat_template *c) { return c->form ?
 void chat_template_describe(const struct chat_template *c, struct buf *out) {
     buf_puts(out, chat_template_name(c));
     if (c->place)
-        buf_printf(out, ", %s in %s", c->known ? "the published text" : "recognized by its text", c->place);
+        buf_printf(out, ", %s in %s", c->known ? "published template" : "recognized by its text", c->place);
     if (c->system && *c->system) buf_printf(out, "; default system message \"%s\"", c->system);
 }

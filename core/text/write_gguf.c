@@ -177,6 +177,6 @@ json_t *tokenizer_to_gguf(const struct tokenizer *t, int rows, struct err *e) {
     }
     if (right) return meta;
     json_decref(meta);
-    err_set(e, ERR_USAGE, "the tokenizer of this model has no equivalent in GGUF files that petri reads");
+    err_set(e, ERR_USAGE, "the tokenizer of this model cannot be represented in a GGUF file");
     return NULL;
 }

@@ -87,7 +87,7 @@ static void skipped_chats(void **state) {
         {CHAT(M("user", "[{\"type\":\"text\"}]") "," M("assistant", "\"b\"")),
          "message 1: item 1 of the content must have a \"text\", a string"},
         {CHAT(M("user", "\"a\"") "," M("assistant", "\"\"")), "the target text is empty"},
-        {CHAT(M("user", "\"a\"")), "no message is of the assistant"},
+        {CHAT(M("user", "\"a\"")), "the chat has no assistant message"},
         {CHAT(""), "the chat has no messages"},
         {CHAT("3"), "message 1: expected an object, found a number"},
         {CHAT("{\"content\":\"a\"}"), "message 1: \"role\" must be a string, not null"},
@@ -154,7 +154,7 @@ static void instructions(void **state) {
     static const char *const why[] = {"the target text is empty", "item 1 of \"history\" must be a pair of strings",
                                       "\"input\" must be a string, not a number", "\"instruction\" is missing", "\"output\" is missing"};
     for (size_t i = 0; i < COUNT_OF(why); i++) assert_string_equal(d.report.first[i].why, why[i]);
-    says(&d, "read as chats: \"instruction\", with \"input\" on a new line, is the message of the user, \"system\" that of the system, "
+    says(&d, "read as chats: \"instruction\", with \"input\" on a new line, is the user message, \"system\" the system message, "
              "\"output\" the answer");
     adds_up(&d);
     dataset_release(&d);
@@ -185,7 +185,7 @@ static void prompts_and_completions(void **state) {
     has_turns(&d, 1, "s:S|u:c|a:d");
     has_turns(&d, 2, "u:c|a:d");
     has_pair(&d, 2, "c", "d");
-    assert_string_equal(d.report.first[0].why, "no message is of the assistant");
+    assert_string_equal(d.report.first[0].why, "the chat has no assistant message");
     assert_string_equal(d.report.first[1].why, "the target text is empty");
     dataset_release(&d);
 }
@@ -223,18 +223,29 @@ static void encoded_chats(void **state) {
     encoded_is(&d, 1, "1 4093 198 6004 44 108 306 79 486 108 46 2 198 1 520 9531 198 *198 *7574 *2");
     encoded_is(&d, 2, "1 4093 198 81 2 198 1 4093 198 82 2 198 1 520 9531 198 *83 *2");
     says(&d, "chat template: chatml\n");
-    says(&d, "1 example spells a control token, which is encoded as characters (line 2)");
-    says(&d, "1 answer starts with whitespace, encoded apart from the prompt as in generation (line 2)");
+    says(&d, "1 example contains the text of a control token, which is tokenized as ordinary text (line 2)");
+    says(&d, "1 answer starts with whitespace: it is tokenized separately from the prompt, as in generation (line 2)");
     /* the oldest messages are dropped, but for the system's */
     how.max_len = 25;
     test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
     assert_int_equal(d.examples, 3);
     encoded_is(&d, 0, "1 9690 198 6077 5453 30 2 198 1 4093 198 3087 85 2 198 1 520 9531 198 *7574 *346 *30 *2");
-    says(&d, "1 chat without its oldest messages, to fit into the maximum length (line 1)");
+    says(&d, "1 chat lost its oldest messages to fit into the maximum length (line 1)");
     how.max_len = 18;
     test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
     assert_int_equal(d.examples, 1);
     says(&d, "warning: 2 examples longer than 18 tokens skipped");
+    dataset_release(&d);
+    chat_template_release(&c);
+
+    /* the first line numbers only */
+#define BLANK CHAT(M("user", "\"hi\"") "," M("assistant", "\" See\""))
+    test_ok(chat_template_by_name(&c, "chatml", &e), &e);
+    how.max_len = 100;
+    test_ok(READ_CHATS(&d, "t.jsonl", BLANK BLANK BLANK BLANK BLANK BLANK, TRAINING), &e);
+    test_ok(dataset_encode_causal(&d, t, &how, &e), &e);
+    says(&d, "6 answers start with whitespace: they are tokenized separately from the prompt, as in generation "
+             "(lines 1, 2, 3, 4, 5, …)\n");
     dataset_release(&d);
     chat_template_release(&c);
 
@@ -248,7 +259,7 @@ static void encoded_chats(void **state) {
              "  1 example skipped (line 3)\n");
     how.chat = NULL;
     test_refused(dataset_encode_causal(&d, t, &how, &e), ERR_USAGE, &e,
-                 "t.jsonl: line 1: chats need a chat template, and the model has none; select one with --template: none, chatml");
+                 "t.jsonl: line 1: chats need a chat template, but the model has none; select one with --template: none, chatml");
     dataset_release(&d);
     chat_template_release(&c);
     tokenizer_free(t);

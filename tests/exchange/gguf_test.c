@@ -202,8 +202,8 @@ static void blocks_of_bytes_by_definition(void **state) {
 static void what_has_no_place_is_refused(void **state) {
     (void)state;
     static const char *const cases[][3] = {
-        { "llama", "dora(r=2)", "module 1 (decomposed): a GGUF adapter contains only low-rank changes; use --to gguf-merged" },
-        { "llama", "lora(r=2) + prefix(l=2)", "module 3 (softmax): a GGUF adapter contains only low-rank changes" },
+        { "llama", "dora(r=2)", "module 1 (decomposed): a GGUF adapter contains only low-rank updates (LoRA); use --to gguf-merged" },
+        { "llama", "lora(r=2) + prefix(l=2)", "module 3 (softmax): a GGUF adapter contains only low-rank updates (LoRA)" },
         { "llama", "ia3", "module 1 (scale)" },
         { "llama", "lora(r=2) + ln-tuning", "module 3 (full)" },
         { "llama", "linear(r=2; read=f.in, write=f.out)", "it spans more than one linear layer" },

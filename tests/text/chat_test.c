@@ -335,7 +335,7 @@ static void templates_of_folders(void **state) {
     test_put(folder, "chat_template.jinja", "{{ no }}");
     test_refused(chat_template_read(&c, folder, &e), ERR_INPUT, &e, "chat_template.jinja: unknown chat template");
     chat_template_release(&c);
-    template_refused(file, ERR_INPUT, "select the one that the model was tuned on with --template: none, chatml");
+    template_refused(file, ERR_INPUT, "select the template of the model with --template: none, chatml");
     template_refused("chatmll", ERR_USAGE, "unknown chat template \"chatmll\"; must be none, chatml");
     template_refused("no/such.jinja", ERR_NOT_FOUND, "no/such.jinja");
     free(folder);
@@ -350,7 +350,8 @@ static void tokens_of_templates(void **state) {
     struct chat_turn turn = {CHAT_USER, "the", 3};
     struct chat_ids x;
     struct err e = ERR_INIT;
-    test_refused(chat_prompt(t, &c, &turn, 1, &x, &e), ERR_INPUT, &e, "mistral-v0.2 writes the end token, but the model names none");
+    test_refused(chat_prompt(t, &c, &turn, 1, &x, &e), ERR_INPUT, &e, 
+                 "mistral-v0.2 uses the end-of-sequence token, but the tokenizer has none");
     c.eos = 2;
     x = ids_of(t, &c, MESSAGES("u: the", "a: cat"), ANSWERS);
     assert_int_equal(x.ids[0], 1);
@@ -382,9 +383,9 @@ static void orders_that_templates_cannot_write(void **state) {
     order_refused("llama2", true, MESSAGES("a: b", "u: c"), "messages that alternate");
     order_refused("llama2", true, MESSAGES("u: b", "a: c", "s: d", "u: e"), "only before all other messages");
     order_refused("none", true, MESSAGES("u: b", "a: c", "u: d"), "joins one prompt and one completion");
-    order_refused("chatml", false, MESSAGES("u: b"), "the last message must be of the assistant");
-    order_refused("chatml", true, MESSAGES("u: b", "a: c"), "the last message must be of the user");
-    order_refused("chatml", true, MESSAGES(NULL), "the last message must be of the user");
+    order_refused("chatml", false, MESSAGES("u: b"), "the last message must be from the assistant");
+    order_refused("chatml", true, MESSAGES("u: b", "a: c"), "the last message must be from the user");
+    order_refused("chatml", true, MESSAGES(NULL), "the last message must be from the user");
 }
 
 int main(void) {

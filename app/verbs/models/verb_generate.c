@@ -57,10 +57,10 @@ int verb_sampling(const struct args *a, struct generate_options *o, struct err *
         return err_set(e, ERR_USAGE, "--temperature %g: must be 0 (greedy), or at least %g", s->temperature,
                        SAMPLE_LEAST);
     if (a->seed >= 0 && !s->on)
-        return err_set(e, ERR_USAGE, "--seed: greedy decoding draws no tokens; use it with --temperature");
+        return err_set(e, ERR_USAGE, "--seed: greedy decoding is deterministic; use it with --temperature");
     s->seed = a->seed < 0 ? 1 : (uint64_t)a->seed;
     if (given->stop.count > STOP_TEXTS)
-        return err_set(e, ERR_USAGE, "--stop: given %d times, and at most %d are supported",
+        return err_set(e, ERR_USAGE, "--stop: given %d times; at most %d stop texts are supported",
                        given->stop.count, STOP_TEXTS);
     for (int i = 0; i < given->stop.count; i++) {
         if (!*given->stop.at[i]) return err_set(e, ERR_USAGE, "--stop: the text is empty");
@@ -117,7 +117,7 @@ static void print_row(void *self, size_t row, const struct generated *g) {
     }
     fflush(stdout); /* for readers of a pipe */
     if (g->end == GENERATED_FULL)
-        fprintf(stderr, "petri generate: text %zu ends where the context of %s (%d tokens) is full\n", row + 1,
+        fprintf(stderr, "petri generate: text %zu: truncated because the context of %s (%d tokens) is full\n", row + 1,
                 p->model->name, arch_max_length(&p->model->arch));
     buf_release(&text);
     buf_release(&line);

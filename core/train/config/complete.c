@@ -107,7 +107,7 @@ int run_encode_language(const struct model *m, struct task *t, const struct lang
                                        .wrap = by->chat != NULL, .all = by->all };
     if (how.end < 0) {
         char *place = model_config_file(m);
-        err_set(e, ERR_INPUT, "%s: \"eos_token_id\" is missing: a language model is trained to end its texts with "
+        err_set(e, ERR_INPUT, "%s: \"eos_token_id\" is missing: a language model is trained to end its output with "
                               "this token", place);
         free(place);
         return e->code;

@@ -1,6 +1,6 @@
 /* Answers of a decoder-only model, or of a run on it, to the messages of a chat, token by token.
  *
- * A talker keeps the keys and values of the last chat, so that a next message, another answer or an edited message
+ * A talker stores the keys and values of the last chat, so that the next message, another answer or an edited message
  * computes only what is new.  One thread at a time; the model and the predictor must outlive it. */
 #ifndef CORE_TRAIN_USE_TALK_H
 #define CORE_TRAIN_USE_TALK_H

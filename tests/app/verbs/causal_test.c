@@ -211,7 +211,7 @@ static void gpt2_is_exported(void **state) {
     char *said = stage_out(0, "export last --to hf '%s/gpt2' --db '%s'", stage.folder, stage.db);
     assert_non_null(strstr(said, "largest logit difference"));
     free(said);
-    stage_refused(2, "adapters of GPT-2 are not exchanged with PEFT", "export last --to peft '%s/gpt2-peft' --db '%s'",
+    stage_refused(2, "PEFT adapters of GPT-2 are not supported", "export last --to peft '%s/gpt2-peft' --db '%s'",
                   stage.folder, stage.db);
 }
 
