@@ -271,11 +271,11 @@ static const struct option_spec PREDICT[] = {
 };
 /* With any of the first four, tokens are drawn. */
 #define SAMPLING                                                                                             \
-    { "temperature", "X", "sample; divide the logits by X (default 1); 0: greedy decoding",                  \
+    { "temperature", "X", "sampling temperature (default 1 if sampling, else greedy); 0: greedy decoding",      \
       GROUP_GENERATION, AT(generate.temperature), FILLS_NUMBER, 0, SAMPLE_MOST, NAN },                       \
     { "top-k", "N", "sample from the N most probable tokens; 0: all (default: as in the model's config, "    \
       "or 50)", GROUP_GENERATION, AT(generate.top_k), FILLS_INTEGER, 0, 1 << 22, -1 },                       \
-    { "top-p", "X", "sample from the most probable tokens that together have probability X",                 \
+    { "top-p", "X", "nucleus sampling: sample from the most probable tokens with total probability X",       \
       GROUP_GENERATION, AT(generate.top_p), FILLS_NUMBER, 0, 1, NAN },                                       \
     { "min-p", "X", "sample from tokens at least X times as probable as the most probable one",              \
       GROUP_GENERATION, AT(generate.min_p), FILLS_NUMBER, 0, 1, NAN },                                       \
@@ -587,7 +587,7 @@ static const struct option_spec EXPORT[] = {
       GROUP_OUTPUT, AT(to.to), FILLS_WORD, .required = 1 },
     { "base", "NAME", "with --to peft or hub: name of the base model in the config (default: as in the run)",
       GROUP_OUTPUT, AT(to.base), .needs = "to=peft|hub" },
-    { "outtype", "f32|f16|q8_0", "with --to gguf-merged: format of the matrices (default f16)", GROUP_OUTPUT,
+    { "outtype", "f32|f16|q8_0", "with --to gguf-merged: format of the matrices", GROUP_OUTPUT,
       AT(to.outtype), FILLS_WORD, .default_value = 1, .needs = "to=gguf-merged" },
     { "overwrite", .help = "allow PATH to be an existing file (never the database or an input of a run)" },
     { .name = "dtype", .needs = "to=hf" },

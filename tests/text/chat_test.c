@@ -350,7 +350,7 @@ static void tokens_of_templates(void **state) {
     struct chat_turn turn = {CHAT_USER, "the", 3};
     struct chat_ids x;
     struct err e = ERR_INIT;
-    test_refused(chat_prompt(t, &c, &turn, 1, &x, &e), ERR_INPUT, &e, 
+    test_refused(chat_prompt(t, &c, &turn, 1, &x, &e), ERR_INPUT, &e,
                  "mistral-v0.2 uses the end-of-sequence token, but the tokenizer has none");
     c.eos = 2;
     x = ids_of(t, &c, MESSAGES("u: the", "a: cat"), ANSWERS);

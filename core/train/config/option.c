@@ -66,7 +66,8 @@ static const struct option option_options[] = {
     { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true,
       .unset_word = "none",
-      HELP("P%|none", "hold out this share of the training set for validation (class labels: stratified)") },
+      HELP("P%|none", "hold out this share of the training set for validation, stratified if the labels are "
+                     "classes") },
     { MEMBER(split_validation), .name = "split-validation", .group = GROUP_DATA, .kind = OPTION_FLAG,
       .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .word = switches,
       .help = "also hold out a test set: half of the validation set, or all of it for large tasks "
@@ -239,7 +240,7 @@ static const struct option option_options[] = {
       HELP("tokens|rows|sum|positions", "text-to-text: reduction of the loss over target tokens") },
     { WORD(loss_on, loss_ons), .name = "loss-on", .group = GROUP_DATA,
       .is = OPTION_DECIDES | OPTION_READ | OPTION_LATE, .scope = OPTION_OF_TEXTS,
-      HELP("answer|all", "decoder-only models: targets are completions and answers, or all tokens") },
+      HELP("answer|all", "decoder-only models: compute the loss on completions and answers, or on all tokens") },
     { REAL(smoothing, 0, 0.999999), .name = "smoothing", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_TEXTS, HELP("0 ≤ X < 1", "label smoothing of target tokens"),
       ALIASES("label-smoothing", "label-smoothing-factor") },
@@ -251,7 +252,8 @@ static const struct option option_options[] = {
       .scope = OPTION_OF_TEXTS, HELP("N ≥ 0", "save generated texts every N steps; 0: at evaluations") },
     { MEMBER(recompute), .name = "recompute", .group = GROUP_PERFORMANCE, .kind = OPTION_SWITCH,
       .word = switches, .is = OPTION_LATE,
-      HELP("on|off", "recompute the activations of each layer in the backward pass: less memory, more time, "
+      HELP("on|off", "gradient checkpointing: recompute the activations of each layer in the backward pass; "
+                     "less memory, more time, "
                      "same results"),
       ALIASES("gradient-checkpointing") },
     { WORD(join, option_joins), .name = "join", .group = GROUP_PERFORMANCE, .scope = OPTION_OF_JOIN,
