@@ -143,10 +143,7 @@ static void chats_text(const struct import_report *r, struct buf *out) {
                  "answers start with whitespace: they are tokenized separately from the prompt, as in generation", out);
 }
 
-static void tokens_text(const struct import_report *r, bool pair, struct buf *out) {
-    if (!r->max_len) return;
-    buf_printf(out, "%zu tokens, %.2f%% unknown\n", r->tokens,
-               r->tokens ? 100.0 * (double)r->unknown / (double)r->tokens : 0);
+static void truncated_text(const struct import_report *r, bool pair, struct buf *out) {
     buf_printf(out, "%zu example%s truncated to %zu tokens", r->cut_examples, plural(r->cut_examples),
                r->max_len);
     if (pair)
@@ -156,6 +153,14 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     else if (r->cut_examples)
         buf_printf(out, ", removing %zu token%s", r->cut_tokens_a, plural(r->cut_tokens_a));
     buf_puts(out, "\n");
+}
+
+/* whole: longer examples are skipped or cut into windows, not truncated. */
+static void tokens_text(const struct import_report *r, bool pair, bool whole, struct buf *out) {
+    if (!r->max_len) return;
+    buf_printf(out, "%zu tokens, %.2f%% unknown\n", r->tokens,
+               r->tokens ? 100.0 * (double)r->unknown / (double)r->tokens : 0);
+    if (!whole) truncated_text(r, pair, out);
     if (r->vanished)
         buf_printf(out, "warning: in %zu example%s truncation removed a whole text\n", r->vanished,
                    plural(r->vanished));
@@ -197,7 +202,7 @@ void report_text(const struct dataset *d, struct buf *out) {
     }
     if (r->notes.size) buf_add(out, r->notes.data, r->notes.size);
     repeats_text(r, d->target_field != NULL, out);
-    tokens_text(r, d->pair, out);
+    tokens_text(r, d->pair, d->trained != NULL, out);
     targets_text(r, d->examples, out);
     buf_puts(out, buf_text(&r->preview));
 }

@@ -223,6 +223,10 @@ static void encoded_chats(void **state) {
     encoded_is(&d, 1, "1 4093 198 6004 44 108 306 79 486 108 46 2 198 1 520 9531 198 *198 *7574 *2");
     encoded_is(&d, 2, "1 4093 198 81 2 198 1 4093 198 82 2 198 1 520 9531 198 *83 *2");
     says(&d, "chat template: chatml\n");
+    struct buf report = BUF_INIT;
+    report_text(&d, &report);
+    assert_null(strstr(buf_text(&report), "truncated")); /* examples are skipped instead */
+    buf_release(&report);
     says(&d, "1 example contains the text of a control token, which is tokenized as ordinary text (line 2)");
     says(&d, "1 answer starts with whitespace: it is tokenized separately from the prompt, as in generation (line 2)");
     /* the oldest messages are dropped, but for the system's */
