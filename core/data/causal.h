@@ -26,7 +26,7 @@ int dataset_encode_causal(struct dataset *d, const struct tokenizer *t, const st
 /* Appends an example as the model reads it, special tokens included: a heading, then a line per span of tokens,
  * which starts with "> " where they are targets and with "| " where not.  Long spans are shortened. */
 void causal_preview(const struct dataset *d, const struct tokenizer *t, size_t row, struct buf *out);
-/* Encodes every split. */
+/* Encodes all splits of a task. */
 int task_encode_causal(struct task *t, const struct tokenizer *k, const struct causal_coding *how,
                        struct err *e);
 

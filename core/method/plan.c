@@ -432,10 +432,10 @@ static int check_language(const struct method *m, struct err *e) {
     const char *ahead = sees_ahead(m);
     if (ahead)
         return err_set(e, ERR_USAGE,
-                       "V73: %s reads all tokens of an example, also those that a language model predicts: use "
+                       "V73: %s reads all tokens of an example, including those that a language model predicts; use "
                        "another method", ahead);
-    return m->classifier.on ? err_set(e, ERR_USAGE, "V60: a language model has no classifier: remove classifier "
-                                                    "from the method")
+    return m->classifier.on ? err_set(e, ERR_USAGE, "V60: a model that generates text has no classification "
+                                                    "head: remove classifier from the method")
                             : 0;
 }
 

@@ -28,7 +28,7 @@ int generate_defaults(const struct model *m, struct generate_options *out, struc
 /* Reads a generation_config.json from memory; `name` is used in messages. */
 int generate_parse(const struct arch *a, const char *name, const char *bytes, size_t n,
                    struct generate_options *out, struct buf *report, struct err *e);
-/* Lets generated texts also end with this id; -1: none. */
+/* Adds an id to the end tokens of generated texts; -1: none. */
 void generate_end_with(struct generate_options *o, int32_t id);
 /* ERR_USAGE names the first option that is out of range for the model. */
 int generate_check(const struct model *m, const struct generate_options *o, struct err *e);

@@ -83,7 +83,7 @@ const real *model_weight(const struct model *m, int i);
  * model created without model_load or model_make_packings.  Calls mem_lack when out of memory.
  * Thread-safe. */
 const struct packed *model_packed(const struct model *m, int i);
-/* Returns what lends tensor i to products, unpacked from the file or packed for bfloat16; NULL if it is in memory.
+/* Returns the lender of tensor i to products, which is unpacked from the file or packed for bfloat16; NULL if it is in memory.
  * The memory of matrices that are not in use is reused for others. */
 const struct lender *model_lender(const struct model *m, int i, enum precision p);
 /* Returns the bytes of memory for lent matrices of a model with this many parameters in its maps. */

@@ -50,7 +50,7 @@ double run_dropout(const struct run_config *c, double published) {
 static int form_fits(enum form form, const struct arch *a, const char *model, const char *task, bool texts,
                      struct err *e) {
     bool writes = arch_generates(a);
-    const char *family = family_name(a->family), *kind = a->causal ? "a decoder" : "an encoder";
+    const char *family = family_name(a->family), *kind = a->causal ? "decoder-only" : "an encoder";
     if (texts && !writes && !a->causal)
         return err_set(
             e, ERR_USAGE,

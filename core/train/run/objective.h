@@ -48,7 +48,7 @@ struct bench {
     struct worker *worker;
 };
 
-/* The objectives, in the order in which they are asked whether they fit: a new one is its file and its line. */
+/* The objectives, in the order in which they are tried: a new one is a file and a line here. */
 #define OBJECTIVES(_)                                                                                        \
     _(masked)                                                                                                \
     _(language)                                                                                              \
@@ -56,7 +56,7 @@ struct bench {
     _(head)
 
 struct objective {
-    /* Returns whether tasks of this kind are trained so on the model. */
+    /* Returns whether this objective trains tasks of this kind on the model. */
     bool (*fits)(const struct arch *a, enum data_kind kind);
     const char *loss_op; /* op of the loss, for messages; NULL: by the kind of the first task */
     const char

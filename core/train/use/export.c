@@ -102,7 +102,7 @@ static void set_tie(json_t *config, const struct arch *a) {
         json_object_set_new(config, "scale_decoder_outputs", json_boolean(scaled));
 }
 
-/* Writes a file of JSON or, with it NULL, a text; nothing of neither. */
+/* Writes a file with JSON or, if that is NULL, with a text; no file if both are NULL. */
 static int write_made(const char *folder, const char *name, const json_t *json, const char *text,
                       struct err *e) {
     char *path = file_join(folder, name), *made = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
@@ -121,7 +121,7 @@ static int write_tokenizer(const struct gguf_folder *from, const char *folder, s
     return rc ? rc : write_made(folder, "chat_template.jinja", NULL, from->chat, e);
 }
 
-/* config: that of the model, which is taken. */
+/* Writes config.json; takes ownership of config, that of the model. */
 static int write_config(const struct predictor *p, json_t *config, const char *folder, bool half,
                         struct err *e) {
     const char *type = half ? "float16" : "float32";

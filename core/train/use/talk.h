@@ -47,8 +47,9 @@ void talk_chat_cut(struct talk_chat *c, size_t n);
 void talk_chat_release(struct talk_chat *c);
 
 struct talker;
-/* `p` NULL: the pretrained model, in this precision.  `template`: name or file of a chat template; NULL: that
- * of the run, or of the model.  ERR_USAGE for a model that cannot answer, or has no template. */
+/* Creates a talker for a run, or with `p` NULL for the pretrained model in this precision.  `template`: name or
+ * file of a chat template; NULL: that of the run, or of the model.  Returns NULL with ERR_USAGE for a model that
+ * cannot chat, or has no template.  Caller calls talker_free. */
 struct talker *talker_new(const struct model *m, const struct predictor *p, enum precision precision,
                           const char *template, struct err *e);
 void talker_free(struct talker *t);

@@ -199,7 +199,7 @@ static void the_best_of_several_has_the_least_losses(void **state) {
 static void what_decoders_cannot_do(void **state) {
     (void)state;
     stage_refused(2, "--start: a decoder-only model has no start token", "generate " MODEL "llama --text good --start good");
-    stage_refused(2, "llama (llama) is a decoder", "train " MODEL "llama --train '%s' --no-dev --form text --steps 1 --db '%s'", stage.toy,
+    stage_refused(2, "llama (llama) is decoder-only", "train " MODEL "llama --train '%s' --no-dev --form text --steps 1 --db '%s'", stage.toy,
                   stage.db);
 }
 
