@@ -287,7 +287,7 @@ static int load_read_values(struct loading *l, size_t values) {
     const struct room left = room_left("", true);
     double bytes = (double)(room * sizeof(real));
     if (m->weights_in == WEIGHTS_FILE && !m->arch.causal)
-        return err_set(l->e, ERR_USAGE, "--weights file: %s is not a decoder-only model; use --weights packed",
+        return err_set(l->e, ERR_USAGE, "--weights-in file: %s is not a decoder-only model; use --weights-in packed",
                        m->folder);
     if (m->weights_in == WEIGHTS_AUTO)
         m->weights_in = m->arch.causal && bytes > left.bytes ? WEIGHTS_FILE : WEIGHTS_PACKED;
@@ -298,7 +298,7 @@ static int load_read_values(struct loading *l, size_t values) {
             "%s: not enough memory for its %zu parameters: %.0f MB needed, %.0f MB available (%s); "
             "use %sa smaller model",
             m->folder, values, bytes / 1e6, left.bytes / 1e6, left.limit,
-            m->arch.causal && m->weights_in == WEIGHTS_PACKED ? "--weights file or " : "");
+            m->arch.causal && m->weights_in == WEIGHTS_PACKED ? "--weights-in file or " : "");
     for (int i = 0; m->weights_in == WEIGHTS_FILE && i < m->tensors; i++)
         if (find_entry(l, m->tensor[i].name)) m->weight[i] = packings_elsewhere();
     if (m->weights_in == WEIGHTS_FILE) return 0;
