@@ -9,11 +9,14 @@
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
-/* Adds the identity of the model to the description, as for a run trained here. */
+/* Adds the identity of the model to the description, as for a run trained here.  The name that the adapter gives to
+ * its model remains, unless it is the path of another one. */
 static void name_model(struct imported *x) {
     struct run_config *c = &x->config;
     const struct model *m = x->model;
-    char *full = realpath(m->folder, NULL);
+    char *full = realpath(m->folder, NULL), *named = c->model ? realpath(c->model, NULL) : NULL;
+    if (named && full && strcmp(named, full) != 0) xreplace(&c->model, full);
+    free(named);
     if (!c->model) c->model = xstrdup(m->name);
     free(c->model_folder);
     c->model_folder = full ? full : xstrdup(m->folder);

@@ -81,6 +81,9 @@ static void language_models_are_exchanged(void **state) {
     free(stage_out(0, "import '%s/lm' " MODEL "llama --db '%s'", stage.folder, stage.db));
     free(stage_out(0, "export %d --to peft '%s/lm2' --db '%s'", id + 1, stage.folder, stage.db));
     free(stage_out(0, "import '%s/lm2' " MODEL "llama --db '%s'", stage.folder, stage.db));
+    char *on = stage_out(0, "import '%s/lm' " MODEL "qwen2 --db '%s'", stage.folder, stage.db); /* not the model of its config */
+    assert_true(strstr(on, "/causal/qwen2, imported") && !strstr(on, "/causal/llama"));
+    free(on);
     char *a = weights_of(id + 1, "text"), *b = weights_of(id + 2, "text"), *folder = xprintf("%s/lm", stage.folder),
          *config = test_text(folder, "adapter_config.json");
     assert_string_equal(a, b);
