@@ -26,7 +26,7 @@ static int open_speaker(struct opened *o, const struct args *a, struct err *e) {
         if (!rc) return 0;
         opened_release(o);
         *o = (struct opened){ 0 };
-        if (rc != ERR_NOT_FOUND && rc != ERR_USAGE) {
+        if (rc != ERR_NOT_FOUND && rc != ERR_USAGE && rc != ERR_DATABASE) { /* a model needs no database */
             *e = as_run;
             return rc;
         }
@@ -36,7 +36,10 @@ static int open_speaker(struct opened *o, const struct args *a, struct err *e) {
     if (!model && as_model.code == ERR_NOT_FOUND)
         return err_set(e, ERR_USAGE,
                        "petri chat: requires RUN or MODEL; petri fetch smollm2 fetches a small model");
-    *e = typed && as_run.code && as_model.code == ERR_NOT_FOUND ? as_run : as_model;
+    bool run = typed && as_run.code && as_model.code == ERR_NOT_FOUND;
+    *e = run ? as_run : as_model;
+    if (run && strcmp(typed, "last") != 0 && typed[strspn(typed, "#0123456789")])
+        return err_set(e, as_run.code, "%s; no model has the name \"%s\" either", as_run.text, typed);
     return e->code;
 }
 

@@ -112,6 +112,11 @@ static void messages_are_answered(void **state) {
     lines = test_file(stage.folder, "long.txt", "123456789012345678901234567890123456789012345678901234567890\n", 61);
     stage_refused(5, "more than the context of llama (64): start a new chat", "chat tests/reference/causal/llama --template chatml --max-new 40 --file '%s'", lines);
     stage_refused(2, "has no chat template; select one with --template", "chat tests/reference/causal/llama --file '%s'", lines);
+    stage_refused(2, "unknown run \"nobody\"; use its id, its name, or \"last\"; no model has the name \"nobody\" either", "chat nobody --file '%s' --db '%s'", lines, stage.db);
+    char *other = test_file(stage.folder, "other.db", "not a database, but a text of some length", 41);
+    stage_refused(2, "only a decoder-only model answers messages", "chat petri-mini --file '%s' --db '%s'", lines, other);
+    stage_refused(4, "; no model has the name \"nobody\" either", "chat nobody --file '%s' --db '%s'", lines, other);
+    free(other);
     stage_refused(2, "only a decoder-only model answers messages", "chat '%s' --file '%s'", stage.model, lines);
     stage_refused(2, "--system: requires --chat", "generate " MODEL "llama --system x --text y");
     free(plain), free(chat), free(system), free(lines), free(two), free(run);
