@@ -137,8 +137,8 @@ static int causal_example(struct causal *c, size_t i, bool *fits, struct err *e)
     }
     for (size_t k = 1; k < ids.n && c->how->all; k++)
         if (!ids.trained[k]) ids.trained[k] = TRAINED_CONTEXT;
-    rc = check_ids(c, i, &ids, e);
-    *fits = !rc && ids.n && ids.n <= c->how->max_len;
+    rc = ids.n ? check_ids(c, i, &ids, e) : tokens_missing(c->d, i, e);
+    *fits = !rc && ids.n <= c->how->max_len;
     if (*fits) {
         keep(c, &ids);
         causal_count(c, x, &ids);

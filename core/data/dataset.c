@@ -287,6 +287,11 @@ int tokens_past_embedding(const struct dataset *d, const struct tokenizer *t, si
         d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id, embedding_rows);
 }
 
+int tokens_missing(const struct dataset *d, size_t i, struct err *e) {
+    return err_set(e, ERR_INPUT, "%s:%zu: the text has no tokens, and the tokenizer adds none; remove the example",
+                   d->path, d->example[i].line);
+}
+
 void tokens_count(struct import_report *r, const struct encoded *x, size_t line) {
     r->tokens += x->plain;
     r->unknown += x->unknown;
@@ -334,6 +339,7 @@ static int dataset_encode_row(struct dataset *d, size_t i, const struct tokenize
     size_t n = d->start[i];
     struct encoded x;
     int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x, e);
+    if (!rc && !x.n) rc = tokens_missing(d, i, e);
     if (!rc && embedding_rows && x.greatest >= embedding_rows)
         rc = tokens_past_embedding(d, t, i, x.greatest, embedding_rows, e);
     if (!rc) {

@@ -165,6 +165,8 @@ void repeats_count(struct dataset *d);
 void tokens_forget(struct dataset *d);
 /* Adds an encoded text of the example on `line` to the report. */
 void tokens_count(struct import_report *r, const struct encoded *x, size_t line);
+/* Returns ERR_INPUT for example i, of which the model would read no token: it cannot be read in a batch. */
+int tokens_missing(const struct dataset *d, size_t i, struct err *e);
 /* Returns ERR_INPUT for a token of example i without an embedding. */
 int tokens_past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
                           int embedding_rows, struct err *e);

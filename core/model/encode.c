@@ -64,6 +64,8 @@ int model_encode_text(const struct model *m, const char *a, const char *b, size_
     int rc = tokenizer_encode(m->tokenizer, a, strlen(a), b, b ? strlen(b) : 0, max_len, out, e);
     if (rc) return rc;
     rc = check_ids(m, out, e);
+    if (!rc && cls && !out->n)
+        rc = err_set(e, ERR_INPUT, "the text has no tokens, so it has no vectors; give another text");
     if (rc) {
         encoded_release(out);
         return rc;

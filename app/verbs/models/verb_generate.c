@@ -182,9 +182,6 @@ static int verbatim_sources(const struct args *a, const struct opened *from, str
     int64_t max_len = a->max_len ? a->max_len : longest_input(from);
     int rc = args_within("max-length", max_len, 2, arch_max_length(&m->arch), e);
     if (!rc) rc = dataset_encode(d, m->tokenizer, (size_t)max_len, 0, m->arch.vocabulary, e);
-    for (size_t i = 0; i < d->examples && !rc; i++)
-        if (d->start[i] == d->start[i + 1])
-            rc = err_set(e, ERR_INPUT, "%s:%zu: the input text has no tokens", d->path, d->example[i].line);
     if (rc) return rc;
     input_tell_cut(d);
     out->of = (struct generate_sources){ d->examples, d->start, d->ids };

@@ -91,6 +91,18 @@ static void prompts_and_completions_are_trained(void **state) {
     free(pairs);
 }
 
+/* A text without tokens is refused: the head would read the last token of the text before it. */
+static void texts_without_tokens_are_refused(void **state) {
+    (void)state;
+    char *rows = test_file(stage.folder, "holes.tsv", "text\tlabel\na good film\tpos\n\tneg\na bad film\tneg\n", 46);
+    stage_refused(5, "holes.tsv:3: the text has no tokens", "train " MODEL "llama --train '%s' --no-dev --steps 1 --workers 1 --db '%s'", rows, stage.db);
+    stage_refused(5, "--text:1: the text has no tokens", "generate " MODEL "llama --text ''");
+    stage_refused(5, "--text:1: the text has no tokens", "predict " MODEL "llama --text ''");
+    stage_refused(5, "the text has no tokens", "encode " MODEL "llama --text '' --json");
+    stage_refused(2, "--weights-in file: ", "eval --model '%s' --file '%s' --weights-in file", stage.model, rows);
+    free(rows);
+}
+
 /* A message is written with the template; each line of standard input is answered in one chat. */
 static void messages_are_answered(void **state) {
     (void)state;
@@ -259,6 +271,7 @@ int main(void) {
         cmocka_unit_test(a_last_word_changes_the_prediction),
         cmocka_unit_test(prompts_are_continued),
         cmocka_unit_test(prompts_and_completions_are_trained),
+        cmocka_unit_test(texts_without_tokens_are_refused),
         cmocka_unit_test(messages_are_answered),
         cmocka_unit_test(a_run_predicts_with_its_template),
         cmocka_unit_test(texts_are_encoded_as_messages),
