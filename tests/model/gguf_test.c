@@ -515,7 +515,7 @@ static void only_of_decoders(void **state) {
     struct err e = ERR_INIT;
     char *path = test_path("assets/models/petri-mini");
     assert_null(model_load_as(path, WEIGHTS_FILE, &e));
-    test_refused(e.code, ERR_USAGE, &e, "is not a decoder-only model; use --weights packed");
+    test_refused(e.code, ERR_USAGE, &e, "is not a decoder-only model; use --weights-in packed");
     free(path);
 }
 
