@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,11 @@ void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a,
 extern void *blas_memory_alloc(int purpose) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
+static void use_one_thread(void) { openblas_set_num_threads(1); }
+
 int blas_reserve(int threads, struct err *e) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, use_one_thread); /* also in a program that does not call blas_start() */
     static const double buffer_bytes = 128 << 20, thread_bytes = 8 << 20, other_bytes = 64 << 20;
     static atomic_int reserved;
     if (!blas_memory_alloc || !blas_memory_free || threads <= reserved) return 0;

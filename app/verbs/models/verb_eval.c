@@ -145,8 +145,8 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
     }
     if (m->majority.defined)
         printf("  %-10s %.6f  accuracy of the majority class\n", "majority", m->majority.value);
-    if (d->trained && m->value[METRIC_LOSS].defined)
-        printf("  %-10s %.4f\n", "perplexity", text_perplexity(m).value);
+    struct metric_value perplexity = text_perplexity(m);
+    if (d->trained && perplexity.defined) printf("  %-10s %.4f\n", "perplexity", perplexity.value);
     if (tokens && tokens->defined)
         printf("  %-10s %.6f  accuracy of the target tokens\n", "tokens", tokens->value);
     if (tokens && t->label_kind != DATA_TEXT)
