@@ -5,7 +5,7 @@
 const char chat_template_names[] = "none, chatml, smollm2, qwen2, qwen2.5, qwen3, llama2, llama3, llama3.1, "
                                    "mistral-v0.1, mistral-v0.2, mistral-v1, mistral-v3, mistral-tekken or zephyr";
 
-/* \1 stands around each literal of a Jinja text, \2 around the code between literals. */
+/* \1 surrounds each literal of a Jinja template, \2 the code between literals. */
 #define LIST(...) (const char *const[]){ __VA_ARGS__, NULL }
 
 #define CHATML(ROLE) "<|im_start|>" ROLE "\n"
